@@ -1,0 +1,45 @@
+"""Where things live: the checkout, run trees, published reports, cached toolchains.
+
+Environment variables override the defaults, so that a cluster can put big things on its
+scratch file system: ``ROUNDTRIP_RUNS``, ``ROUNDTRIP_REPORTS``, ``ROUNDTRIP_TOOLCHAINS``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from roundtrip.errors import UserError
+
+
+def checkout() -> Path:
+    """Root of the checkout: the folder that holds ``campaigns/`` and ``checks/``.
+
+    Looked for upwards from the current folder, then from this file; UserError if neither is one.
+    """
+    for start in (Path.cwd(), Path(__file__).resolve().parent):
+        for folder in (start, *start.parents):
+            if (folder / "campaigns").is_dir() and (folder / "checks").is_dir():
+                return folder
+    raise UserError("not inside a Roundtrip checkout: run from the cloned folder")
+
+
+def _from_environment(name: str, default: Path) -> Path:
+    value = os.environ.get(name)
+    return Path(value) if value else default
+
+
+def runs() -> Path:
+    """Raw results: one tree a campaign run."""
+    return _from_environment("ROUNDTRIP_RUNS", checkout() / "runs")
+
+
+def reports() -> Path:
+    """Reports: ``<campaign>/<site>/<UTC date>/r<N>/``, never overwritten."""
+    return _from_environment("ROUNDTRIP_REPORTS", checkout() / "reports")
+
+
+def toolchains() -> Path:
+    """MPI and Boost prefixes of site `local`, cached by content and shared by checkouts."""
+    cache = _from_environment("XDG_CACHE_HOME", Path.home() / ".cache")
+    return _from_environment("ROUNDTRIP_TOOLCHAINS", cache / "roundtrip" / "toolchains")
