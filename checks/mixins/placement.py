@@ -1,0 +1,35 @@
+"""Where the two ends of a measurement sit: in one node, or on one node each."""
+
+import reframe as rfm
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import parameter, run_after, run_before
+
+PLACEMENTS = ('shared-memory', 'one-per-node')
+
+
+class Placement(rfm.RegressionTestPlugin):
+    """Turns the parameter `placement` into nodes, ranks a node, launcher and binding.
+
+    A partition offers a placement by a feature of the same name.  An environment may say in its
+    extras how its MPI is started: ``launcher`` (a ReFrame launcher) and ``launcher_options``.
+    The check sets `num_tasks` in its body.
+    """
+
+    #: `shared-memory`: all ranks in one node; `one-per-node`: each rank on a node of its own.
+    placement = parameter(PLACEMENTS, type=str, loggable=True)
+
+    @run_after('init')
+    def place_ranks(self):
+        self.valid_systems = [f'+{self.placement}']
+        self.num_tasks_per_node = self.num_tasks if self.placement == 'shared-memory' else 1
+
+    @property
+    def num_hosts(self):
+        return self.num_tasks // self.num_tasks_per_node
+
+    @run_before('run')
+    def set_launcher(self):
+        extras = self.current_environ.extras
+        if 'launcher' in extras:
+            self.job.launcher = getlauncher(extras['launcher'])()
+        self.job.launcher.options += extras.get('launcher_options', [])

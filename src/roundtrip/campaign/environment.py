@@ -1,0 +1,55 @@
+"""What a run was measured with, written beside its results: host, toolchains, site, versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.site import Site
+from roundtrip.host import provenance
+
+_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy", "altair", "vl-convert-python")
+
+
+def record(site: Site, plan: Matrix, folder: Path) -> None:
+    """Write ``host.json``, ``toolchains.json``, ``tools.json`` and the site's config to `folder`.
+
+    Called again when a run is resumed: what differs from the first time is kept beside it as
+    ``<file>.resumed-<n>``, never overwritten.
+    """
+    folder.mkdir(exist_ok=True)
+    used = sorted({item.case.environ for item in plan.expected})
+    _write(folder / "host.json", json.dumps(provenance.snapshot(), indent=1, sort_keys=True))
+    _write(folder / "toolchains.json", json.dumps(_toolchains(site, used), indent=1))
+    versions = {name: metadata.version(name) for name in _TOOLS}
+    _write(folder / "tools.json", json.dumps(versions, indent=1))
+    _write(folder / "site-config.py", (site.folder / "reframe.py").read_text())
+    lock = os.environ.get("SPACK_ENV")
+    if lock and (Path(lock) / "spack.lock").is_file():
+        shutil.copyfile(Path(lock) / "spack.lock", folder / "spack.lock")
+
+
+def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
+    """ReFrame's configuration of each toolchain, and what its installer recorded."""
+    described: dict[str, object] = {}
+    for name in names:
+        extras = site.toolchains[name].get("extras", {})
+        installed = Path(str(extras.get("prefix", ""))) / "toolchain.json"
+        described[name] = {
+            "reframe": site.toolchains[name],
+            "installed": json.loads(installed.read_text()) if installed.is_file() else None,
+        }
+    return described
+
+
+def _write(file: Path, text: str) -> None:
+    if file.exists():
+        if file.read_text() == text:
+            return
+        earlier = len(list(file.parent.glob(f"{file.name}.resumed-*")))
+        file = file.with_name(f"{file.name}.resumed-{earlier + 1}")
+    file.write_text(text)

@@ -1,0 +1,142 @@
+"""The expected matrix of a campaign on a site: what must come back, and what cannot run and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.site import Case, Site
+from roundtrip.errors import UserError
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A case that was asked for and cannot run on this site."""
+
+    case: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A case that must come back, and the check's variables to run it with."""
+
+    case: Case
+    variables: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Cases to run, and those skipped; no case is in both, none twice."""
+
+    expected: tuple[Expected, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def build(campaign: Campaign, site: Site) -> Matrix:
+    """Every combination that the campaign declares, laid against what ReFrame lists on the site.
+
+    UserError for a check, parameter, variable, partition or toolchain that does not exist, and
+    for a campaign of which nothing can run.
+    """
+    listed = {case.id: case for case in site.cases()}
+    tests = site.describe()
+    expected: dict[str, Expected] = {}
+    skipped: dict[str, Skipped] = {}
+    for plan in campaign.checks:
+        chosen = _tests(plan, tests, campaign)
+        for test, partition, environ in _combinations(plan, chosen, site, campaign):
+            case = _case(test, site.name, partition, environ)
+            if case.id in expected:
+                raise UserError(f"case {case.id} is declared twice", campaign.file, plan.line)
+            if case.id in listed:
+                variables = tuple(sorted(plan.variables.items()))
+                expected[case.id] = Expected(listed[case.id], variables)
+            else:
+                reason = _why_not(test, site, partition, environ)
+                skipped[case.id] = Skipped(case.id, reason)
+    if not expected:
+        why = "; ".join(sorted({item.reason for item in skipped.values()}))
+        raise UserError(f"nothing of this campaign can run on site '{site.name}': {why}", campaign.file)
+    return Matrix(tuple(expected.values()), tuple(skipped.values()))
+
+
+def _tests(plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign) -> list[dict[str, Any]]:
+    """The parametrized tests that `plan` selects."""
+    mine = [test for test in tests if test["@class"] == plan.name]
+    if not mine:
+        known = ", ".join(sorted({test["@class"] for test in tests if "%" in test["name"]}))
+        raise UserError(f"unknown check '{plan.name}'; there are: {known}", campaign.file, plan.line)
+    for variable in plan.variables:
+        if variable not in mine[0]:
+            raise UserError(
+                f"check '{plan.name}' has no variable '{variable}'", campaign.file, plan.line
+            )
+    for key, values in plan.parameters.items():
+        legal = {dict(_parameters(test)).get(key) for test in mine}
+        if unknown := [value for value in values if value not in legal]:
+            known = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
+            raise UserError(
+                f"check '{plan.name}': {key} = '{unknown[0]}' is not one of: {known}",
+                campaign.file,
+                plan.line,
+            )
+    return [
+        test
+        for test in mine
+        if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
+    ]
+
+
+def _combinations(
+    plan: CheckPlan, tests: list[dict[str, Any]], site: Site, campaign: Campaign
+) -> Iterator[tuple[dict[str, Any], str, str]]:
+    for kind, asked, known in (
+        ("partition", plan.partitions, site.partitions),
+        ("toolchain", plan.toolchains, site.toolchains),
+    ):
+        for name in asked or ():
+            if name not in known:
+                raise UserError(
+                    f"unknown {kind} '{name}'; site '{site.name}' has: {', '.join(sorted(known))}",
+                    campaign.file,
+                    plan.line,
+                )
+    for test in tests:
+        for partition in plan.partitions or site.partitions:
+            for environ in plan.toolchains or site.toolchains:
+                yield test, partition, environ
+
+
+def _parameters(test: dict[str, Any]) -> list[tuple[str, str]]:
+    items = [item.split("=", 1) for item in test["display_name"].split(" %")[1:]]
+    return sorted((key, value) for key, value in items)
+
+
+def _case(test: dict[str, Any], system: str, partition: str, environ: str) -> Case:
+    parameters = tuple(_parameters(test))
+    return Case(test["@class"], parameters, test["hashcode"], system, partition, environ)
+
+
+def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> str:
+    offered = site.partitions[partition]
+    if environ not in offered["environs"]:
+        return f"toolchain '{environ}' is not installed on partition '{partition}'"
+    for wanted, owner, features in (
+        (test["valid_systems"], f"partition '{partition}'", offered.get("features", [])),
+        (
+            test["valid_prog_environs"],
+            f"toolchain '{environ}'",
+            site.toolchains[environ].get("features", []),
+        ),
+    ):
+        lacking = [
+            word[1:]
+            for word in " ".join(wanted).split()
+            if word.startswith("+") and word[1:] not in features
+        ]
+        if lacking:
+            return f"{owner} does not offer: {', '.join(lacking)}"
+    return "ReFrame does not list it on this site"

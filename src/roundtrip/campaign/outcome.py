@@ -1,0 +1,60 @@
+"""How a run ended: what came back, against what was expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roundtrip.campaign.tree import RunTree
+from roundtrip.collect.launches import scan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Launches passed and asked for, by case; reasons of those that failed."""
+
+    asked: dict[str, int]
+    passed: Counter[str]
+    failures: tuple[str, ...]
+    skipped: int
+
+    @staticmethod
+    def of(tree: RunTree) -> Outcome:
+        """Count what lies in the tree."""
+        state = tree.state
+        launches = scan(tree.path)
+        return Outcome(
+            asked={item["case"]: item["launches"] for item in state["expected"]},
+            passed=Counter(item.case_id for item in launches if item.status == "passed"),
+            failures=tuple(
+                f"{item.case_id}: {item.reason}" for item in launches if item.status == "failed"
+            ),
+            skipped=len(state["skipped"]),
+        )
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Launches short, by case."""
+        return {
+            case: wanted - self.passed[case]
+            for case, wanted in self.asked.items()
+            if self.passed[case] < wanted
+        }
+
+    @property
+    def whole(self) -> bool:
+        """Every case has its launches, and there are cases: nothing is never a success."""
+        return bool(self.asked) and not self.missing
+
+    def lines(self) -> Iterator[str]:
+        """The outcome for people, worst last."""
+        wanted = sum(self.asked.values())
+        came = sum(min(self.passed[case], count) for case, count in self.asked.items())
+        yield f"{came} of {wanted} launches came back, {len(self.asked)} cases"
+        if self.skipped:
+            yield f"{self.skipped} cases cannot run on this site (listed in the report)"
+        for reason, count in Counter(self.failures).items():
+            yield f"failed {count} x {reason}"
+        for case, count in self.missing.items():
+            yield f"missing {count} x {case}"

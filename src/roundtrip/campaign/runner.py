@@ -1,0 +1,95 @@
+"""Runs a campaign's matrix to completion: rounds of launches, resumable at any point."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from roundtrip.campaign import session
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.site import Site
+from roundtrip.campaign.tree import RunTree
+
+#: A case that failed so often in one invocation, and never passed, is given up.
+GIVE_UP_AFTER = 2
+
+
+class Progress(Protocol):
+    """Told what happens; shows it to people."""
+
+    def expect(self, launches: int) -> None: ...
+
+    def result(self, verdict: str, name: str) -> None: ...
+
+
+@dataclass
+class Runner:
+    """Launches what is missing, one performance job at a time, until nothing is.
+
+    A round launches every case that still needs one, once, in random order: drift of the machine
+    then hits all cases alike (a randomised block design).
+    """
+
+    campaign: Campaign
+    site: Site
+    tree: RunTree
+    expected: Sequence[Expected]
+    progress: Progress
+    order: random.Random = field(default_factory=random.Random)
+    _failures: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> None:
+        """Run rounds until every case has its launches, is given up, or time is over."""
+        deadline = time.monotonic() + 60 * self.campaign.time_limit_minutes
+        longest = 0.0
+        while wanted := self._wanted():
+            self.progress.expect(self._left(wanted))
+            start = time.monotonic()
+            if start + longest > deadline:
+                break
+            self._round(wanted)
+            longest = max(longest, time.monotonic() - start)
+
+    def _round(self, wanted: Sequence[Expected]) -> None:
+        todo = session.blocks(wanted)
+        self.order.shuffle(todo)
+        before, _ = self.count(self.tree)
+        for block in todo:
+            session.run(
+                self.site,
+                block,
+                self.tree.next_round(),
+                f"{self.campaign.name}/{self.tree.path.name}",
+                self.tree.lock_descriptor,
+                self.progress.result,
+            )
+        after, _ = self.count(self.tree)
+        for item in wanted:
+            if after[item.case.id] == before[item.case.id]:
+                self._failures[item.case.id] += 1
+
+    def _wanted(self) -> list[Expected]:
+        """Cases that need another launch: first those short of launches, then disturbed ones."""
+        passed, undisturbed = self.count(self.tree)
+        alive = [item for item in self.expected if not self._given_up(item, passed)]
+        short = [item for item in alive if passed[item.case.id] < self.campaign.launches]
+        most = self.campaign.launches + self.campaign.extra_launches
+        return short or [
+            item
+            for item in alive
+            if undisturbed[item.case.id] < self.campaign.launches and passed[item.case.id] < most
+        ]
+
+    def _given_up(self, item: Expected, passed: Counter[str]) -> bool:
+        limit = GIVE_UP_AFTER if not passed[item.case.id] else self.campaign.launches
+        return self._failures[item.case.id] >= limit
+
+    def _left(self, wanted: Iterable[Expected]) -> int:
+        passed, _ = self.count(self.tree)
+        return sum(max(1, self.campaign.launches - passed[item.case.id]) for item in wanted)

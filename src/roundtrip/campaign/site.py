@@ -1,0 +1,141 @@
+"""A site as ReFrame sees it: its environment variables, partitions, toolchains and cases."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from roundtrip.errors import UserError
+
+_CASE = re.compile(r"^- (?P<name>.+) /(?P<hash>[0-9a-f]{8}) @(?P<place>\S+)$")
+_CONTROL = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One ReFrame test case: a check with its parameters, on a partition, with a toolchain."""
+
+    check: str
+    parameters: tuple[tuple[str, str], ...]
+    hash: str
+    system: str
+    partition: str
+    environ: str
+
+    @property
+    def id(self) -> str:
+        """``<check>/<k=v,...>@<system>:<partition>+<environ>``, parameters sorted by name."""
+        values = ",".join(f"{key}={value}" for key, value in self.parameters)
+        return f"{self.check}/{values}@{self.system}:{self.partition}+{self.environ}"
+
+
+class Site:
+    """The folder ``site-configs/<name>``, asked through the pinned ReFrame."""
+
+    def __init__(self, name: str, checkout: Path) -> None:
+        self.name = name
+        self.checkout = checkout
+        sites = checkout / "site-configs"
+        self.folder = sites / name
+        if not re.fullmatch(r"[\w-]+", name) or not (self.folder / "reframe.py").is_file():
+            known = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
+            raise UserError(f"unknown site '{name}'; there are: {', '.join(known)}")
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """Environment variables after ``. site-configs/activate <name>``."""
+        script = '. "$0" "$1" && env -0'
+        activate = self.checkout / "site-configs" / "activate"
+        done = subprocess.run(
+            ["bash", "-c", script, str(activate), self.name], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise UserError(f"cannot activate site '{self.name}': {_last_line(done.stderr)}")
+        pairs = (item.split("=", 1) for item in done.stdout.split("\0") if "=" in item)
+        variables = {key: value for key, value in pairs}
+        variables.pop("RFM_TIMESTAMP_DIRS", None)  # a round's folder is unique by itself
+        return variables
+
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        config: dict[str, Any] = json.loads(self._reframe("--show-config"))
+        return config
+
+    @cached_property
+    def partitions(self) -> dict[str, dict[str, Any]]:
+        """ReFrame's configuration of each partition of this site."""
+        system = next(s for s in self._config["systems"] if s["name"] == self.name)
+        return {partition["name"]: partition for partition in system["partitions"]}
+
+    @cached_property
+    def toolchains(self) -> dict[str, dict[str, Any]]:
+        """ReFrame's configuration of each environment meant for this site, installed or not."""
+        return {
+            environ["name"]: environ
+            for environ in self._config["environments"]
+            if self.name in environ.get("target_systems", [self.name])
+            and environ["name"] != "builtin"
+        }
+
+    def describe(self) -> list[dict[str, Any]]:
+        """ReFrame's description of every check there is, whether this site can run it or not."""
+        everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
+        tests: list[dict[str, Any]] = json.loads(self._reframe(*self._search, *everything))
+        return tests
+
+    def cases(self) -> list[Case]:
+        """Every test case that ReFrame would run here."""
+        listing = self._reframe(*self._search, "-lC")
+        if broken := [line for line in listing.splitlines() if "skipping test file" in line]:
+            raise UserError(f"a check does not load: {_CONTROL.sub('', broken[0])}")
+        return parse_listing(listing)
+
+    @property
+    def _search(self) -> list[str]:
+        return ["-c", str(self.checkout / "checks"), "-R"]
+
+    def _reframe(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["reframe", *arguments],
+            cwd=self.checkout,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise UserError(
+                f"reframe {arguments[-1]} failed on site '{self.name}': "
+                f"{_last_line(_CONTROL.sub('', done.stdout + done.stderr))}"
+            )
+        return done.stdout
+
+
+def parse_listing(listing: str) -> list[Case]:
+    """Cases in the output of ``reframe -lC``; fixtures, which are indented, are left out."""
+    cases = []
+    for line in _CONTROL.sub("", listing).splitlines():
+        if match := _CASE.match(line):
+            check, *parameters = match["name"].split(" %")
+            system, partition, environ = re.split("[:+]", match["place"], maxsplit=2)
+            values = sorted(tuple(item.split("=", 1)) for item in parameters)
+            cases.append(
+                Case(
+                    check,
+                    tuple((key, value) for key, value in values),
+                    match["hash"],
+                    system,
+                    partition,
+                    environ,
+                )
+            )
+    return cases
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"

@@ -1,0 +1,138 @@
+"""The tree of one campaign run: ``runs/<campaign>/<site>/<start, UTC>/``, locked while in use."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.revision import Revision
+from roundtrip.errors import UserError
+
+
+class RunTree:
+    """A context manager that holds the tree's lock.
+
+    `lock_descriptor` is inherited by the ReFrame session, so that a session that outlives a
+    killed runner still keeps others out.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = -1
+
+    @property
+    def lock_descriptor(self) -> int:
+        return self._lock
+
+    def __enter__(self) -> RunTree:
+        self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise UserError(
+                "another campaign is running in this tree; wait for it or stop it", self.path
+            ) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._lock)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The contents of state.json: what was asked for, and when it ended."""
+        file = self.path / "state.json"
+        try:
+            state: dict[str, Any] = json.loads(file.read_text())
+        except (OSError, ValueError) as error:
+            raise UserError(f"not a campaign run: {error}", file) from None
+        return state
+
+    def write_state(self, **changes: Any) -> None:
+        """Change keys of state.json, by rename: a reader never sees half of it."""
+        file = self.path / "state.json"
+        state = {**(self.state if file.exists() else {}), **changes}
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(state, indent=1) + "\n")
+        partial.replace(file)
+
+    def finish(self) -> None:
+        """Say that everything expected has come back."""
+        self.write_state(finished=_utc(datetime.now(UTC)))
+
+    def next_round(self) -> Path:
+        """A new folder ``rounds/NNN``; numbers are never used again."""
+        rounds = self.path / "rounds"
+        rounds.mkdir(exist_ok=True)
+        number = 1 + max((int(p.name) for p in rounds.iterdir() if p.name.isdigit()), default=0)
+        folder = rounds / f"{number:03d}"
+        folder.mkdir()
+        return folder
+
+
+def create(
+    runs: Path, campaign: Campaign, site: str, matrix: Matrix, revision: Revision
+) -> RunTree:
+    """Make the tree of a new run and write down what is expected of it."""
+    start = datetime.now(UTC)
+    path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError("a campaign was started here in this very second; try again", path) from None
+    shutil.copyfile(campaign.file, path / "campaign.toml")
+    tree = RunTree(path)
+    tree.write_state(
+        schema=1,
+        campaign=campaign.name,
+        site=site,
+        started=_utc(start),
+        git={"commit": revision.commit, "dirty": revision.dirty},
+        repeats=campaign.launches,
+        expected=[
+            {"case": item.case.id, "launches": campaign.launches, "variables": dict(item.variables)}
+            for item in matrix.expected
+        ],
+        skipped=[{"case": item.case, "reason": item.reason} for item in matrix.skipped],
+        finished=None,
+    )
+    return tree
+
+
+def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
+    """A run may only be resumed by the campaign that began it."""
+    begun = {item["case"]: item["variables"] for item in tree.state["expected"]}
+    now = {item.case.id: dict(item.variables) for item in matrix.expected}
+    if begun != now:
+        case = min(set(begun) ^ set(now) or {key for key in now if begun[key] != now[key]})
+        raise UserError(
+            f"the campaign or the site has changed since this run began (case {case}); start a new run",
+            tree.path / "state.json",
+        )
+
+
+def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
+    """The newest run of `campaign` on `site` that has not finished."""
+    folder = runs / campaign / site
+    for path in sorted(folder.glob("*/state.json"), reverse=True):
+        tree = RunTree(path.parent)
+        if tree.state["finished"] is None:
+            return tree
+    raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

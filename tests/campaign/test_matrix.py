@@ -1,0 +1,109 @@
+"""The expected matrix: everything asked for is either run or skipped with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign import matrix
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.site import Case
+from roundtrip.errors import UserError
+
+
+def described(mode: str, placement: str) -> dict[str, Any]:
+    name = f"NetPIPE %mode={mode} %placement={placement}"
+    return {
+        "@class": "NetPIPE",
+        "name": name,
+        "display_name": name,
+        "hashcode": f"{abs(hash(name)) % 16**8:08x}",
+        "valid_systems": [f"+{placement}"],
+        "valid_prog_environs": ["+mpi +boost"],
+        "budget": 60.0,
+    }
+
+
+class FakeSite:
+    """What `Site` learns from ReFrame, for a machine with one node and one toolchain missing."""
+
+    name = "box"
+    partitions = {"smp": {"name": "smp", "environs": ["a", "plain"], "features": ["shared-memory"]}}
+    toolchains = {
+        "a": {"features": ["mpi", "boost"]},
+        "absent": {"features": ["mpi", "boost"]},
+        "plain": {"features": ["mpi"]},
+    }
+
+    def describe(self) -> list[dict[str, Any]]:
+        return [
+            described(mode, placement)
+            for mode in ("pingpong", "stream")
+            for placement in ("shared-memory", "one-per-node")
+        ]
+
+    def cases(self) -> list[Case]:
+        return [
+            Case("NetPIPE", (("mode", m), ("placement", "shared-memory")), "0" * 8, "box", "smp", "a")
+            for m in ("pingpong", "stream")
+        ]
+
+
+def campaign(*checks: CheckPlan) -> Campaign:
+    return Campaign("c", Path("c.toml"), "t", 8, 0, 60, checks)
+
+
+def build(*checks: CheckPlan) -> matrix.Matrix:
+    return matrix.build(campaign(*checks), FakeSite())  # type: ignore[arg-type]
+
+
+def test_all_values_of_what_is_not_named() -> None:
+    plan = build(CheckPlan("NetPIPE", 1))
+    assert len(plan.expected) == 2
+    assert len(plan.skipped) == 4 * 3 - 2
+
+
+def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
+    plan = build(CheckPlan("NetPIPE", 1, parameters={"mode": ("stream",)}))
+    reasons = {item.case: item.reason for item in plan.skipped}
+    prefix = "NetPIPE/mode=stream,placement="
+    assert [item.case.id for item in plan.expected] == [f"{prefix}shared-memory@box:smp+a"]
+    assert reasons[f"{prefix}one-per-node@box:smp+a"] == (
+        "partition 'smp' does not offer: one-per-node"
+    )
+    assert reasons[f"{prefix}shared-memory@box:smp+absent"] == (
+        "toolchain 'absent' is not installed on partition 'smp'"
+    )
+    assert reasons[f"{prefix}shared-memory@box:smp+plain"] == (
+        "toolchain 'plain' does not offer: boost"
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "complaint"),
+    [
+        (CheckPlan("Nope", 7), "unknown check 'Nope'; there are: NetPIPE"),
+        (CheckPlan("NetPIPE", 7, toolchains=("gcc",)), "unknown toolchain 'gcc'"),
+        (CheckPlan("NetPIPE", 7, partitions=("gpu",)), "unknown partition 'gpu'"),
+        (CheckPlan("NetPIPE", 7, parameters={"mode": ("push",)}), "is not one of: pingpong, stream"),
+        (CheckPlan("NetPIPE", 7, parameters={"size": ("1",)}), "no such parameter"),
+        (CheckPlan("NetPIPE", 7, variables={"bugdet": "1"}), "no variable 'bugdet'"),
+    ],
+)
+def test_what_does_not_exist_is_named_with_its_line(plan: CheckPlan, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint) as caught:
+        build(plan)
+    assert caught.value.line == 7
+
+
+def test_a_campaign_of_which_nothing_runs_is_an_error() -> None:
+    with pytest.raises(UserError, match="nothing of this campaign can run .* one-per-node"):
+        build(CheckPlan("NetPIPE", 1, parameters={"placement": ("one-per-node",)}))
+
+
+def test_a_case_declared_twice_is_an_error() -> None:
+    plan = CheckPlan("NetPIPE", 1, toolchains=("a",), parameters={"mode": ("stream",)})
+    with pytest.raises(UserError, match="declared twice"):
+        build(plan, plan)

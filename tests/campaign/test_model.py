@@ -1,0 +1,97 @@
+"""Campaign files: what is declared, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.campaign import model
+from roundtrip.errors import UserError
+
+CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
+GOOD = """\
+title = "t"
+launches = 8
+[[check]]
+name = "NetPIPE"
+toolchains = ["a", "b"]
+parameters = { mode = ["pingpong"] }
+variables = { budget = 4, targets = ["x", "y"] }
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "night.toml"
+    file.write_text(text)
+    return file
+
+
+def test_reads_what_is_declared(tmp_path: Path) -> None:
+    campaign = model.load(write(tmp_path, GOOD))
+    assert (campaign.name, campaign.title, campaign.launches) == ("night", "t", 8)
+    (check,) = campaign.checks
+    assert check.name == "NetPIPE"
+    assert check.toolchains == ("a", "b")
+    assert check.partitions is None
+    assert check.parameters == {"mode": ("pingpong",)}
+    assert check.variables == {"budget": "4", "targets": "x,y"}
+
+
+@pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_shipped_campaign_loads(file: Path) -> None:
+    assert model.load(file).checks
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "complaint"),
+    [
+        ("title = 'x\n", 1, "not TOML"),
+        ("title = 't'\n", None, "must run something"),
+        (GOOD.replace("launches = 8", "launches = 0"), 2, "at least 1"),
+        (GOOD.replace("launches = 8", "launches = '8'"), 2, "must be a int"),
+        (GOOD.replace("launches = 8", "launches = true"), 2, "must be a int"),
+        (GOOD.replace("launches", "lunches"), 2, "unknown key 'lunches'"),
+        (GOOD.replace('name = "NetPIPE"', ""), 3, "needs a name"),
+        (GOOD.replace('["a", "b"]', "[]"), 5, "at least one value"),
+        (GOOD.replace('["pingpong"]', '"pingpong"'), 6, "at least one value"),
+        (GOOD.replace("toolchains", "toolchain"), 5, "unknown key 'toolchain'"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(
+    tmp_path: Path, text: str, line: int | None, complaint: str
+) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(UserError, match=complaint) as caught:
+        model.load(file)
+    assert (caught.value.file, caught.value.line) == (str(file), line)
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "night.toml"
+    file.write_bytes(b"title = \xff\x00")
+    with pytest.raises(UserError, match="UTF-8"):
+        model.load(file)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_campaign_or_a_user_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    file = tmp_path_factory.mktemp("hostile") / "night.toml"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    try:
+        tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        pass
+    with pytest.raises(UserError):
+        model.load(file)
+
+
+def test_an_unknown_campaign_names_those_there_are() -> None:
+    with pytest.raises(UserError, match="unknown campaign 'nope'; there are: .*smoke"):
+        model.find("nope", CAMPAIGNS)

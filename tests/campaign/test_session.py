@@ -1,0 +1,50 @@
+"""How cases become ReFrame command lines: each wanted case is named once, and no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.campaign import session
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.site import Case
+
+expected = st.builds(
+    lambda check, test, partition, environ, budget: Expected(
+        Case(check, (), f"{check}{test}", "s", partition, environ), (("budget", budget),)
+    ),
+    st.sampled_from("AB"),
+    st.integers(0, 3),
+    st.sampled_from(["p", "q"]),
+    st.sampled_from(["x", "y", "z"]),
+    st.sampled_from(["1", "2"]),
+)
+
+
+@given(st.lists(expected, unique=True))
+def test_blocks_are_products_that_cover_each_case_once(wanted: list[Expected]) -> None:
+    once = {(item.case.id, item.case.hash): item for item in wanted}
+    blocks = session.blocks(list(once.values()))
+    assert Counter(item for block in blocks for item in block) == Counter(once.values())
+    for block in blocks:
+        assert len({(i.case.partition, i.case.check, i.variables) for i in block}) == 1
+        product = {(i.case.hash, i.case.environ) for i in block}
+        tests, environs = {h for h, _ in product}, {e for _, e in product}
+        assert product == {(h, e) for h in tests for e in environs}
+
+
+def test_the_command_line_names_the_cases_exactly() -> None:
+    site = SimpleNamespace(name="local", checkout=Path("top"))
+    cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
+    block = [Expected(case, (("budget", "4"),)) for case in cases]
+    line = session.command(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
+    assert "--system=local:smp" in line
+    assert "--name=/26ad4637" in line
+    assert "--prgenv=^(a|ab)$" in line
+    assert "--setvar=NetPIPE.budget=4" in line
+    assert "--prefix=tree/rounds/001" in line
+    assert line[-1] == "--run"

@@ -1,0 +1,66 @@
+"""NetPIPE's own output: recorded, truncated and hostile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtrip.collect import netpipe_output
+from roundtrip.errors import UserError
+
+DATA = Path(__file__).parents[1] / "data" / "netpipe"
+
+
+@pytest.mark.parametrize("name", ["NPopenmpi-4.1.4.full.out", "NPmpich2-4.0.2.full.out"])
+def test_a_recorded_run_has_124_points(name: str) -> None:
+    points = netpipe_output.parse(DATA / name)
+    assert len(points) == 124
+    assert (points[0].size_bytes, points[-1].size_bytes) == (1, 8388611)
+
+
+def test_times_agree_with_the_time_column_within_its_rounding() -> None:
+    file = DATA / "NPopenmpi-4.1.4.full.out"
+    for line, point in zip(file.read_text().splitlines(), netpipe_output.parse(file), strict=True):
+        assert point.seconds == pytest.approx(float(line.split()[2]), abs=0.6e-8)
+
+
+def test_convert_writes_a_launch(tmp_path: Path) -> None:
+    file = tmp_path / "np.out"
+    file.write_bytes((DATA / "NPmpich2-4.0.2.full.out").read_bytes())
+    netpipe_output.convert(file, "NPmpich2", 2)
+    run = json.loads((tmp_path / "run.json").read_text())
+    rows = [r for r in (tmp_path / "samples.csv").read_text().splitlines() if not r.startswith("#")]
+    assert run["complete"] is True
+    assert run["samples"]["rows"] == 124 == len(rows) - 1
+    assert rows[0] == "study,case,variant,size_bytes,phase,rep,metric,value,unit"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"       1 1.831682   0.00000417\n       2 9.45", 2),
+        (b"       1 -1.8   0.00000417\n", 1),
+        (b"       1 inf   0.00000417\n", 1),
+        (b"       1 1.8 0.1 7\n", 1),
+        (b"<script>\n", 1),
+        (b"\xff\x00\n", None),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: int | None) -> None:
+    file = tmp_path / "np.out"
+    file.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        netpipe_output.parse(file)
+    assert caught.value.line == line
+
+
+def test_the_integrity_mode_has_no_times() -> None:
+    with pytest.raises(UserError, match="not a line of NetPIPE"):
+        netpipe_output.parse(DATA / "NPopenmpi-4.1.4.integrity.head.out")
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no output of NetPIPE"):
+        netpipe_output.parse(tmp_path / "np.out")
