@@ -1,0 +1,85 @@
+"""``roundtrip toolchains``: build the MPI and Boost prefixes of site `local`, or list them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from roundtrip import paths
+from roundtrip.cli import app
+from roundtrip.toolchains.build import build, pending
+from roundtrip.toolchains.plan import states
+from roundtrip.toolchains.process import BuildError
+from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS, select
+from roundtrip.toolchains.store import Store
+
+
+@app.command()
+def toolchains(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: " + ", ".join(SMOKE))
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All eight.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Show their state, build none.")] = False,
+) -> None:
+    """Build toolchains: compiler, MPI and Boost in a prefix each, tested with two ranks."""
+    store = Store(paths.toolchains())
+    wanted = select(names or [], everything)
+    if listing:
+        _show(store)
+        return
+    if not pending(wanted, store):
+        print(f"toolchains: {len(wanted)} good, nothing to build")
+        return
+    try:
+        with _Board() as board, store.locked(board.waiting):
+            build(pending(wanted, store), store, board.report)
+    except BuildError as error:
+        print(f"roundtrip: {error.explain()}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+def _show(store: Store) -> None:
+    table = Table("toolchain", "state", box=None)
+    for name, state in states(TOOLCHAINS.values(), store).items():
+        table.add_row(name, state)
+    Console().print(table)
+
+
+class _Board:
+    """One line a toolchain: redrawn in place on a terminal, else printed as it begins and ends."""
+
+    def __init__(self) -> None:
+        columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"))
+        self._progress = Progress(*columns, TimeElapsedColumn())
+        self._tasks: dict[str, tuple[TaskID, float]] = {}
+
+    def __enter__(self) -> _Board:
+        if self._progress.console.is_terminal:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def waiting(self) -> None:
+        print("toolchains: another build of them is running; waiting for it")
+
+    def report(self, name: str, doing: str) -> None:
+        if not self._progress.console.is_terminal:
+            if name not in self._tasks:
+                self._tasks[name] = (TaskID(0), time.monotonic())
+                print(f"toolchains: {name} ({doing}) ...", flush=True)
+            elif doing == "good":
+                print(f"toolchains: {name}: good, {time.monotonic() - self._tasks[name][1]:.0f} s")
+            return
+        if name not in self._tasks:
+            self._tasks[name] = (self._progress.add_task(name, total=1), time.monotonic())
+        task = self._tasks[name][0]
+        self._progress.update(task, description=f"{name:20} {doing}", completed=doing == "good")

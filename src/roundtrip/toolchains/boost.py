@@ -1,0 +1,169 @@
+"""Boost for one MPI: headers, libboost_mpi and libboost_serialization in a prefix of their own.
+
+Debian builds Boost.MPI for its Open MPI only.  For the others the two libraries are compiled from
+Debian's source package.  Its patches there touch only the Python bindings, so upstream's files do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from roundtrip.toolchains.debian import Archive
+from roundtrip.toolchains.plan import Plan
+from roundtrip.toolchains.process import run
+from roundtrip.toolchains.spec import Boost
+
+LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
+#: What Boost's own build adds for each library.
+_FLAGS = {
+    "serialization": (
+        "-fvisibility=hidden",
+        "-fvisibility-inlines-hidden",
+        "-ftemplate-depth-255",
+        "-DBOOST_SERIALIZATION_DYN_LINK=1",
+    ),
+    "mpi": ("-DBOOST_MPI_SOURCE=1", "-DBOOST_MPI_DYN_LINK=1", "-DBOOST_SERIALIZATION_DYN_LINK=1"),
+}
+
+_CMAKE_CONFIG = """\
+# Boost @VERSION@ of this toolchain: headers, Boost::mpi and Boost::serialization.  The MPI itself
+# comes from the compiler wrapper or from find_package(MPI).
+get_filename_component(_boost_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(Boost_INCLUDE_DIRS "${_boost_root}/include")
+set(Boost_LIBRARY_DIRS "${_boost_root}/lib")
+if(NOT TARGET Boost::headers)
+  add_library(Boost::headers INTERFACE IMPORTED)
+  target_include_directories(Boost::headers INTERFACE "${_boost_root}/include")
+  foreach(_boost_library serialization mpi)
+    string(TOUPPER ${_boost_library} _boost_upper)
+    add_library(Boost::${_boost_library} SHARED IMPORTED)
+    set_target_properties(Boost::${_boost_library} PROPERTIES
+      IMPORTED_LOCATION "${_boost_root}/lib/libboost_${_boost_library}.so.@VERSION@"
+      IMPORTED_SONAME "libboost_${_boost_library}.so.@VERSION@"
+      INTERFACE_COMPILE_DEFINITIONS "BOOST_${_boost_upper}_DYN_LINK")
+    target_link_libraries(Boost::${_boost_library} INTERFACE Boost::headers)
+  endforeach()
+  target_link_libraries(Boost::mpi INTERFACE Boost::serialization)
+endif()
+foreach(_boost_library ${Boost_FIND_COMPONENTS})
+  if(TARGET Boost::${_boost_library})
+    set(Boost_${_boost_library}_FOUND TRUE)
+  elseif(Boost_FIND_REQUIRED_${_boost_library})
+    set(Boost_FOUND FALSE)
+    set(Boost_NOT_FOUND_MESSAGE "this toolchain has no Boost library ${_boost_library}")
+  endif()
+endforeach()
+"""
+
+_CMAKE_VERSION = """\
+set(PACKAGE_VERSION @VERSION@)
+if(NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+"""
+
+
+def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with include/boost."""
+    name = f"libboost{boost.series}-dev"
+    (deb,) = archive.packages([name])
+    run(f"unpacking {name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "deb" / "usr" / "include").rename(place / "include")
+    shutil.rmtree(place / "deb")
+
+
+def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with the files of both libraries: mpi/ and serialization/."""
+    tar = archive.source(f"boost{boost.series}")
+    inside = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
+    unpacked = place / "unpacked"
+    unpacked.mkdir()
+    command = ["tar", "-xf", str(tar), "-C", str(unpacked)]
+    command += ["--no-wildcards-match-slash", "--wildcards", *inside]
+    run(f"unpacking {tar.name}", command, archive.log)
+    for name in LIBRARIES:
+        next(unpacked.glob(f"*/libs/{name}/src")).rename(place / name)
+    shutil.rmtree(unpacked)
+
+
+def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
+    """Fill `place`/lib from Debian's packages for Open MPI; returns their origin."""
+    names = [f"libboost-{name}{boost.version}" for name in LIBRARIES]
+    for deb in (debs := archive.packages(names)):
+        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "lib").mkdir()
+    for name in LIBRARIES:
+        file = f"libboost_{name}.so.{boost.version}"
+        next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
+        # Debian's libraries look for each other in the system's folders only.
+        command = ["patchelf", "--set-rpath", "$ORIGIN", str(place / "lib" / file)]
+        run(f"setting the search path of {file}", command, archive.log)
+        (place / "lib" / f"libboost_{name}.so").symlink_to(file)
+    shutil.rmtree(place / "deb")
+    return f"Debian {names[1]} {debs[1].name.split('_')[1]}"
+
+
+def compile_libraries(
+    plan: Plan,
+    sources: Path,
+    place: Path,
+    log: Path,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi; progress(done, of)."""
+    compiler = place / "mpi" / "bin" / "mpicxx"
+    objects = place / "objects"
+    jobs: dict[Path, list[str | Path]] = {}
+    for library in LIBRARIES:
+        for source in sorted((sources / library).glob("*.cpp")):
+            if "_w" in source.stem:  # wide characters: another library, not needed here
+                continue
+            output = objects / library / f"{source.stem}.o"
+            output.parent.mkdir(parents=True, exist_ok=True)
+            flags = [*plan.flags, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            jobs[output] = [compiler, *flags, "-c", source, "-o", output]
+    # The slowest file (a grammar) must not come last.
+    order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(done, len(futures))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    (place / "lib").mkdir()
+    for library in LIBRARIES:
+        _link(plan.toolchain.boost, library, compiler, place, log)
+    shutil.rmtree(objects)
+
+
+def _link(boost: Boost, library: str, compiler: Path, place: Path, log: Path) -> None:
+    file = f"libboost_{library}.so.{boost.version}"
+    objects = [str(path) for path in sorted((place / "objects" / library).glob("*.o"))]
+    lib = place / "lib"
+    command = [str(compiler), "-shared", "-pthread", "-o", str(lib / file), *objects]
+    command += [f"-Wl,-soname,{file}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,relro", f"-L{lib}"]
+    if library == "mpi":
+        command.append("-lboost_serialization")
+    run(f"linking {file}", command, log)
+    (place / "lib" / f"libboost_{library}.so").symlink_to(file)
+
+
+def write_cmake_config(boost: Boost, place: Path) -> None:
+    """Let CMake's ``find_package(Boost)`` with ``Boost_ROOT`` find these files and no others."""
+    folder = place / "lib" / "cmake" / f"Boost-{boost.version}"
+    folder.mkdir(parents=True)
+    for name, text in (
+        ("BoostConfig.cmake", _CMAKE_CONFIG),
+        ("BoostConfigVersion.cmake", _CMAKE_VERSION),
+    ):
+        (folder / name).write_text(text.replace("@VERSION@", boost.version))

@@ -1,0 +1,146 @@
+"""What each toolchain is made of on this machine, and the content keys that follow from it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
+from roundtrip.toolchains.store import Store, content_key
+
+#: Bump when the build steps change in a way that the other inputs of the keys do not show.
+RECIPE = 1
+CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
+#: Debian's own flags for Boost: its binary Boost.MPI and those built here differ only in the MPI.
+FLAGS = (
+    "-std=gnu++17",
+    "-O2",
+    "-g0",
+    "-fstack-protector-strong",
+    "-D_FORTIFY_SOURCE=2",
+    "-DNDEBUG",
+    "-fPIC",
+    "-pthread",
+)
+SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
+
+
+@dataclass(frozen=True)
+class MpiPlan:
+    """An MPI as found here: `origin` says where from; `pin` is a wheel's locked requirement."""
+
+    mpi: Mpi
+    version: str
+    origin: str
+    key: str
+    pin: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A toolchain as it would be built here now."""
+
+    toolchain: Toolchain
+    mpi: MpiPlan
+    compiler: str
+    flags: tuple[str, ...]
+    key: str
+
+    @property
+    def from_debian(self) -> bool:
+        """Debian's binary Boost.MPI fits: it is linked with Debian's Open MPI."""
+        return self.toolchain.mpi.name == "openmpi41"
+
+
+def upstream(version: str) -> str:
+    """Upstream's part of a Debian version: ``1:4.1.4+ds-3+b1`` -> ``4.1.4``."""
+    return re.split(r"[-+~]", version.split(":", 1)[-1])[0]
+
+
+@cache
+def installed(package: str) -> str | None:
+    """Version of an installed Debian package, or None."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package]
+    try:
+        found = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
+    except OSError:
+        return None
+    return found[1] if len(found) == 2 and found[0] == "installed" else None
+
+
+@cache
+def compiler_version() -> str:
+    try:
+        run = subprocess.run([CXX, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise UserError(f"no compiler {CXX}: run `make setup`, {SPACK_ROUTE}") from None
+    return run.stdout.strip()
+
+
+def wheel_pin(requirements: str, name: str, file: Path) -> tuple[str, str]:
+    """(version, requirement with its hashes) of wheel `name` in a locked requirements text."""
+    hashes = r"(?:[ \t]+--hash=\S+(?: \\)?\n?)+"
+    match = re.search(rf"^{re.escape(name)}==(\S+) \\\n{hashes}", requirements, re.MULTILINE)
+    if not match:
+        raise UserError(f"no line `{name}==VERSION` with hashes", file)
+    return match[1], match[0]
+
+
+def mpi_plan(mpi: Mpi) -> MpiPlan:
+    pin = None
+    if mpi.package:
+        found = installed(mpi.package)
+        if not found:
+            raise UserError(
+                f"{mpi.name} needs Debian package {mpi.package}: run `make setup`, {SPACK_ROUTE}"
+            )
+        version, origin = upstream(found), f"Debian {mpi.package} {found}"
+    else:
+        file = paths.checkout() / "site-configs" / "local" / "wheels.txt"
+        version, pin = wheel_pin(file.read_text(), mpi.family, file)
+        origin = f"PyPI {mpi.family} {version}"
+    if not version.startswith(f"{mpi.series}."):
+        raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
+    inputs = {"recipe": RECIPE, "unit": mpi.name, "origin": origin, "pin": pin, "cxx": CXX}
+    return MpiPlan(mpi, version, origin, content_key(inputs), pin)
+
+
+def plan(toolchain: Toolchain) -> Plan:
+    """Plan of one toolchain; UserError if this machine cannot have it."""
+    mpi = mpi_plan(toolchain.mpi)
+    compiler = compiler_version()
+    inputs = {
+        "recipe": RECIPE,
+        "unit": toolchain.name,
+        "mpi": mpi.key,
+        "boost": toolchain.boost.version,
+        "compiler": [CXX, compiler],
+        "flags": FLAGS,
+    }
+    return Plan(toolchain, mpi, compiler, FLAGS, content_key(inputs))
+
+
+def boost_key(boost: Boost, part: str) -> str:
+    """Key of what toolchains share of one Boost; `part` is headers or sources."""
+    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version})
+
+
+def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
+    """By name: ``good``, ``stale`` (built from other things than are here now), ``not built``."""
+    found = {}
+    for toolchain in toolchains:
+        linked = store.linked(toolchain.name)
+        try:
+            wanted = plan(toolchain).key
+        except UserError:
+            wanted = None
+        found[toolchain.name] = (
+            "not built" if linked is None else "good" if linked == wanted else "stale"
+        )
+    return found

@@ -1,0 +1,56 @@
+"""Does a toolchain work?  Compile a Boost.MPI program, run two ranks, look at the answer."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from roundtrip.toolchains.plan import Plan
+from roundtrip.toolchains.process import BuildError, clean_environment, run
+
+_SOURCE = Path(__file__).with_name("selftest.cpp")
+
+
+def run_environment() -> dict[str, str]:
+    """Environment in which two ranks run anywhere: as root, and on one core."""
+    environment = clean_environment()
+    environment |= {
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return environment
+
+
+def faults(plan: Plan, output: str) -> list[str]:
+    """What is wrong with the program's answer; nothing if it is this toolchain's."""
+    lines = output.strip().splitlines()[-4:]
+    if len(lines) < 4:
+        return ["the self-test printed no complete answer"]
+    ranks, total, boost, library = lines
+    found = []
+    if ranks != "2":
+        found.append(f"{ranks} ranks instead of 2: compiler and mpirun are of different MPIs")
+    if total != "321":
+        found.append(f"received {total} instead of 321")
+    if boost.replace("_", ".") != plan.toolchain.boost.series:
+        found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
+    title = {"openmpi": r"Open MPI v", "mpich": r"MPICH Version:\s*"}[plan.toolchain.mpi.family]
+    if not re.match(title + re.escape(plan.mpi.version) + r"(?![\d.])", library):
+        found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
+    return found
+
+
+def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
+    """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it is not good."""
+    program, lib = prefix / "selftest", prefix / "lib"
+    command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
+    command += [str(_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
+    launch = [str(mpi / "bin" / "mpirun"), "-n", "2", str(program)]
+    output = run("running the self-test", launch, log, env=run_environment(), timeout=120)
+    program.unlink()
+    if found := faults(plan, output):
+        raise BuildError("self-test: " + "; ".join(found), log, output)
