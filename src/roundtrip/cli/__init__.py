@@ -33,3 +33,7 @@ def main() -> None:
     except UserError as error:
         print(f"roundtrip: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+# Each command registers itself on `app`.
+from roundtrip.cli import toolchains  # noqa: E402, F401

@@ -29,46 +29,6 @@ _FLAGS = {
     "mpi": ("-DBOOST_MPI_SOURCE=1", "-DBOOST_MPI_DYN_LINK=1", "-DBOOST_SERIALIZATION_DYN_LINK=1"),
 }
 
-_CMAKE_CONFIG = """\
-# Boost @VERSION@ of this toolchain: headers, Boost::mpi and Boost::serialization.  The MPI itself
-# comes from the compiler wrapper or from find_package(MPI).
-get_filename_component(_boost_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
-set(Boost_INCLUDE_DIRS "${_boost_root}/include")
-set(Boost_LIBRARY_DIRS "${_boost_root}/lib")
-if(NOT TARGET Boost::headers)
-  add_library(Boost::headers INTERFACE IMPORTED)
-  target_include_directories(Boost::headers INTERFACE "${_boost_root}/include")
-  foreach(_boost_library serialization mpi)
-    string(TOUPPER ${_boost_library} _boost_upper)
-    add_library(Boost::${_boost_library} SHARED IMPORTED)
-    set_target_properties(Boost::${_boost_library} PROPERTIES
-      IMPORTED_LOCATION "${_boost_root}/lib/libboost_${_boost_library}.so.@VERSION@"
-      IMPORTED_SONAME "libboost_${_boost_library}.so.@VERSION@"
-      INTERFACE_COMPILE_DEFINITIONS "BOOST_${_boost_upper}_DYN_LINK")
-    target_link_libraries(Boost::${_boost_library} INTERFACE Boost::headers)
-  endforeach()
-  target_link_libraries(Boost::mpi INTERFACE Boost::serialization)
-endif()
-foreach(_boost_library ${Boost_FIND_COMPONENTS})
-  if(TARGET Boost::${_boost_library})
-    set(Boost_${_boost_library}_FOUND TRUE)
-  elseif(Boost_FIND_REQUIRED_${_boost_library})
-    set(Boost_FOUND FALSE)
-    set(Boost_NOT_FOUND_MESSAGE "this toolchain has no Boost library ${_boost_library}")
-  endif()
-endforeach()
-"""
-
-_CMAKE_VERSION = """\
-set(PACKAGE_VERSION @VERSION@)
-if(NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
-  set(PACKAGE_VERSION_COMPATIBLE TRUE)
-endif()
-if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
-  set(PACKAGE_VERSION_EXACT TRUE)
-endif()
-"""
-
 
 def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with include/boost."""
@@ -156,14 +116,3 @@ def _link(boost: Boost, library: str, compiler: Path, place: Path, log: Path) ->
         command.append("-lboost_serialization")
     run(f"linking {file}", command, log)
     (place / "lib" / f"libboost_{library}.so").symlink_to(file)
-
-
-def write_cmake_config(boost: Boost, place: Path) -> None:
-    """Let CMake's ``find_package(Boost)`` with ``Boost_ROOT`` find these files and no others."""
-    folder = place / "lib" / "cmake" / f"Boost-{boost.version}"
-    folder.mkdir(parents=True)
-    for name, text in (
-        ("BoostConfig.cmake", _CMAKE_CONFIG),
-        ("BoostConfigVersion.cmake", _CMAKE_VERSION),
-    ):
-        (folder / name).write_text(text.replace("@VERSION@", boost.version))

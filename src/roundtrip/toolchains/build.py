@@ -65,7 +65,6 @@ def _make(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
         origin, flags = f"built from Debian's boost{boost.series} sources", list(plan.flags)
-    boosts.write_cmake_config(boost, place)
     say("self-test: two ranks")
     selftest(plan, place, mpi, log)
     record = {

@@ -1,0 +1,64 @@
+# From a fresh clone: `make campaign` measures this machine and prints where the report is.
+
+BIN := .venv/bin
+BOOTSTRAP := site-configs/local/bootstrap
+ROUNDTRIP_TOOLCHAINS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/roundtrip/toolchains
+TESTED := openmpi41-boost181 mpich40-boost181
+CXX_FILES = $(shell git ls-files '*.cpp' '*.hpp')
+MAKEFLAGS += --no-print-directory
+export ROUNDTRIP_TOOLCHAINS
+
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+endif
+
+.NOTPARALLEL:
+.PHONY: help campaign setup toolchains test setup-test lint workloads tidy pytest bench clean distclean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+campaign: setup ## set this machine up, run campaign `smoke`, write its report
+	@$(BIN)/roundtrip run smoke --site local
+
+setup: ## only set this machine up: packages, .venv, the toolchains of `smoke`
+	@$(BOOTSTRAP) campaign
+
+toolchains: ## set up all eight toolchains: 4 MPIs x 2 Boosts
+	@$(BOOTSTRAP) campaign --all
+
+test: lint workloads tidy pytest ## set up, then every check: style, types, C++ and Python tests
+
+setup-test:
+	@$(BOOTSTRAP) test
+
+lint: setup-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	clang-format --dry-run -Werror $(CXX_FILES)
+
+workloads: setup-test $(TESTED:%=ctest-%)
+
+ctest-%: setup-test
+	cmake -S workloads --preset debug -B build/test/$* -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$* \
+	  -D CMAKE_CXX_COMPILER=$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$*))/bin/mpicxx
+	cmake --build build/test/$*
+	ctest --test-dir build/test/$* --output-on-failure
+
+tidy: ctest-$(firstword $(TESTED))
+	printf '%s\n' $(filter workloads/%.cpp,$(CXX_FILES)) | \
+	  xargs -P 2 -n 1 clang-tidy -p build/test/$(firstword $(TESTED)) --quiet --warnings-as-errors='*'
+
+pytest: setup-test
+	$(BIN)/pytest
+
+bench: setup ## print the benchmark ratios
+	@$(BIN)/python -m roundtrip.bench
+
+clean: ## remove what was built here; runs/ and reports/ stay
+	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+distclean: clean ## also remove .venv; the toolchain cache stays
+	rm -rf .venv src/*.egg-info
