@@ -28,31 +28,21 @@ def wrapper(mpi: Mpi, program: Path) -> str:
 
 
 def make_prefix(plan: MpiPlan, place: Path, log: Path) -> None:
-    """Fill `place` with bin/, include and lib of the MPI."""
+    """Fill `place` with bin/ and, for a wheel, the MPI itself.
+
+    Nothing in it links to a system folder, so that no clean-up can ever reach one.
+    """
     if plan.pin is None:
-        suffix = f".{plan.mpi.family}"
-        programs = {name: Path("/usr/bin") / f"{name}{suffix}" for name in PROGRAMS}
-        include, lib = _debian_folders(plan, log)
+        programs = {name: Path("/usr/bin") / f"{name}.{plan.mpi.family}" for name in PROGRAMS}
     else:
         wheel = place / "wheel"
         _install_wheel(plan.pin, wheel, place, log)
         programs = {name: wheel / "bin" / name for name in PROGRAMS}
-        include, lib = wheel / "include", wheel / "lib"
     (place / "bin").mkdir()
     for name, program in programs.items():
         path = place / "bin" / name
         path.write_text(wrapper(plan.mpi, program))
         path.chmod(0o755)
-    (place / "include").symlink_to(include)
-    (place / "lib").symlink_to(lib)
-
-
-def _debian_folders(plan: MpiPlan, log: Path) -> tuple[Path, Path]:
-    compiler = f"/usr/bin/mpicc.{plan.mpi.family}"
-    shown = run(f"asking {compiler}", [compiler, "-show"], log).split()
-    include = next(part[2:] for part in shown if part.startswith("-I"))
-    lib = next(part[2:] for part in shown if part.startswith("-L"))
-    return Path(include), Path(lib)
 
 
 def _install_wheel(pin: str, wheel: Path, place: Path, log: Path) -> None:
