@@ -1,0 +1,53 @@
+from pathlib import Path
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
+from spack.package import *
+
+
+class RoundtripWorkloads(CMakePackage):
+    """Roundtrip's own workloads (NetPIPE in five variants, DDT, ring, NPB kernels): C++20 programs
+    that measure an MPI, built from the checkout that holds this recipe (`develop:`)."""
+
+    homepage = "https://example.org/roundtrip"
+    # Never fetched: spack.yaml builds the working tree. Without it Spack finds no fetch strategy.
+    git = "https://example.org/roundtrip.git"
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    generator("ninja")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("cli11@2.1:")
+    depends_on("nlohmann-json@3:")
+    depends_on("mpi@3:")
+    depends_on("boost@1.74: +mpi +serialization")
+
+    # C++20 with <span>, <bit> and three-way comparison complete.
+    conflicts("%gcc@:10", msg="the workloads are C++20: GCC 11 or newer")
+
+    def cmake_args(self):
+        return [
+            # Spack's `target` sets the instruction set, so that the label tells what was built.
+            self.define("ROUNDTRIP_NATIVE", False),
+            self.define("BUILD_TESTING", False),
+            self.define("MPI_CXX_COMPILER", self.spec["mpi"].mpicxx),
+            self.define("Boost_ROOT", self.spec["boost"].prefix),
+        ]
+
+    def install(self, spec, prefix):
+        """Each program lies in a folder of its name: netpipe/netpipe."""
+        programs = [
+            file
+            for file in Path(self.build_directory).glob("*/*")
+            if file.name == file.parent.name and file.is_file()
+        ]
+        if not programs:
+            raise InstallError(f"no program was built in {self.build_directory}")
+        mkdirp(prefix.bin)
+        for program in programs:
+            install(str(program), prefix.bin)
