@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roundtrip {
+
+/// What the samples of one series have in common: all columns of samples.csv but rep and value.
+struct SeriesKey {
+  std::string study;
+  std::string case_name;
+  std::string variant;
+  std::int64_t size_bytes = 0;
+  std::string phase;
+  std::string metric;
+  std::string unit;
+};
+
+/// Keeps every sample of a launch in memory; nothing is written while measuring.
+class Recorder {
+ public:
+  /// A new series; append to what is returned. Its samples get rep = 0, 1, ... Stays valid.
+  std::vector<double>& open(const SeriesKey& key);
+
+  /// Number of samples in all series.
+  [[nodiscard]] std::size_t rows() const;
+
+  /// Text of samples.csv: a `# key: <JSON>` line for each entry of `header`, the fixed line of
+  /// column names, a row for each sample. Numbers read back as the same double; a text with a
+  /// comma, quote or line break is quoted as in RFC 4180.
+  [[nodiscard]] std::string csv(const nlohmann::ordered_json& header) const;
+
+ private:
+  struct Series {
+    SeriesKey key;
+    std::vector<double> samples;
+  };
+  std::deque<Series> series_;
+};
+
+/// `text` as one field of a CSV file (RFC 4180).
+std::string csv_field(std::string_view text);
+
+}  // namespace roundtrip

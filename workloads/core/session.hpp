@@ -1,0 +1,61 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace roundtrip {
+
+/// Where a rank sits: its host and the CPUs it may run on.
+struct Place {
+  int rank = 0;
+  std::string host;
+  std::vector<int> cpus;
+};
+
+/// MPI from MPI_Init to MPI_Finalize, and what is known of the world. One per process.
+class Session {
+ public:
+  Session(int* argc, char*** argv);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] MPI_Comm world() const { return MPI_COMM_WORLD; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool root() const { return rank_ == 0; }
+
+  /// Time of the MPI clock when MPI_Init returned, seconds.
+  [[nodiscard]] double start() const { return start_; }
+
+  /// One entry a rank at the root, empty elsewhere.
+  [[nodiscard]] const std::vector<Place>& placement() const { return placement_; }
+
+  /// Distinct hosts in order of their first rank; at the root, empty elsewhere.
+  [[nodiscard]] std::vector<std::string> hosts() const;
+
+  /// Collective: the string of every rank, in rank order, at the root; empty elsewhere.
+  [[nodiscard]] std::vector<std::string> gather(const std::string& mine) const;
+
+  /// Collective: runs `part` here and waits, without spinning, until it is done on every rank.
+  /// A Failure (or lack of memory) of any rank is then thrown on all: that of the highest exit
+  /// status, lowest rank first. `part` must not leave another rank waiting for it when it throws.
+  void settle(const std::function<void()>& part) const;
+
+ private:
+  int rank_ = 0;
+  int size_ = 0;
+  double start_ = 0;
+  std::vector<Place> placement_;
+};
+
+/// First line of the MPI library's own description of itself.
+std::string mpi_library();
+
+/// Version of the MPI standard that the library implements, e.g. "3.1".
+std::string mpi_standard();
+
+}  // namespace roundtrip

@@ -1,0 +1,167 @@
+#include "core/workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <random>
+
+#include "core/build_info.hpp"
+#include "core/disturbance.hpp"
+#include "core/failure.hpp"
+#include "core/whole_file.hpp"
+
+namespace roundtrip {
+namespace {
+
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+enum class Parsed { run, done };
+
+/// Reads the flags, the same on every rank; answers --help and --version at the root.
+Parsed parse(int argc, char** argv, Workload& workload, CommonFlags& flags, bool root) {
+  CLI::App app(workload.description(), workload.name());
+  app.set_version_flag("--version", workload.name() + ' ' + build_info::version);
+  app.add_option("--samples", flags.samples,
+                 "Write every sample to this CSV file, and run.json beside it");
+  app.add_option("--budget", flags.budget_s, "Seconds the launch may take")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Seed of the random order; random unless given");
+  workload.declare(app);
+  flags.seed = std::random_device{}();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      if (root) app.exit(error);
+      return Parsed::done;
+    }
+    throw Failure(Exit::usage, error.what());
+  }
+  if (!std::isfinite(flags.budget_s) || flags.budget_s <= 0) {
+    throw Failure(Exit::usage, "--budget: must be a positive number of seconds");
+  }
+  workload.check_flags();
+  return Parsed::run;
+}
+
+fs::path record_path(const CommonFlags& flags) {
+  return fs::path(flags.samples).replace_filename("run.json");
+}
+
+/// Files of an earlier launch must not pass for this one's, should this one fail.
+void clear_files(const CommonFlags& flags) {
+  const fs::path record = record_path(flags);
+  if (fs::path(flags.samples).filename() == record.filename()) {
+    throw Failure(Exit::usage, "--samples: run.json is the name of the launch's own record");
+  }
+  require_writable(record);
+  require_writable(flags.samples);
+  fs::remove(record);
+  fs::remove(flags.samples);
+}
+
+std::string utc_now() {
+  const std::time_t time = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// What is known of a launch before it measures.
+ordered_json describe(const Launch& launch, const std::string& workload, int argc, char** argv) {
+  ordered_json placement = ordered_json::array();
+  for (const Place& place : launch.session.placement()) {
+    placement.push_back({{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}});
+  }
+  return {{"schema", 1},
+          {"workload", workload},
+          {"version", build_info::version},
+          {"command", std::vector<std::string>(argv, argv + argc)},
+          {"mpi", {{"standard", mpi_standard()}, {"library", mpi_library()}}},
+          {"compiler",
+           {{"id", build_info::compiler_id},
+            {"version", build_info::compiler_version},
+            {"flags", build_info::compiler_flags}}},
+          {"clock",
+           {{"name", "MPI_Wtime"},
+            {"resolution_s", launch.clock.resolution_s},
+            {"overhead_s", launch.clock.overhead_s}}},
+          {"ranks", launch.session.size()},
+          {"hosts", launch.session.hosts()},
+          {"placement", placement},
+          {"start_time", utc_now()},
+          {"seed", launch.flags.seed},
+          {"budget_s", launch.flags.budget_s}};
+}
+
+void write_files(const Launch& launch, const ordered_json& description,
+                 const ordered_json& disturbance) {
+  ordered_json head = description;
+  head["disturbance"] = disturbance;
+  write_whole(launch.flags.samples, launch.recorder.csv(head));
+
+  ordered_json record = head;
+  record["elapsed_s"] = now() - launch.session.start();
+  record.update(launch.record);
+  record["samples"] = {{"rows", launch.recorder.rows()}};
+  record["complete"] = true;
+  write_whole(record_path(launch.flags), record.dump(1) + '\n');
+}
+
+void run_launch(const Session& session, const CommonFlags& flags, Workload& workload, int argc,
+                char** argv) {
+  if (session.size() < workload.fewest_ranks()) {
+    throw Failure(Exit::usage, "needs at least " + std::to_string(workload.fewest_ranks()) +
+                                   " ranks, started with " + std::to_string(session.size()));
+  }
+  const bool writes = session.root() && !flags.samples.empty();
+  session.settle([&] {
+    if (writes) clear_files(flags);
+  });
+  Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
+  const ordered_json description = describe(launch, workload.name(), argc, argv);
+  const Counters before = read_counters();
+  workload.run(launch);
+  const ordered_json disturbance = disturbance_between(session, before, read_counters());
+  session.settle([&] {
+    if (writes) write_files(launch, description, disturbance);
+  });
+  if (session.root()) {
+    std::printf("ROUNDTRIP COMPLETE ranks=%d hosts=%zu\n", session.size(), session.hosts().size());
+  }
+}
+
+/// One line, whatever the message holds.
+void complain(const std::string& who, std::string what) {
+  std::ranges::replace(what, '\n', ' ');
+  std::fprintf(stderr, "%s: %s\n", who.c_str(), what.c_str());
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv, Workload& workload) {
+  const Session session(&argc, &argv);
+  try {
+    CommonFlags flags;
+    if (parse(argc, argv, workload, flags, session.root()) == Parsed::run) {
+      run_launch(session, flags, workload, argc, argv);
+    }
+    return static_cast<int>(Exit::ok);
+  } catch (const Failure& failure) {
+    if (session.root()) complain(workload.name(), failure.what());
+    return static_cast<int>(failure.code());
+  } catch (const std::exception& error) {
+    // Only this rank knows: the others may be waiting for it.
+    complain(workload.name(), error.what());
+    MPI_Abort(session.world(), static_cast<int>(Exit::internal));
+    return static_cast<int>(Exit::internal);
+  }
+}
+
+}  // namespace roundtrip

@@ -1,0 +1,58 @@
+#include "netpipe/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace roundtrip::netpipe {
+
+double CostModel::exchange_s(std::int64_t size) const {
+  const auto upper = seen_.lower_bound(size);
+  if (upper == seen_.begin()) return upper->second;
+  const auto lower = std::prev(upper);
+  const auto distance = [&](std::int64_t to) { return static_cast<double>(to - lower->first); };
+  if (upper == seen_.end()) {
+    return lower->second * static_cast<double>(size) / static_cast<double>(lower->first);
+  }
+  return lower->second + (upper->second - lower->second) * distance(size) / distance(upper->first);
+}
+
+std::int64_t BatchPlan::exchanges(double exchange_s) const {
+  constexpr double most = 1e6;
+  return static_cast<std::int64_t>(
+      std::clamp(std::ceil(shortest_s_ / std::max(exchange_s, 1e-9)), 1.0, most));
+}
+
+std::int64_t BatchPlan::warm(double exchange_s) const {
+  return is_long(exchange_s) ? 0 : 1 + exchanges(exchange_s) / 16;
+}
+
+double BatchPlan::batch_s(double exchange_s) const {
+  return exchange_s * static_cast<double>(exchanges(exchange_s) + warm(exchange_s));
+}
+
+double BatchPlan::point_s(double exchange_s) const {
+  constexpr int warm_up_batches = 3;
+  const int batches = fewest_samples + (is_long(exchange_s) ? 1 : warm_up_batches);
+  return batches * batch_s(exchange_s);
+}
+
+Allotment allot(double time_left_s, const std::vector<std::vector<double>>& costs,
+                double never_bounded_s) {
+  std::vector<double> all;
+  for (const auto& of_size : costs) all.insert(all.end(), of_size.begin(), of_size.end());
+  std::ranges::sort(all);
+  Allotment allotment{.dearest_point_s = never_bounded_s, .size_s = 0};
+  double needed = 0;
+  for (const double cost : all) {
+    if (cost > never_bounded_s && needed + cost > time_left_s / 2) break;
+    needed += cost;
+    allotment.dearest_point_s = std::max(allotment.dearest_point_s, cost);
+  }
+  for (const double cost : costs.front()) {
+    if (cost <= allotment.dearest_point_s) allotment.size_s += cost;
+  }
+  allotment.size_s += std::max(0.0, time_left_s - needed) / static_cast<double>(costs.size());
+  return allotment;
+}
+
+}  // namespace roundtrip::netpipe

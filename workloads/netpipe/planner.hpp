@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace roundtrip::netpipe {
+
+/// Predicts how long one exchange of an arm takes at a size not yet measured.
+class CostModel {
+ public:
+  /// One exchange of `size` bytes took `seconds`; later observations of a size replace earlier
+  /// ones.
+  void observe(std::int64_t size, double seconds) { seen_[size] = seconds; }
+
+  /// Linear between observed sizes, proportional to the size above them, constant below. Needs at
+  /// least one observation.
+  [[nodiscard]] double exchange_s(std::int64_t size) const;
+
+ private:
+  std::map<std::int64_t, double> seen_;
+};
+
+/// Fewest timed batches of a point: the least for which a 95 % interval of the median exists.
+inline constexpr int fewest_samples = 6;
+
+/// Batches of one arm at one size, from the duration of one exchange.
+class BatchPlan {
+ public:
+  /// `shortest_s`: what a batch must last for the clock to be fine enough.
+  explicit BatchPlan(double shortest_s) : shortest_s_(shortest_s) {}
+
+  /// Exchanges of a timed batch.
+  [[nodiscard]] std::int64_t exchanges(double exchange_s) const;
+  /// Untimed exchanges before it; none for long exchanges, which they would make twice as costly.
+  [[nodiscard]] std::int64_t warm(double exchange_s) const;
+  /// Exchanges so long that one checked exchange is warm-up enough.
+  [[nodiscard]] static bool is_long(double exchange_s) { return exchange_s >= 2e-3; }
+  /// Seconds for a batch, untimed exchanges included.
+  [[nodiscard]] double batch_s(double exchange_s) const;
+  /// Seconds for a point measured with the fewest samples, warm-up included.
+  [[nodiscard]] double point_s(double exchange_s) const;
+
+ private:
+  double shortest_s_;
+};
+
+/// What the next size may use.
+struct Allotment {
+  double dearest_point_s = 0;  ///< arms whose point costs more are bounded
+  double size_s = 0;           ///< for all arms together
+};
+
+/// Divides the time left. `costs[i]`: what the points of the i-th size left would cost at least,
+/// one entry an arm; the first is the next size. The dearest points are given up until the others
+/// need no more than half the time, and what these leave over is for precision, in equal parts a
+/// size. Points that cost at most `never_bounded_s` are not given up.
+Allotment allot(double time_left_s, const std::vector<std::vector<double>>& costs,
+                double never_bounded_s);
+
+}  // namespace roundtrip::netpipe
