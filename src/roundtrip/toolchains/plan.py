@@ -11,6 +11,7 @@ from pathlib import Path
 
 from roundtrip import paths
 from roundtrip.errors import UserError
+from roundtrip.host.packages import installed
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 from roundtrip.toolchains.store import Store, content_key
 
@@ -64,17 +65,6 @@ def upstream(version: str) -> str:
 
 
 @cache
-def installed(package: str) -> str | None:
-    """Version of an installed Debian package, or None."""
-    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package]
-    try:
-        found = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
-    except OSError:
-        return None
-    return found[1] if len(found) == 2 and found[0] == "installed" else None
-
-
-@cache
 def compiler_version() -> str:
     try:
         run = subprocess.run([CXX, "-dumpfullversion"], capture_output=True, text=True, check=True)
@@ -95,7 +85,7 @@ def wheel_pin(requirements: str, name: str, file: Path) -> tuple[str, str]:
 def mpi_plan(mpi: Mpi) -> MpiPlan:
     pin = None
     if mpi.package:
-        found = installed(mpi.package)
+        found = (installed([mpi.package]) or {}).get(mpi.package)
         if not found:
             raise UserError(
                 f"{mpi.name} needs Debian package {mpi.package}: run `make setup`, {SPACK_ROUTE}"

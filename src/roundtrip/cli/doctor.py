@@ -1,0 +1,36 @@
+"""``roundtrip doctor``: what of this machine will spoil measurements."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roundtrip import paths
+from roundtrip.cli import app
+from roundtrip.host import facts, packages
+from roundtrip.host.doctor import examine, possible
+from roundtrip.host.provenance import campaign_packages
+from roundtrip.toolchains.plan import states
+from roundtrip.toolchains.spec import TOOLCHAINS
+from roundtrip.toolchains.store import Store
+
+_STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
+
+
+@app.command()
+def doctor() -> None:
+    """Look for what spoils measurements: exit status 1 only if measuring here is impossible."""
+    wanted = campaign_packages()
+    versions = packages.installed(wanted)
+    missing = None if versions is None else [name for name in wanted if name not in versions]
+    built = states(TOOLCHAINS.values(), Store(paths.toolchains()))
+    findings = examine(facts.read(), missing, built)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        style = _STYLES[finding.level]
+        text = finding.found + (f"\n[dim]-> {finding.advice}[/dim]" if finding.advice else "")
+        table.add_row(f"[{style}]{finding.level}[/{style}]", finding.topic, text)
+    Console().print(table)
+    if not possible(findings):
+        raise typer.Exit(1)

@@ -1,0 +1,181 @@
+"""What of this machine may spoil a measurement, and what to do about it.
+
+Pure functions of facts; `roundtrip doctor` gathers the facts and prints the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from roundtrip.host.facts import Host
+
+Level = Literal["ok", "warn", "impossible"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, how it is, what was found, and what to do (may be empty)."""
+
+    topic: str
+    level: Level
+    found: str
+    advice: str = ""
+
+
+#: Clock sources that are read without a system call, so cheap and fine enough to time messages.
+_GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
+#: Share of one core that other work may take before a launch is disturbed.
+_LOAD_LIMIT = 0.25
+#: Share of time since boot taken by the hypervisor above which it shows in timings.
+_STEAL_LIMIT = 0.001
+
+
+def cores(host: Host) -> Finding:
+    found = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
+    if host.usable < 2 or host.cores < 2:
+        advice = (
+            "two ranks need a core each: no measurement here means anything; use another machine"
+        )
+        return Finding("cores", "impossible", found, advice)
+    if host.cores == 2:
+        advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
+        return Finding("cores", "warn", found, advice)
+    return Finding("cores", "ok", found)
+
+
+def oversubscription(host: Host) -> Finding:
+    if host.quota is not None and host.quota < host.logical:
+        found = f"the control group gets {host.quota:g} of {host.logical} processors"
+        if host.quota < 2:
+            advice = "two polling ranks are throttled: raise the container's processor limit"
+            return Finding("oversubscription", "impossible", found, advice)
+        return Finding("oversubscription", "warn", found, "raise the container's processor limit")
+    if host.usable < host.logical:
+        found = f"this process may use {host.usable} of {host.logical} processors"
+        return Finding("oversubscription", "warn", found, "run without taskset or cpuset")
+    return Finding("oversubscription", "ok", "no processor limit")
+
+
+def smt(host: Host) -> Finding:
+    if host.smt:
+        advice = (
+            "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
+        )
+        return Finding("SMT", "warn", "on: two threads share a core", advice)
+    return Finding("SMT", "ok", "off" if host.smt is False else "the kernel does not say")
+
+
+def governor(host: Host) -> Finding:
+    if not host.governors:
+        return Finding("governor", "ok", "frequency is not under this kernel's control")
+    found = ", ".join(host.governors)
+    if host.governors == ("performance",):
+        return Finding("governor", "ok", found)
+    return Finding("governor", "warn", found, "cpupower frequency-set -g performance")
+
+
+def turbo(host: Host) -> Finding:
+    if host.turbo:
+        advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
+        return Finding("turbo", "warn", "on", advice + " (or echo 0 > .../cpu/cpufreq/boost)")
+    return Finding("turbo", "ok", "off" if host.turbo is False else "the kernel does not say")
+
+
+def load(host: Host) -> Finding:
+    found = f"load average {host.load[0]:.2f} over the last minute"
+    if host.load[0] > _LOAD_LIMIT:
+        return Finding("load", "warn", found, "stop other work, or wait until it is done")
+    return Finding("load", "ok", found)
+
+
+def virtualisation(host: Host) -> Finding:
+    if not host.virtual:
+        return Finding("virtualisation", "ok", "container" if host.container else "none")
+    found = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
+    found += f", {host.steal:.2%} of its time since boot went to others"
+    advice = "compare it with itself only"
+    if host.steal > _STEAL_LIMIT:
+        advice += "; its processors are shared: repeat at quieter times"
+    return Finding("virtualisation", "warn", found, advice)
+
+
+def clock(host: Host) -> Finding:
+    name = host.clocksource
+    if name is None or name in _GOOD_CLOCKS:
+        return Finding("clock source", "ok", name or "the kernel does not say")
+    advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
+    return Finding("clock source", "warn", name, advice)
+
+
+def swap(host: Host) -> Finding:
+    if host.swap_used_kib:
+        found = f"{host.swap_used_kib / 1024:.0f} MiB in use"
+        return Finding("swap", "warn", found, "free memory, then swapoff -a && swapon -a")
+    return Finding("swap", "ok", "not in use" if host.swap_kib else "none")
+
+
+def huge_pages(host: Host) -> Finding:
+    if host.thp == "always":
+        advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
+        return Finding(
+            "transparent huge pages", "warn", "always", advice + "transparent_hugepage/enabled"
+        )
+    return Finding("transparent huge pages", "ok", host.thp or "the kernel does not say")
+
+
+def numa(host: Host) -> Finding:
+    if host.numa_nodes > 1 and host.numa_balancing:
+        found = f"{host.numa_nodes} nodes, the kernel moves pages between them"
+        return Finding("NUMA", "warn", found, "echo 0 > /proc/sys/kernel/numa_balancing")
+    return Finding("NUMA", "ok", f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}")
+
+
+def packages(missing: Sequence[str] | None) -> Finding:
+    """`missing`: Debian packages of a campaign that are not installed; None: no Debian system."""
+    if missing is None:
+        return Finding("packages", "warn", "no Debian system", "build the software with Spack")
+    if missing:
+        return Finding("packages", "warn", f"not installed: {', '.join(missing)}", "make setup")
+    return Finding("packages", "ok", "all installed")
+
+
+def toolchains(states: Mapping[str, str]) -> Finding:
+    """`states`: good, stale or not built, by toolchain name."""
+    stale = [name for name, state in states.items() if state == "stale"]
+    good = [name for name, state in states.items() if state == "good"]
+    if stale:
+        names = " ".join(stale)
+        return Finding("toolchains", "warn", f"stale: {names}", f"roundtrip toolchains {names}")
+    if not good:
+        return Finding("toolchains", "warn", "none built", "make setup")
+    return Finding("toolchains", "ok", f"{len(good)} of {len(states)} built")
+
+
+HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
+    cores,
+    oversubscription,
+    smt,
+    governor,
+    turbo,
+    load,
+    virtualisation,
+    clock,
+    swap,
+    huge_pages,
+    numa,
+)
+
+
+def examine(
+    host: Host, missing: Sequence[str] | None, toolchain_states: Mapping[str, str]
+) -> list[Finding]:
+    """All findings, in a fixed order."""
+    of_host = [check(host) for check in HOST_CHECKS]
+    return [*of_host, packages(missing), toolchains(toolchain_states)]
+
+
+def possible(findings: Sequence[Finding]) -> bool:
+    """Can anything be measured here at all?"""
+    return all(finding.level != "impossible" for finding in findings)

@@ -1,0 +1,199 @@
+"""What /proc and /sys say about this machine, as one frozen object.
+
+Read below a root folder, so that tests read recorded trees.  What a kernel does not tell is None.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache of the first core: `size_kib`, and how many logical processors share it."""
+
+    level: int
+    kind: str
+    size_kib: int
+    shared_by: int
+
+
+@dataclass(frozen=True)
+class Host:
+    """Facts of a machine.
+
+    `logical` processors are online, `usable` may be used by this process, `cores` are physical.
+    `quota` is the number of processors that the control group may use on average.  `turbo` and
+    `smt` are None where the kernel does not say.  `steal` is the share of time since boot that a
+    hypervisor gave to others, 0..1.
+    """
+
+    hostname: str
+    cpu_model: str
+    logical: int
+    usable: int
+    cores: int
+    sockets: int
+    smt: bool | None
+    quota: float | None
+    caches: tuple[Cache, ...]
+    numa_nodes: int
+    memory_kib: int
+    swap_kib: int
+    swap_used_kib: int
+    kernel: str
+    distribution: str
+    governors: tuple[str, ...]
+    turbo: bool | None
+    clocksource: str | None
+    virtual: bool
+    hypervisor: str | None
+    container: bool
+    thp: str | None
+    numa_balancing: bool | None
+    mitigations: tuple[tuple[str, str], ...]
+    load: tuple[float, float, float]
+    steal: float
+
+
+def read(root: Path = Path("/")) -> Host:
+    """Facts of the machine whose /proc, /sys and /etc are below `root`."""
+    cpu = root / "sys/devices/system/cpu"
+    cpuinfo = _text(root / "proc/cpuinfo") or ""
+    online = parse_list(_text(cpu / "online") or "") or [0]
+    allowed = re.search(
+        r"^Cpus_allowed_list:\s*(\S+)", _text(root / "proc/self/status") or "", re.MULTILINE
+    )
+    memory = _meminfo(root)
+    cores = {_topology(cpu, n) for n in online}
+    smt = _text(cpu / "smt/active")
+    balancing = _text(root / "proc/sys/kernel/numa_balancing")
+    return Host(
+        hostname=_text(root / "proc/sys/kernel/hostname") or "",
+        cpu_model=_cpu_model(cpuinfo),
+        logical=len(online),
+        usable=len(parse_list(allowed[1])) if allowed else len(online),
+        cores=len(cores),
+        sockets=len({socket for socket, _ in cores}),
+        smt=None if smt is None else smt == "1",
+        quota=_quota(root / "sys/fs/cgroup"),
+        caches=_caches(cpu / f"cpu{online[0]}/cache"),
+        numa_nodes=len(parse_list(_text(root / "sys/devices/system/node/online") or "0")),
+        memory_kib=memory.get("MemTotal", 0),
+        swap_kib=memory.get("SwapTotal", 0),
+        swap_used_kib=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
+        kernel=_text(root / "proc/sys/kernel/osrelease") or "",
+        distribution=_distribution(_text(root / "etc/os-release") or ""),
+        governors=_governors(cpu, online),
+        turbo=_turbo(cpu),
+        clocksource=_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE))
+        or (root / "sys/hypervisor/type").exists(),
+        hypervisor=_text(root / "sys/hypervisor/type")
+        or _text(root / "sys/class/dmi/id/sys_vendor"),
+        container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
+        thp=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        numa_balancing=None if balancing is None else balancing != "0",
+        mitigations=tuple(
+            (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
+        ),
+        load=_load(_text(root / "proc/loadavg") or ""),
+        steal=_steal(_text(root / "proc/stat") or ""),
+    )
+
+
+def parse_list(text: str) -> list[int]:
+    """The kernel's list format: ``0-2,5`` -> [0, 1, 2, 5]."""
+    numbers: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def _text(file: Path) -> str | None:
+    """Stripped content, or None if it cannot be read (some files of /sys exist but refuse)."""
+    try:
+        return file.read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _cpu_model(cpuinfo: str) -> str:
+    for name in ("model name", "Model", "CPU part"):
+        if found := re.search(rf"^{name}\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
+            return " ".join(found[1].split())
+    return "unknown"
+
+
+def _topology(cpu: Path, number: int) -> tuple[str, str]:
+    folder = cpu / f"cpu{number}/topology"
+    socket = _text(folder / "physical_package_id") or "0"
+    return socket, _text(folder / "core_id") or str(number)
+
+
+def _caches(folder: Path) -> tuple[Cache, ...]:
+    caches = []
+    for index in sorted(folder.glob("index*")):
+        size = re.fullmatch(r"(\d+)([KM])", _text(index / "size") or "")
+        if size:
+            caches.append(
+                Cache(
+                    level=int(_text(index / "level") or 0),
+                    kind=_text(index / "type") or "",
+                    size_kib=int(size[1]) * (1024 if size[2] == "M" else 1),
+                    shared_by=len(parse_list(_text(index / "shared_cpu_list") or "")),
+                )
+            )
+    return tuple(caches)
+
+
+def _meminfo(root: Path) -> dict[str, int]:
+    lines = re.findall(r"^(\w+):\s+(\d+) kB$", _text(root / "proc/meminfo") or "", re.MULTILINE)
+    return {name: int(value) for name, value in lines}
+
+
+def _distribution(os_release: str) -> str:
+    found = re.search(r'^PRETTY_NAME="?(.*?)"?$', os_release, re.MULTILINE)
+    return found[1] if found else "unknown"
+
+
+def _governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
+    found = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
+    return tuple(sorted(governor for governor in found if governor))
+
+
+def _turbo(cpu: Path) -> bool | None:
+    no_turbo, boost = _text(cpu / "intel_pstate/no_turbo"), _text(cpu / "cpufreq/boost")
+    if no_turbo is not None:
+        return no_turbo == "0"
+    return None if boost is None else boost == "1"
+
+
+def _quota(cgroup: Path) -> float | None:
+    """Processors that this control group may use: version 2, else version 1."""
+    unified = (_text(cgroup / "cpu.max") or "max").split()
+    if unified[0] != "max":
+        return int(unified[0]) / int(unified[1])
+    quota = _text(cgroup / "cpu/cpu.cfs_quota_us")
+    period = _text(cgroup / "cpu/cpu.cfs_period_us")
+    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
+
+
+def _chosen(text: str | None) -> str | None:
+    found = re.search(r"\[(\w+)\]", text or "")
+    return found[1] if found else None
+
+
+def _load(text: str) -> tuple[float, float, float]:
+    one, five, fifteen = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
+    return one, five, fifteen
+
+
+def _steal(stat: str) -> float:
+    """Of the first line, ``cpu user nice system idle iowait irq softirq steal ...`` in ticks."""
+    ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
+    total = sum(ticks, start=0)
+    return ticks[7] / total if len(ticks) == 8 and total else 0.0

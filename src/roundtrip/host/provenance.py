@@ -1,0 +1,101 @@
+"""The record of the machine that goes into every run: enough to explain a change, no one's secrets.
+
+No user names, no paths, no addresses; the host name stands under `hostname` only, where the bundle
+replaces it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+from roundtrip.host import facts, packages
+from roundtrip.host.facts import Host
+
+#: Not in the Debian list of a purpose, but they decide what is measured.
+_ALSO = ("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0", "spack")
+
+
+def describe(host: Host) -> dict[str, Any]:
+    """The record's part that follows from `host` alone."""
+    return {
+        "hostname": host.hostname,
+        "cpu": {
+            "model": host.cpu_model,
+            "logical": host.logical,
+            "usable": host.usable,
+            "cores": host.cores,
+            "sockets": host.sockets,
+            "smt": host.smt,
+            "quota": host.quota,
+            "governors": list(host.governors),
+            "turbo": host.turbo,
+            "caches": [asdict(cache) for cache in host.caches],
+            "mitigations": dict(host.mitigations),
+        },
+        "memory": {
+            "total_kib": host.memory_kib,
+            "swap_kib": host.swap_kib,
+            "numa_nodes": host.numa_nodes,
+            "numa_balancing": host.numa_balancing,
+            "transparent_huge_pages": host.thp,
+        },
+        "system": {
+            "kernel": host.kernel,
+            "distribution": host.distribution,
+            "clocksource": host.clocksource,
+            "virtual": host.virtual,
+            "hypervisor": host.hypervisor,
+            "container": host.container,
+        },
+        "load_average": list(host.load),
+        "steal_share": round(host.steal, 6),
+        "fingerprint": fingerprint(host),
+    }
+
+
+def fingerprint(host: Host) -> str:
+    """16 hex digits that stay the same while the machine does: hardware, kernel and settings.
+
+    Load, steal, swap and the host name are not in it; memory counts in whole GiB, because the
+    kernel keeps a little more or less of it at every boot.
+    """
+    slow = asdict(host)
+    for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal"):
+        del slow[name]
+    slow["memory_kib"] = round(host.memory_kib / 2**20)
+    text = json.dumps(slow, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def snapshot(root: Path = Path("/")) -> dict[str, Any]:
+    """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
+    import archspec.cpu  # 0.1 s that other commands need not pay
+
+    return {
+        "schema": 1,
+        **describe(facts.read(root)),
+        "microarchitecture": archspec.cpu.host().name,
+        "versions": {
+            "python": platform.python_version(),
+            "reframe": metadata.version("reframe-hpc"),
+            "roundtrip": metadata.version("roundtrip"),
+        },
+        "packages": packages.installed([*campaign_packages(), *_ALSO]) or {},
+    }
+
+
+def campaign_packages() -> list[str]:
+    """Debian packages that a campaign on site `local` needs."""
+    try:
+        listing = paths.checkout() / "site-configs" / "local" / "apt-packages.txt"
+    except UserError:
+        return []
+    return packages.wanted(listing.read_text(), ("campaign",)) if listing.is_file() else []
