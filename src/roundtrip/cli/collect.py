@@ -1,0 +1,22 @@
+"""``roundtrip collect``: a campaign run becomes a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roundtrip.cli import app
+from roundtrip.collect import bundle
+
+
+@app.command()
+def collect(
+    run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
+) -> None:
+    """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
+
+    The last line names the bundle.  Collecting the same run again gives the same bundle.
+    """
+    typer.echo(f"bundle: {bundle.build(run_dir)}")

@@ -1,0 +1,1 @@
+"""From the raw files of a campaign run to its bundle."""

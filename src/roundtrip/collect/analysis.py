@@ -1,0 +1,96 @@
+"""Every threshold of a report, from one file: analysis.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from roundtrip.errors import UserError
+
+FILE_NAME = "analysis.toml"
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Above any of these a launch counts as disturbed."""
+
+    steal_fraction: float
+    involuntary_context_switches_per_s: float
+    core_migrations: float
+    load_above_cores: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Interval level, false-discovery level, and the effects that matter (relative)."""
+
+    confidence_level: float
+    false_discovery_level: float
+    minimum_effect: float
+    equivalence_margin: float
+    minimum_launches: int
+
+
+@dataclass(frozen=True)
+class NetPIPE:
+    """Where the variants are compared (bytes), and the ratio below which a loss is great."""
+
+    compared_sizes: tuple[int, ...]
+    great_loss: float
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The whole file; `text` is what is copied into the bundle and printed in the report."""
+
+    disturbance: Disturbance
+    statistics: Statistics
+    netpipe: NetPIPE
+    text: str
+
+
+def default_text() -> str:
+    """The thresholds that come with the package."""
+    return resources.files("roundtrip.report").joinpath(FILE_NAME).read_text(encoding="utf-8")
+
+
+def default() -> Analysis:
+    """The thresholds that come with the package, parsed."""
+    return parse(default_text(), FILE_NAME)
+
+
+def load(file: Path) -> Analysis:
+    """Read an analysis.toml; UserError if it is not one."""
+    try:
+        return parse(file.read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot be read: {error}", file) from None
+
+
+def parse(text: str, file: Path | str) -> Analysis:
+    """Parse and validate; every key must be there, none may be unknown."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"not TOML: {error}", file) from None
+    tables = {"disturbance": Disturbance, "statistics": Statistics, "netpipe": NetPIPE}
+    if set(data) != set(tables):
+        raise UserError(f"needs exactly the tables {', '.join(tables)}", file)
+    parsed = {name: _table(kind, data[name], name, file) for name, kind in tables.items()}
+    return Analysis(**parsed, text=text)
+
+
+def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
+    names = {field.name for field in fields(kind)}
+    if not isinstance(data, dict) or set(data) != names:
+        raise UserError(f"[{table}] needs exactly the keys {', '.join(sorted(names))}", file)
+    for key, value in data.items():
+        numbers = value if isinstance(value, list) else [value]
+        if not numbers or not all(
+            isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 for v in numbers
+        ):
+            raise UserError(f"[{table}] {key} must be a number >= 0, not {value!r}", file)
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})

@@ -1,0 +1,148 @@
+"""Builds the bundle of a campaign run: all its data, content-addressed, deterministic."""
+
+from __future__ import annotations
+
+import errno
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip.collect import analysis, cases, hosts, manifest, records, samples
+from roundtrip.collect.launches import Launch, scan
+from roundtrip.errors import UserError
+
+_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
+_SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
+_ROW_GROUP = 1 << 18
+
+
+def build(run_dir: Path, bundles: Path | None = None) -> Path:
+    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``.
+
+    `bundles` is ``run_dir/bundles`` by default.  UserError if the tree is not that of a campaign
+    run, or if no launch of it came back: a report of nothing must not look like a success.
+    """
+    state = records.read(run_dir / "state.json")
+    thresholds = _analysis(run_dir)
+    launches = scan(run_dir, thresholds)
+    passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
+    if not passed:
+        raise UserError(_nothing(launches), run_dir)
+    names = _pseudonyms(run_dir, launches)
+    folder = bundles or run_dir / "bundles"
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+        try:
+            partial.chmod(0o755)
+            _write_frame(_samples(passed), partial / "samples.parquet")
+            _write_frame(cases.table(launches, state, names), partial / "cases.parquet")
+            (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
+            _copy_text(run_dir / "campaign.toml", partial / "campaign.toml", names)
+            _copy_environment(run_dir / "env", partial / "env", names)
+            written = manifest.write(partial, _facts(state))
+            return _keep(partial, folder / written.digest[:16])
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turns what the file system refuses into one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UserError("the disk is full; free some space and try again", folder) from None
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise UserError(f"cannot write here: {error.strerror}", folder) from None
+        raise
+
+
+def _analysis(run_dir: Path) -> analysis.Analysis:
+    """The run's own thresholds if it has some, else the package's."""
+    own = run_dir / analysis.FILE_NAME
+    return analysis.load(own) if own.exists() else analysis.default()
+
+
+def _identity(launch: Launch) -> str:
+    return launch.id
+
+
+def _nothing(launches: Sequence[Launch]) -> str:
+    if not launches:
+        return "no launch in this run: nothing to report"
+    return f"none of {len(launches)} launches came back; the first: {launches[0].reason}"
+
+
+def _pseudonyms(run_dir: Path, launches: Sequence[Launch]) -> hosts.Pseudonyms:
+    named = hosts.names(run_dir / "env" / "host.json")
+    return hosts.Pseudonyms(
+        named + [host for launch in launches for host in launch.run.get("hosts", [])]
+    )
+
+
+def _samples(passed: Sequence[Launch]) -> pl.DataFrame:
+    frames = []
+    for launch in passed:
+        assert launch.folder is not None  # noqa: S101  a passed launch has one
+        frame = samples.read(launch.folder / "samples.csv").frame
+        labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
+        frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
+    return pl.concat(frames, rechunk=True)
+
+
+def _write_frame(frame: pl.DataFrame, file: Path) -> None:
+    """Parquet with nothing left to the writer's mood; through memory, for a plain OSError."""
+    buffer = io.BytesIO()
+    frame.write_parquet(
+        buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
+    )
+    file.write_bytes(buffer.getbuffer())
+
+
+def _copy_environment(source: Path, target: Path, names: hosts.Pseudonyms) -> None:
+    target.mkdir()
+    for file in sorted(source.glob("*")):
+        if file.is_file() and not file.is_symlink():
+            _copy_text(file, target / file.name, names)
+
+
+def _copy_text(source: Path, target: Path, names: hosts.Pseudonyms) -> None:
+    try:
+        text = source.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise UserError("missing: not the tree of a campaign run", source) from None
+    target.write_text(names.scrub(text), encoding="utf-8")
+
+
+def _facts(state: dict[str, Any]) -> dict[str, Any]:
+    git = state.get("git") or {}
+    return {
+        "campaign": state["campaign"],
+        "site": state["site"],
+        "started": state["started"],
+        "finished": state.get("finished"),
+        "git": {"commit": git.get("commit"), "dirty": git.get("dirty")},
+        "tools": {name: metadata.version(name) for name in _TOOLS},
+    }
+
+
+def _keep(partial: Path, final: Path) -> Path:
+    """Rename to the final name, unless the same bundle is there already."""
+    if final.exists():
+        manifest.verify(final)
+        return final
+    try:
+        partial.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    return final

@@ -1,0 +1,33 @@
+"""Whether something else than the benchmark had its hands on a launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roundtrip.collect.analysis import Disturbance
+
+
+def reasons(run: dict[str, Any], limits: Disturbance, cores: int | None) -> tuple[str, ...]:
+    """Why the launch of this run.json counts as disturbed; empty if it does not.
+
+    `cores` is the number of cores of a node, None if it is not known: the load average is then
+    not judged.  Facts that the launch did not record are not judged either.
+    """
+    facts = run.get("disturbance") or {}
+    elapsed = run.get("elapsed_s") or 0.0
+    found = []
+    steal = facts.get("steal_s") or 0.0
+    if elapsed > 0:
+        fraction = steal / (elapsed * run["ranks"])
+        if fraction > limits.steal_fraction:
+            found.append(f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor")
+        rate = max(facts.get("involuntary_context_switches") or [0]) / elapsed
+        if rate > limits.involuntary_context_switches_per_s:
+            found.append(f"{rate:.0f} involuntary context switches per second")
+    moves = max(facts.get("core_migrations") or [0])
+    if moves > limits.core_migrations:
+        found.append(f"a rank moved between cores {moves:.0f} times")
+    load = (facts.get("load_average_start") or [0.0])[0]
+    if cores is not None and load > cores + limits.load_above_cores:
+        found.append(f"load average {load:.1f} at the start, on {cores} cores")
+    return tuple(found)

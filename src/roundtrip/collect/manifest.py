@@ -1,0 +1,95 @@
+"""The manifest of a bundle: what is in it, with checksums; the bundle's digest is its own.
+
+Canonical JSON (sorted keys, no spaces, UTF-8): the same content is the same digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from roundtrip.errors import UserError
+
+FILE_NAME = "manifest.json"
+SCHEMA = 1
+_KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest and the digest of the bundle it stands for."""
+
+    data: dict[str, Any]
+    digest: str
+
+    @property
+    def files(self) -> list[str]:
+        """Paths in the bundle, without the manifest."""
+        return sorted(self.data["files"])
+
+
+def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
+    """Hash every file in `bundle` and write its manifest with `facts`."""
+    files = {
+        file.relative_to(bundle).as_posix(): _entry(file)
+        for file in sorted(bundle.rglob("*"))
+        if file.is_file() and file.name != FILE_NAME
+    }
+    data = {"schema": SCHEMA, **facts, "files": files}
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    (bundle / FILE_NAME).write_bytes(text.encode())
+    return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
+
+
+def verify(bundle: Path) -> Manifest:
+    """The manifest of `bundle`, after every file has been compared with it.
+
+    UserError if a file is missing, changed, not listed, or not inside the bundle.
+    """
+    file = bundle / FILE_NAME
+    try:
+        content = file.read_bytes()
+        data = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"not a bundle: {error}", file) from None
+    if not isinstance(data, dict) or set(data) != _KEYS or data["schema"] != SCHEMA:
+        raise UserError(f"not a manifest of schema {SCHEMA} with {', '.join(sorted(_KEYS))}", file)
+    if not isinstance(data["files"], dict) or not data["files"]:
+        raise UserError("lists no files", file)
+    for key in ("campaign", "site"):
+        if not isinstance(data[key], str) or PurePosixPath(data[key]).name != data[key]:
+            raise UserError(f"{key} {data[key]!r} is not a plain name", file)
+    for name, entry in data["files"].items():
+        if not isinstance(entry, dict) or _entry(_inside(bundle, name, file)) != entry:
+            raise UserError(f"{name} is not the file that the manifest lists", file)
+    listed = {*data["files"], FILE_NAME}
+    for found in sorted(bundle.rglob("*")):
+        name = found.relative_to(bundle).as_posix()
+        if not found.is_dir() and name not in listed:
+            raise UserError(f"{name} is not in the manifest", file)
+    return Manifest(data, hashlib.sha256(content).hexdigest())
+
+
+def _inside(bundle: Path, name: str, manifest: Path) -> Path:
+    """The regular file `name` of the bundle; no way out by `..`, `/`, or a symbolic link."""
+    pure = PurePosixPath(name)
+    plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
+    if not plain or pure.as_posix() != name or "\\" in name or name == FILE_NAME:
+        raise UserError(f"path {name!r} is not inside the bundle", manifest)
+    path = bundle
+    for part in pure.parts:
+        path = path / part
+        if path.is_symlink():
+            raise UserError(f"path {name!r} is or leads through a symbolic link", manifest)
+    if not path.is_file():
+        raise UserError(f"{name} is missing", manifest)
+    return path
+
+
+def _entry(file: Path) -> dict[str, Any]:
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"bytes": file.stat().st_size, "sha256": digest}

@@ -1,0 +1,104 @@
+"""JSON schemas of run.json, case.json and state.json: what the readers rely on, no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXT = {"type": "string", "minLength": 1}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_NUMBER_OR_NULL = {"type": ["number", "null"]}
+_COUNT = {"type": "integer", "minimum": 0}
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": {**required, **(optional or {})},
+    }
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [{"type": "null"}, schema]}
+
+
+_DISTURBANCE = _object(
+    {},
+    {
+        "load_average_start": _NUMBERS,
+        "load_average_end": _NUMBERS,
+        "involuntary_context_switches": _NUMBERS,
+        "core_migrations": _NUMBERS,
+        "steal_s": _NUMBER_OR_NULL,
+    },
+)
+_POINT = _object(
+    {
+        "case": _TEXT,
+        "variant": _TEXT,
+        "size_bytes": _COUNT,
+        "samples": _COUNT,
+        "status": _TEXT,
+    },
+    {
+        "batch": {"type": ["number", "null"]},
+        "median_s": _NUMBER_OR_NULL,
+        "ci_relative_half_width": _NUMBER_OR_NULL,
+    },
+)
+RUN = _object(
+    {
+        "schema": {"const": 1},
+        "workload": _TEXT,
+        "ranks": {"type": "integer", "minimum": 1},
+        "hosts": {"type": "array", "items": {"type": "string"}},
+        "start_time": _TEXT,
+        "points": {"type": "array", "items": _POINT},
+        "samples": _object({"rows": _COUNT}),
+        "complete": {"type": "boolean"},
+    },
+    {
+        "mpi": _object({}, {"library": _TEXT_OR_NULL, "standard": _TEXT_OR_NULL}),
+        "boost": _TEXT_OR_NULL,
+        "compiler": _or_null(_object({}, {"id": _TEXT_OR_NULL, "flags": _TEXT_OR_NULL})),
+        "clock": _or_null(
+            _object({}, {"resolution_s": _NUMBER_OR_NULL, "overhead_s": _NUMBER_OR_NULL})
+        ),
+        "placement": {"type": ["array", "null"]},
+        "elapsed_s": _NUMBER_OR_NULL,
+        "disturbance": _or_null(_DISTURBANCE),
+    },
+)
+CASE = _object(
+    {
+        "schema": {"const": 1},
+        "study": _TEXT,
+        "check": _TEXT,
+        "display_name": _TEXT,
+        "parameters": {"type": "object"},
+        "system": _TEXT,
+        "partition": _TEXT,
+        "environ": _TEXT,
+        "emulated": {"type": ["object", "null"]},
+        "simulated": {"type": "boolean"},
+    },
+    {"num_tasks": {"type": "integer", "minimum": 1}, "extras": {"type": "object"}},
+)
+STATE = _object(
+    {
+        "schema": {"const": 1},
+        "campaign": {"type": "string", "pattern": r"^[A-Za-z0-9][\w.-]*$"},
+        "site": {"type": "string", "pattern": r"^[A-Za-z0-9][\w.-]*$"},
+        "started": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+        "expected": {
+            "type": "array",
+            "items": _object({"case": _TEXT, "launches": _COUNT}),
+        },
+        "skipped": {"type": "array", "items": _object({"case": _TEXT, "reason": _TEXT})},
+    },
+    {
+        "git": _object({}, {"commit": _TEXT_OR_NULL, "dirty": {"type": ["boolean", "null"]}}),
+        "finished": _TEXT_OR_NULL,
+    },
+)

@@ -1,0 +1,100 @@
+"""What ReFrame's run report says of each test case of a session."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip.collect import records
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """One entry of a run report; `folder` is the name of its stage folder, "" before set-up."""
+
+    name: str
+    case_id: str
+    environ: str
+    folder: str
+    hash: str
+    result: str
+    is_fixture: bool
+    fail_phase: str
+    fail_reason: str
+    exit_code: int | None
+
+    @staticmethod
+    def of(entry: dict[str, Any]) -> TestCase:
+        name = str(entry.get("display_name") or entry.get("name") or "unknown")
+        place = [str(entry.get(key) or "unknown") for key in ("system", "partition", "environ")]
+        exit_code = entry.get("job_exitcode")
+        return TestCase(
+            name=name,
+            case_id=records.named_case_id(name, *place),
+            environ=place[2],
+            folder=Path(str(entry.get("stagedir") or "")).name,
+            hash=str(entry.get("hashcode") or ""),
+            result=str(entry.get("result") or ""),
+            is_fixture=bool(entry.get("fixture")),
+            fail_phase=str(entry.get("fail_phase") or ""),
+            fail_reason=str(entry.get("fail_reason") or ""),
+            exit_code=exit_code if isinstance(exit_code, int) else None,
+        )
+
+    def reason(self, report: SessionReport) -> str:
+        """Why it did not pass, in one line; "" if it passed."""
+        if self.result == "pass":
+            return ""
+        if self.result == "fail_deps":
+            return report.broken_fixture(self.environ)
+        if self.result == "abort":
+            return "interrupted: the ReFrame session was told to stop"
+        lines = self.fail_reason.strip().splitlines()
+        told = lines[0] if lines else f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
+        return told + self._signal()
+
+    def _signal(self) -> str:
+        if self.exit_code is None or self.exit_code in (0, 1):
+            return ""
+        number = self.exit_code - 128 if self.exit_code > 128 else -self.exit_code
+        try:
+            return f"; killed by signal {number} ({signal.Signals(number).name})"
+        except ValueError:
+            return f"; exit status {self.exit_code}"
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """A run report; `whole` is False if it is absent or cannot be read: the session was killed."""
+
+    tests: tuple[TestCase, ...]
+    whole: bool
+
+    @staticmethod
+    def read(file: Path) -> SessionReport:
+        """Read a report.json; a broken one counts as absent."""
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            entries = [entry for run in data["runs"] for entry in run["testcases"]]
+            return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return SessionReport((), False)
+
+    def find(self, environ: str, folder: str) -> TestCase | None:
+        """The last entry of that toolchain and stage folder."""
+        mine = [t for t in self.tests if (t.environ, t.folder) == (environ, folder)]
+        return mine[-1] if mine else None
+
+    def broken_fixture(self, environ: str) -> str:
+        """Why a test of that toolchain could not even start."""
+        broken = [
+            test
+            for test in self.tests
+            if test.is_fixture and test.environ == environ and test.result == "fail"
+        ]
+        if not broken:
+            return "a test it depends on failed"
+        return f"{broken[0].name.split(' ')[0]} failed: {broken[0].reason(self)}"

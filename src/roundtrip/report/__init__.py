@@ -1,0 +1,1 @@
+"""From a bundle to its report: a pure function."""

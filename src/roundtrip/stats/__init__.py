@@ -1,0 +1,1 @@
+"""Statistics of launches: pure functions, no input or output."""

@@ -1,0 +1,1 @@
+"""What each study measures: its definitions, in one place."""

@@ -1,0 +1,159 @@
+"""NetPIPE and the Boost.MPI study: what is derived from the samples, defined once.
+
+Launch median
+    median over the batches of one launch, for each case, variant and size: seconds.
+Bandwidth
+    bytes of a message / its time, in MB/s = 10^6 bytes/s; bidirectional messages count twice, as
+    in NetPIPE, because two are under way.
+Latency
+    the half-round-trip time of a message of 1 byte.
+Peak
+    the largest bandwidth over the sizes.
+n1/2
+    the smallest size with half the peak, interpolated in log size and log bandwidth between the
+    measured sizes (Hockney's half-performance length).
+Ratio
+    bandwidth of a variant / bandwidth of raw MPI, same launch, case and size: formed from launch
+    medians, so it is paired by launch.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip.collect import samples as samples_file
+from roundtrip.errors import UserError
+
+STUDY = "netpipe"
+REFERENCE_STUDY = "netpipe-reference"
+BASE = "mpi"
+
+#: Variants in the study's order and with its names.
+VARIANTS = {
+    "mpi": "MPI",
+    "boost": "Boost.MPI",
+    "mpi-datatype": "MPI (Datatypes)",
+    "boost-datatype": "Boost.MPI (Datatypes)",
+    "boost-serialized": "Boost.MPI (Serialized)",
+}
+#: The variants that are compared with raw MPI.
+COMPARED = tuple(variant for variant in VARIANTS if variant != BASE)
+#: Largest message that is looked at for a ratio in the perf variables, bytes.
+RATIO_SIZE = 65536
+
+_BANDWIDTH_SIZES = {
+    "1KiB": 1 << 10,
+    "16KiB": 16 << 10,
+    "64KiB": 64 << 10,
+    "1MiB": 1 << 20,
+    "4MiB": 4 << 20,
+}
+#: Perf variables of a ReFrame check and their units; ratios are at RATIO_SIZE.
+SUMMARY_UNITS = {
+    "latency_1B_us": "us",
+    **{f"bandwidth_{name}": "MB/s" for name in _BANDWIDTH_SIZES},
+    "bandwidth_peak": "MB/s",
+    "n_half": "B",
+    **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED},
+}
+POINT = ["case", "variant", "size_bytes"]
+
+
+def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+    """Median, minimum and number of samples of each (`by`, case, variant, size).
+
+    `samples` has the columns of samples.csv and `by`.  Result: `by`, case, variant, size_bytes,
+    seconds, least_seconds, samples, bandwidth (MB/s); sorted.
+    """
+    keys = [*by, *POINT]
+    return (
+        samples.group_by(keys)
+        .agg(
+            seconds=pl.col("value").median(),
+            least_seconds=pl.col("value").min(),
+            samples=pl.len().cast(pl.Int64),
+        )
+        .with_columns(bandwidth=bandwidth())
+        .sort(keys)
+        .collect()
+    )
+
+
+def bandwidth() -> pl.Expr:
+    """MB/s from the columns case, size_bytes and seconds."""
+    messages = pl.when(pl.col("case").str.starts_with("bidirectional/")).then(2).otherwise(1)
+    return messages * pl.col("size_bytes") / pl.col("seconds") / 1e6
+
+
+def ratios(medians: pl.DataFrame, by: list[str], base: str = BASE) -> pl.DataFrame:
+    """Bandwidth of each variant over that of `base`, paired within each `by` (the launch).
+
+    Result: the columns of `medians` but for those of `base` itself, and `ratio`.
+    """
+    keys = [*by, "case", "size_bytes"]
+    reference = medians.filter(pl.col("variant") == base).select(
+        *keys, pl.col("seconds").alias("base_seconds")
+    )
+    return (
+        medians.filter(pl.col("variant") != base)
+        .join(reference, on=keys, how="inner")
+        .with_columns(ratio=pl.col("base_seconds") / pl.col("seconds"))
+        .sort([*by, *POINT])
+    )
+
+
+def half_performance_size(sizes: list[int], rates: list[float]) -> float:
+    """n1/2 in bytes, of a curve in ascending sizes; NaN if it starts above half of its peak."""
+    half = max(rates) / 2
+    points = list(zip(sizes, rates, strict=True))
+    if points[0][1] >= half:
+        return float(points[0][0]) if points[0][1] == half else math.nan
+    for (size, rate), (next_size, next_rate) in pairwise(points):
+        if rate < half <= next_rate:
+            part = math.log(half / rate) / math.log(next_rate / rate)
+            return float(size * (next_size / size) ** part)
+    return math.nan
+
+
+def summary(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent.
+
+    All are of raw MPI but for the ratios.  `samples` has the columns of samples.csv, one case.
+    """
+    medians = launch_medians(samples.lazy(), [])
+    raw = medians.filter(pl.col("variant") == BASE)
+    figures: dict[str, float] = {}
+    if not raw.is_empty():
+        seconds = dict(zip(raw["size_bytes"], raw["seconds"], strict=True))
+        rates = dict(zip(raw["size_bytes"], raw["bandwidth"], strict=True))
+        if 1 in seconds:
+            figures["latency_1B_us"] = seconds[1] * 1e6
+        for name, size in _BANDWIDTH_SIZES.items():
+            if size in rates:
+                figures[f"bandwidth_{name}"] = rates[size]
+        figures["bandwidth_peak"] = max(rates.values())
+        figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
+    at_size = ratios(medians, []).filter(pl.col("size_bytes") == RATIO_SIZE)
+    for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
+        figures[f"ratio_{variant.replace('-', '_')}"] = ratio
+    return {
+        name: figures[name]
+        for name in SUMMARY_UNITS
+        if name in figures and math.isfinite(figures[name])
+    }
+
+
+def summarise_file(file: str | Path) -> dict[str, float]:
+    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
+    try:
+        read = samples_file.read(Path(file))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    if read.problems:
+        first = read.problems[0]
+        raise UserError(first.reason, first.file, first.line)
+    return summary(read.frame)
