@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtrip.host import facts
+from roundtrip.host.facts import Cache
+
+RECORDED = Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores"
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_recorded_virtual_machine() -> None:
+    host = facts.read(RECORDED)
+    assert (host.logical, host.usable, host.cores, host.sockets) == (2, 2, 2, 1)
+    assert host.cpu_model == "Intel(R) Xeon(R) Processor"
+    assert host.smt is False
+    assert host.virtual
+    assert host.governors == ()
+    assert host.turbo is None
+    assert host.clocksource == "tsc"
+    assert host.thp == "madvise"
+    assert host.distribution == "Debian GNU/Linux 12 (bookworm)"
+    assert host.load == (0.08, 0.30, 0.95)
+    assert Cache(level=1, kind="Data", size_kib=48, shared_by=1) in host.caches
+    assert Cache(level=3, kind="Unified", size_kib=491520, shared_by=2) in host.caches
+    assert dict(host.mitigations)["meltdown"] == "Not affected"
+    assert 0 < host.steal < 0.01
+
+
+def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
+    cpu = "sys/devices/system/cpu"
+    files = {
+        f"{cpu}/online": "0-7",
+        f"{cpu}/smt/active": "1",
+        f"{cpu}/intel_pstate/no_turbo": "0",
+        "proc/self/status": "Name:\tx\nCpus_allowed_list:\t0-2,5\n",
+        "proc/meminfo": "MemTotal: 100 kB\nSwapTotal: 80 kB\nSwapFree: 50 kB\n",
+        "sys/fs/cgroup/cpu.max": "150000 100000",
+        "sys/devices/system/node/online": "0-1",
+        "proc/sys/kernel/numa_balancing": "1",
+        "proc/stat": "cpu  700 0 200 0 0 0 0 100 0 0\ncpu0 1 1 1 1 1 1 1 1\n",
+    }
+    for number in range(8):
+        files[f"{cpu}/cpu{number}/topology/physical_package_id"] = str(number // 4)
+        files[f"{cpu}/cpu{number}/topology/core_id"] = str(number % 2)
+        files[f"{cpu}/cpu{number}/cpufreq/scaling_governor"] = (
+            "powersave" if number else "schedutil"
+        )
+    host = facts.read(tree(tmp_path, files))
+    assert (host.logical, host.usable, host.cores, host.sockets) == (8, 4, 4, 2)
+    assert host.smt is True
+    assert host.turbo is True
+    assert host.governors == ("powersave", "schedutil")
+    assert host.quota == 1.5
+    assert host.swap_used_kib == 30
+    assert (host.numa_nodes, host.numa_balancing) == (2, True)
+    assert not host.virtual
+    assert host.steal == 0.1
+
+
+def test_version_1_control_group(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+        },
+    )
+    assert facts.read(root).quota == 0.5
+    (root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us").write_text("-1")
+    assert facts.read(root).quota is None
+
+
+def test_a_kernel_that_says_nothing_is_one_processor_of_unknown_kind(tmp_path: Path) -> None:
+    host = facts.read(tmp_path)
+    assert (host.logical, host.cores, host.cpu_model) == (1, 1, "unknown")
+    assert host.smt is host.turbo is host.quota is host.clocksource is None
+
+
+def test_list_format() -> None:
+    assert facts.parse_list("0-2,5,7-8\n") == [0, 1, 2, 5, 7, 8]
+    assert facts.parse_list("") == []
+
+
+def test_this_machine() -> None:
+    host = facts.read()
+    assert host.logical >= host.usable >= 1
+    assert host.logical >= host.cores >= host.sockets >= 1
+    assert host.memory_kib > 2**18
+    assert host.kernel

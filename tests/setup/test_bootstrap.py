@@ -1,0 +1,238 @@
+"""`bootstrap` on all kinds of machines: a PATH of fakes and a checkout of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pty
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from roundtrip.host.packages import wanted
+
+HERE = Path(__file__).parents[2] / "site-configs" / "local"
+CAMPAIGN = wanted((HERE / "apt-packages.txt").read_text(), ("campaign",))
+TEST = wanted((HERE / "apt-packages.txt").read_text(), ("campaign", "test"))
+TOOLS = (
+    "awk",
+    "cat",
+    "date",
+    "dirname",
+    "env",
+    "flock",
+    "grep",
+    "mkdir",
+    "rm",
+    "sh",
+    "sha256sum",
+    "tail",
+    "true",
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A checkout in `root` and a PATH that holds only `programs` and what tests add to it."""
+
+    root: Path
+    programs: Path
+
+    def add(self, name: str, body: str) -> None:
+        (self.programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (self.programs / name).chmod(0o755)
+
+    def debian(self, absent: list[str], user: int) -> None:
+        """A Debian machine that lacks `absent`; `apt-get install` is logged and installs them."""
+        calls, done = self.root / "apt-calls", self.root / "apt-done"
+        calls.touch()
+        lacking = " ".join(absent)
+        self.add("id", f"echo {user}")
+        self.add(
+            "dpkg-query",
+            f"""shift 3
+for name; do
+  case " {lacking} " in *" $name "*) [ -f {done} ] || continue ;; esac
+  echo "installed $name"
+done""",
+        )
+        install = f'case "$*" in *" install "*) touch {done} ;; esac'
+        self.add("apt-get", f'PATH=/usr/bin:/bin; echo "$@" >>{calls}; {install}')
+        self.add("apt-cache", 'shift; for n; do printf "%s:\\n  Candidate: 1.0\\n" "$n"; done')
+
+    def complete_python(self) -> None:
+        """A .venv whose stamp matches, with a `roundtrip` that says what it is asked."""
+        venv = self.root / ".venv"
+        (venv / "bin").mkdir(parents=True)
+        (venv / "bin" / "roundtrip").write_text('#!/bin/sh\necho "asked: $*"\n')
+        (venv / "bin" / "roundtrip").chmod(0o755)
+        (venv / "pyvenv.cfg").write_text(f"command = python3 -m venv {venv}\n")
+        parts = ("requirements.lock", "pyproject.toml", ".venv/pyvenv.cfg")
+        content = b"".join((self.root / part).read_bytes() for part in parts)
+        (venv / ".complete").write_text(hashlib.sha256(content).hexdigest() + "  -\n")
+
+    def apt_calls(self) -> list[str]:
+        return (self.root / "apt-calls").read_text().splitlines()
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.root / "site-configs" / "local" / "bootstrap"), *arguments]
+        return subprocess.run(
+            command,
+            env={"PATH": str(self.programs), **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    root, programs = tmp_path / "checkout", tmp_path / "programs"
+    (root / "site-configs" / "local").mkdir(parents=True)
+    for name in ("bootstrap", "apt-packages.txt"):
+        shutil.copy(HERE / name, root / "site-configs" / "local")
+    (root / "requirements.lock").write_text("x==1\n")
+    (root / "pyproject.toml").write_text("[project]\n")
+    programs.mkdir()
+    for name in TOOLS:
+        (programs / name).symlink_to(str(shutil.which(name)))
+    return Machine(root, programs)
+
+
+def test_not_debian_is_one_message_with_the_spack_route(machine: Machine) -> None:
+    result = machine.run("test")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    why, missing, *route = result.stderr.splitlines()
+    assert "no Debian system" in why
+    assert missing.removeprefix("Not installed: ").split() == TEST
+    assert len(route) == 2
+    assert "spack install" in route[1]
+
+
+def test_no_root_lists_exactly_what_is_missing(machine: Machine) -> None:
+    machine.debian(["mpich", "patchelf"], user=1000)
+    result = machine.run()
+    assert result.returncode == 2
+    assert "not root and has no sudo" in result.stderr
+    assert "Not installed: mpich patchelf \n" in result.stderr
+    assert "spack install" in result.stderr
+    assert machine.apt_calls() == []
+
+
+def test_no_root_is_no_obstacle_when_all_is_installed(machine: Machine) -> None:
+    machine.debian([], user=1000)
+    machine.complete_python()
+    result = machine.run("campaign", "--all")
+    assert (result.returncode, result.stdout) == (0, "asked: toolchains --all\n")
+    assert machine.apt_calls() == []
+
+
+def test_sudo_that_would_ask_for_a_password_counts_as_none_without_a_terminal(
+    machine: Machine,
+) -> None:
+    machine.debian(["mpich"], user=1000)
+    machine.add("sudo", "exit 1")
+    assert machine.run().returncode == 2
+    assert machine.apt_calls() == []
+
+
+def test_packages_that_no_source_offers(machine: Machine) -> None:
+    machine.debian(["mpich", "patchelf"], user=0)
+    machine.add(
+        "apt-cache", 'printf "mpich:\\n  Candidate: 4.0\\npatchelf:\\n  Candidate: (none)\\n"'
+    )
+    result = machine.run()
+    assert result.returncode == 2
+    assert "do not offer" in result.stderr
+    assert "Not installed: patchelf \n" in result.stderr
+    assert not any("install" in call.split() for call in machine.apt_calls())
+
+
+@pytest.mark.parametrize("sudo", [False, True])
+def test_missing_packages_are_installed_without_a_question(machine: Machine, sudo: bool) -> None:
+    machine.debian(["mpich", "patchelf"], user=1000 if sudo else 0)
+    machine.complete_python()
+    if sudo:
+        machine.add("sudo", '[ "$1" = -n ] && shift && exec "$@"')
+    result = machine.run()
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    update, install = machine.apt_calls()
+    assert update.split()[-1] == "update"
+    assert install.split()[-3:] == ["install", "mpich", "patchelf"]
+    assert "-y" in install.split()
+    assert "--no-install-recommends" in install.split()
+    assert machine.run().returncode == 0
+    assert len(machine.apt_calls()) == 2  # the second run had nothing to install
+
+
+def test_a_failing_step_shows_its_end_and_its_log(machine: Machine) -> None:
+    machine.debian(["mpich"], user=0)
+    machine.complete_python()
+    body = 'case "$*" in *" install "*) PATH=/usr/bin:/bin; seq 1 99; exit 100 ;; esac'
+    machine.add("apt-get", body)
+    result = machine.run()
+    assert result.returncode == 1
+    log = machine.root / "build" / "logs" / "apt.log"
+    lines = result.stderr.splitlines()
+    assert lines[0] == "85"
+    assert lines[-2] == "99"
+    assert lines[-1] == f"setup: 1 Debian packages failed (status 100); whole log: {log}"
+    assert log.read_text().startswith("1\n2\n")
+
+
+def test_unknown_purpose(machine: Machine) -> None:
+    machine.debian([], user=0)
+    result = machine.run("nonsense")
+    assert result.returncode == 2
+    assert "no section [nonsense]" in result.stderr
+
+
+@pytest.mark.parametrize(("answer", "status"), [("n", 2), ("y", 0), ("", 0)])
+def test_a_person_is_asked_once(machine: Machine, answer: str, status: int) -> None:
+    machine.debian(["mpich"], user=0)
+    machine.complete_python()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [machine.root / "site-configs" / "local" / "bootstrap"],
+        env={"PATH": str(machine.programs)},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.write(ours, f"{answer}\n".encode())
+    output, errors = process.communicate(timeout=60)
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == status
+    assert output.count("[Y/n]") == 1
+    assert bool(machine.apt_calls()) == (status == 0)
+    assert ("packages were declined" in errors) == (status == 2)
+
+
+@pytest.mark.parametrize("variable", ["YES", "CI"])
+def test_nobody_is_asked_where_nobody_answers(machine: Machine, variable: str) -> None:
+    machine.debian(["mpich"], user=0)
+    machine.complete_python()
+    ours, theirs = pty.openpty()
+    value = {"YES": "1", "CI": "true"}[variable]
+    result = subprocess.run(
+        [machine.root / "site-configs" / "local" / "bootstrap"],
+        env={"PATH": str(machine.programs), variable: value},
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert result.returncode == 0
+    assert "[Y/n]" not in result.stdout

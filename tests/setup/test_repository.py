@@ -1,0 +1,82 @@
+"""Rules for what is committed: locked, without addresses of registries, safe for ReFrame."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: Put together here, so that this file passes its own test.
+REGISTRIES = tuple(
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("deb", "debian", "org"),
+        ("ftp", "debian", "org"),
+        ("security", "debian", "org"),
+        ("crates", "io"),
+        ("registry", "npmjs", "org"),
+        ("proxy", "golang", "org"),
+        ("repo1", "maven", "org"),
+    )
+)
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [file for file in files if file.is_file()]
+
+
+def test_reframe_folder_is_no_package() -> None:
+    """It would hide the installed ReFrame from every check."""
+    assert (ROOT / "reframe" / "settings.py").is_file()
+    assert not (ROOT / "reframe" / "__init__.py").exists()
+
+
+def test_no_tracked_file_names_a_registry_host() -> None:
+    files = tracked()
+    assert len(files) > 20
+    pattern = re.compile("|".join(re.escape(host) for host in REGISTRIES).encode())
+    guilty = [str(file.relative_to(ROOT)) for file in files if pattern.search(file.read_bytes())]
+    assert guilty == []
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "site-configs/local/wheels.txt"])
+def test_locked_requirements_have_hashes_and_no_address(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert not re.search(r"^\s*(-|--(index|extra|find|trusted))", text.replace("--hash", ""), re.M)
+    requirements = re.findall(r"^[a-z0-9][^\n]*?(?:\\\n[^\n]*?)*$", text, re.MULTILINE)
+    assert requirements
+    unpinned = [each for each in requirements if not re.match(r"[\w.-]+==\S+ \\\n", each)]
+    assert unpinned == []
+    assert all("--hash=sha256:" in each for each in requirements)
+
+
+def test_the_installer_of_the_package_itself_is_locked() -> None:
+    """`pip install --no-build-isolation` takes setuptools from the environment."""
+    assert re.search(r"^setuptools==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("script", ["site-configs/local/bootstrap", ".ci/run"])
+def test_scripts_are_executable_and_parse(script: str) -> None:
+    file = ROOT / script
+    assert file.stat().st_mode & 0o111
+    shell = file.read_text().splitlines()[0].removeprefix("#!")
+    assert subprocess.run([shell, "-n", file], check=False).returncode == 0
+
+
+def test_every_make_target_in_the_help_exists() -> None:
+    helped = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    targets = [line.split()[0] for line in helped.stdout.splitlines()]
+    assert {"campaign", "test", "toolchains", "bench", "clean"} <= set(targets)
+    for target in targets:
+        dry = ["make", "--dry-run", target]
+        assert subprocess.run(dry, cwd=ROOT, capture_output=True, check=False).returncode == 0

@@ -1,0 +1,85 @@
+"""The self-test rejects what is not the toolchain it should be, and passes those built here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.toolchains import plan as plans
+from roundtrip.toolchains.process import BuildError
+from roundtrip.toolchains.selftest import faults, selftest
+from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS
+from roundtrip.toolchains.store import Store
+
+OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
+
+
+@pytest.fixture
+def openmpi(monkeypatch: pytest.MonkeyPatch) -> plans.Plan:
+    monkeypatch.setattr(
+        plans, "installed", lambda names: {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
+    )
+    monkeypatch.setattr(plans, "compiler_version", lambda: "12.2.0")
+    return plans.plan(TOOLCHAINS["openmpi41-boost181"])
+
+
+def test_right_answer(openmpi: plans.Plan) -> None:
+    assert faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
+    mpich = plans.plan(TOOLCHAINS["mpich40-boost174"])
+    assert faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
+
+
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ("", "no complete answer"),
+        (f"1\n321\n1_81\n{OPENMPI}\n", "1 ranks instead of 2"),
+        (f"2\n320\n1_81\n{OPENMPI}\n", "received 320"),
+        (f"2\n321\n1_74\n{OPENMPI}\n", "Boost headers are 1_74"),
+        ("2\n321\n1_81\nOpen MPI v4.1.45, ident\n", "not 4.1.4"),
+        ("2\n321\n1_81\nMPICH Version: 4.1.4\n", "the MPI library is 'MPICH"),
+    ],
+)
+def test_wrong_answers(openmpi: plans.Plan, output: str, fault: str) -> None:
+    (found,) = faults(openmpi, output)
+    assert fault in found
+
+
+def built(name: str) -> tuple[plans.Plan, Path, Path]:
+    store = Store(paths.toolchains())
+    if plans.states([TOOLCHAINS[name]], store)[name] != "good":
+        if name in SMOKE and os.environ.get("CI") == "true":
+            pytest.fail(f"set-up did not build {name}")
+        pytest.skip(f"{name} is not built: roundtrip toolchains {name}")
+    plan = plans.plan(TOOLCHAINS[name])
+    return plan, store.place(plan.key), store.place(plan.mpi.key)
+
+
+@pytest.mark.parametrize("name", TOOLCHAINS)
+def test_built_toolchain(name: str, tmp_path: Path) -> None:
+    plan, prefix, mpi = built(name)
+    record = json.loads((prefix / "toolchain.json").read_text())
+    assert record["name"] == name
+    assert record["key"] == plan.key
+    assert record["mpi"]["version"] == plan.mpi.version
+    assert record["boost"]["version"] == plan.toolchain.boost.version
+    copy = tmp_path / "prefix"
+    copy.mkdir()
+    for folder in ("include", "lib"):
+        (copy / folder).symlink_to(prefix / folder)
+    selftest(plan, copy, mpi, tmp_path / "log")
+
+
+def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
+    plan, prefix, _ = built("openmpi41-boost181")
+    _, _, other = built("mpich40-boost181")
+    copy = tmp_path / "prefix"
+    copy.mkdir()
+    for folder in ("include", "lib"):
+        (copy / folder).symlink_to(prefix / folder)
+    with pytest.raises(BuildError):
+        selftest(plan, copy, other, tmp_path / "log")
