@@ -1,0 +1,81 @@
+"""``roundtrip site``: write a site's folder from what the cluster says, or check one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roundtrip import paths
+from roundtrip.campaign.site import Site
+from roundtrip.cli import app
+from roundtrip.sites import lock as locks
+from roundtrip.sites import new as writer
+from roundtrip.sites import probe, toolchains
+from roundtrip.sites.check import check as check_site
+from roundtrip.sites.findings import Finding
+from roundtrip.sites.software import one_build_per_mpi
+
+site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
+app.add_typer(site_app, name="site")
+_console = Console(soft_wrap=True)
+_MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
+
+
+@site_app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Folder in site-configs/.")],
+    scripts: Annotated[
+        Path | None, typer.Option(help="Folder to write the rendered job scripts to.")
+    ] = None,
+) -> None:
+    """Check a site: loads, fabric and binding, Spack part, lock file, job scripts.
+
+    Exit status: 0 no fault; 1 a fault; 2 no such site.
+    """
+    findings = check_site(Site(name, paths.checkout()), scripts)
+    raise typer.Exit(_print(findings))
+
+
+@site_app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the new folder in site-configs/.")],
+) -> None:
+    """Write a site's folder from what this machine or cluster says of itself."""
+    facts = probe.look()
+    for line in facts.lines():
+        _console.print(line, highlight=False)
+    folder = writer.write(name, facts, paths.checkout())
+    _console.print(
+        f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`"
+    )
+
+
+@site_app.command()
+def lock(
+    file: Annotated[
+        Path | None, typer.Argument(help="Default: the active Spack environment's.")
+    ] = None,
+) -> None:
+    """Prove that each MPI of a lock file is one build, and list its toolchains.
+
+    Exit status: 0 proved; 1 not so; 2 no lock file, or a broken one.
+    """
+    held = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
+    status = _print(one_build_per_mpi(held))
+    table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
+    for item in toolchains.toolchains(held):
+        mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
+        table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
+    _console.print(table)
+    raise typer.Exit(status)
+
+
+def _print(findings: list[Finding]) -> int:
+    for item in findings:
+        line = f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}"
+        _console.print(line, highlight=False, markup=False)
+    return int(any(item.verdict == "fault" for item in findings))

@@ -1,0 +1,56 @@
+"""``roundtrip site check``: all that can be said of a site where one happens to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtrip.campaign.site import Site
+from roundtrip.errors import UserError
+from roundtrip.sites import lint, scripts, software
+from roundtrip.sites.findings import Finding
+
+
+def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
+    """Findings in the order of the site's parts; scripts are written to `scripts_to` if given."""
+    try:
+        findings = [
+            *lint.site_file(site),
+            *lint.partitions(site),
+            *lint.slurm_partitions(site),
+        ]
+    except UserError as error:
+        return [Finding("fault", "reframe.py", f"does not load: {error}")]
+    folder, environment = site.folder / "spack", site.checkout / "spack.yaml"
+    if folder.is_dir():
+        try:
+            findings += software.files(folder, environment)
+        except UserError as error:
+            findings.append(Finding("fault", "Spack part", str(error)))
+        findings += software.schema(folder, environment)
+        findings += software.lock_file(site, folder, environment)
+    return findings + _scripts(site, scripts_to)
+
+
+def _scripts(site: Site, folder: Path | None) -> list[Finding]:
+    subject = "job scripts"
+    try:
+        cases = site.cases()
+        if not cases:
+            why = (
+                "no toolchain is installed" if not _historical(site) else "historical: nothing runs"
+            )
+            return [Finding("not checked", subject, f"ReFrame lists no case here: {why}")]
+        rendered = scripts.render(site, scripts.choose(site, cases))
+    except UserError as error:
+        return [Finding("fault", subject, str(error))]
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        for script in rendered:
+            (folder / script.name).write_text(script.text)
+    checks = sorted({script.case.check for script in rendered})
+    place = f", in {folder}" if folder else ""
+    return [Finding("ok", subject, f"{len(rendered)} rendered for {', '.join(checks)}{place}")]
+
+
+def _historical(site: Site) -> bool:
+    return all(lint.HISTORICAL in p.get("features", []) for p in site.partitions.values())

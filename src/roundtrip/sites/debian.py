@@ -1,0 +1,114 @@
+"""Debian's MPIs and build tools as Spack externals: prefixes of symbolic links and their entries.
+
+``/usr`` cannot be an MPI's prefix: ``/usr/bin/mpicc`` is whichever MPI the alternatives chose, and
+headers and libraries lie in folders of their own.  Spack does not expand variables in a prefix, so
+the entries hold real paths and belong to this machine only.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip import paths
+
+_WRAPPERS = ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
+#: Spack's name: Debian's package whose version it has.
+_TOOLS = {
+    "cmake": "cmake",
+    "ninja": "ninja-build",
+    "gmake": "make",
+    "cli11": "libcli11-dev",
+    "nlohmann-json": "nlohmann-json3-dev",
+    "pkgconf": "pkgconf",
+}
+
+
+@dataclass(frozen=True)
+class External:
+    """An entry of ``packages.yaml``: Spack's name, its spec, and the prefix."""
+
+    name: str
+    spec: str
+    prefix: str
+
+
+@dataclass(frozen=True)
+class _Mpi:
+    name: str
+    package: str
+    include: str
+    libraries: dict[str, str]  # link in the prefix: file in the system's library folder
+
+
+_MPIS = (
+    _Mpi("openmpi", "openmpi-bin", "openmpi/include", {"lib": "openmpi/lib"}),
+    _Mpi(
+        "mpich",
+        "mpich",
+        "mpich/include",
+        {"lib/libmpi.so": "libmpich.so", "lib/libmpicxx.so": "libmpichcxx.so"},
+    ),
+)
+
+
+def externals(folder: Path) -> list[External]:
+    """What Debian has installed here; MPI prefixes are made in `folder`."""
+    found = [
+        External(name, f"{name}@{version}", "/usr")
+        for name, package in _TOOLS.items()
+        if (version := installed_version(package))
+    ]
+    for mpi in _MPIS:
+        version = installed_version(mpi.package)
+        if version and shutil.which(f"mpicxx.{mpi.name}"):
+            prefix = folder / f"{mpi.name}-{version}"
+            _link(mpi, prefix)
+            found.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
+            found += _boosts(mpi.name, version)
+    return found
+
+
+def installed_version(package: str) -> str | None:
+    """Upstream's part of the version of an installed Debian package, e.g. 4.1.4."""
+    if not shutil.which("dpkg-query"):
+        return None
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Status}|${Version}", package], capture_output=True, text=True
+    )
+    number = re.match(r"install ok installed\|(?:\d+:)?(\d+(?:\.\d+)*)", done.stdout)
+    return number[1] if number else None
+
+
+def _boosts(mpi: str, version: str) -> list[External]:
+    """Boosts that ``roundtrip toolchains`` has built for this MPI."""
+    major, minor, *_ = version.split(".")
+    found = []
+    for place in sorted(paths.toolchains().glob(f"{mpi}{major}{minor}-boost*")):
+        header = place / "include" / "boost" / "version.hpp"
+        if not header.is_file():
+            continue
+        number = re.search(r'BOOST_LIB_VERSION "(\d+)_(\d+)(?:_(\d+))?"', header.read_text())
+        if number:
+            boost = f"{number[1]}.{number[2]}.{number[3] or 0}"
+            spec = f"boost@={boost} +mpi +serialization ^{mpi}@={version}"
+            found.append(External("boost", spec, str(place)))
+    return found
+
+
+def _link(mpi: _Mpi, prefix: Path) -> None:
+    machine = subprocess.run(
+        ["gcc", "-print-multiarch"], capture_output=True, text=True
+    ).stdout.strip()
+    system = Path("/usr/lib") / machine
+    targets = {"include": system / mpi.include}
+    targets |= {link: system / file for link, file in mpi.libraries.items()}
+    targets |= {f"bin/{name}": Path(f"/usr/bin/{name}.{mpi.name}") for name in _WRAPPERS}
+    for link, target in targets.items():
+        place = prefix / link
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not place.is_symlink():
+            place.symlink_to(target)

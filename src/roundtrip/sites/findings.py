@@ -1,0 +1,24 @@
+"""What a check of a site found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["ok", "fault", "not checked"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.  `detail` says what was found, what is wrong, or why it was not done."""
+
+    verdict: Verdict
+    subject: str
+    detail: str
+
+
+def summarise(subject: str, faults: list[str], fine: str) -> list[Finding]:
+    """A finding for each fault, or one that says what is fine."""
+    if not faults:
+        return [Finding("ok", subject, fine)]
+    return [Finding("fault", subject, fault) for fault in faults]

@@ -1,0 +1,115 @@
+"""Checks a site's ReFrame part: data only, fabric and binding chosen, partitions that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from roundtrip.campaign.site import Site
+from roundtrip.sites.findings import Finding, summarise
+
+LONGEST = 100
+#: A partition with this feature is documentation: no check may run there.
+HISTORICAL = "historical"
+_RDMA = ("infiniband", "roce")
+
+
+def site_file(site: Site) -> list[Finding]:
+    """The text of ``reframe.py``: short, without launchers of its own and catch-all host names."""
+    text = (site.folder / "reframe.py").read_text()
+    lines = text.count("\n")
+    faults = []
+    if lines >= LONGEST:
+        faults.append(f"{lines} lines: a site is data, under {LONGEST} lines")
+    tree = ast.parse(text)
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    if "register_launcher" in called:
+        faults.append("registers a launcher: that belongs into reframe/settings.py, once for all")
+    faults += [
+        f"host name pattern '{pattern}' fits any machine"
+        for pattern in _host_patterns(tree)
+        if re.search(pattern, "a-machine-nobody-has")
+    ]
+    return summarise("reframe.py", faults, f"{lines} lines, loads in ReFrame")
+
+
+def partitions(site: Site) -> list[Finding]:
+    """Each partition says which fabric and binding it has, and sets what they need."""
+    faults = []
+    for name, partition in site.partitions.items():
+        extras, features = partition.get("extras", {}), partition.get("features", [])
+        variables = dict(partition.get("env_vars", []))
+        if not extras.get("fabric"):
+            faults.append(f"partition '{name}': no fabric chosen (extras: fabric)")
+        if not extras.get("binding"):
+            faults.append(f"partition '{name}': no binding chosen (extras: binding)")
+        if HISTORICAL in features:
+            continue
+        if extras.get("fabric") in _RDMA:
+            faults += [
+                f"partition '{name}': {variable} is not set, so UCX would choose by itself"
+                for variable in ("UCX_NET_DEVICES", "UCX_TLS")
+                if not variables.get(variable)
+            ]
+        if partition.get("max_jobs") != 1:
+            faults.append(
+                f"partition '{name}': max_jobs must be 1, or jobs share what they measure"
+            )
+    faults += _unbound(site.toolchains.values())
+    names = ", ".join(site.partitions)
+    return summarise("fabric and binding", faults, f"chosen for {names}")
+
+
+def slurm_partitions(site: Site) -> list[Finding]:
+    """The Slurm partitions that the site names are those of this cluster."""
+    asked = {
+        match[1]
+        for partition in site.partitions.values()
+        for option in partition.get("access", [])
+        if (match := re.fullmatch(r"(?:--partition=|-p ?)(\S+)", option))
+    }
+    subject = "Slurm partitions"
+    if not asked:
+        return [Finding("not checked", subject, "the site names none")]
+    if not shutil.which("sinfo"):
+        wanted = ", ".join(sorted(asked))
+        return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
+    done = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True)
+    if done.returncode:
+        return [Finding("not checked", subject, f"sinfo failed: {done.stderr.strip()}")]
+    known = set(done.stdout.split())
+    faults = [
+        f"there is no partition '{name}'; there are: {', '.join(sorted(known))}"
+        for name in sorted(asked - known)
+    ]
+    return summarise(subject, faults, ", ".join(sorted(asked)))
+
+
+def _host_patterns(tree: ast.AST) -> list[str]:
+    """Literal items of every ``"hostnames": [...]``."""
+    return [
+        str(item.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "hostnames"
+        for item in getattr(value, "elts", [])
+        if isinstance(item, ast.Constant)
+    ]
+
+
+def _unbound(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [
+        f"toolchain '{item['name']}': its launcher binds no rank to a core"
+        for item in toolchains
+        if "launcher" in item.get("extras", {})
+        and not any("bind" in option for option in item["extras"].get("launcher_options", []))
+    ]

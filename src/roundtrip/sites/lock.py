@@ -1,0 +1,173 @@
+"""Reads a ``spack.lock`` and proves that every label in it stands for one build.
+
+Spack solves each root of the environment alone, so that one "MPICH 4.3" may end up as two
+different builds in one lock file; a comparison across them would be worthless.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from roundtrip.errors import UserError
+
+
+@dataclass(frozen=True)
+class Concrete:
+    """One concrete spec.  `external` is its prefix if Spack did not build it.
+
+    `dependencies` are (name, hash, virtuals that this edge provides).
+    """
+
+    hash: str
+    name: str
+    version: str
+    target: str
+    parameters: dict[str, Any]
+    external: str | None
+    dependencies: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True)
+class Root:
+    """What the user asked for, and the hash it became."""
+
+    asked: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A lock file: roots in its order, concrete specs by hash."""
+
+    file: Path
+    spack: str
+    roots: tuple[Root, ...]
+    specs: dict[str, Concrete]
+
+    def reached(self, start: str) -> Iterator[Concrete]:
+        """The spec of hash `start` and all it depends on, each once."""
+        waiting, seen = [start], {start}
+        while waiting:
+            spec = self.specs[waiting.pop()]
+            yield spec
+            for _, hash_, _ in spec.dependencies:
+                if hash_ not in seen:
+                    seen.add(hash_)
+                    waiting.append(hash_)
+
+    @cached_property
+    def mpis(self) -> dict[str, Concrete]:
+        """Every concrete spec that some other uses as its MPI, by hash."""
+        return {
+            hash_: self.specs[hash_]
+            for spec in self.specs.values()
+            for _, hash_, virtuals in spec.dependencies
+            if "mpi" in virtuals
+        }
+
+    def users(self, hash_: str) -> list[Root]:
+        """Roots that reach the spec `hash_`."""
+        return [r for r in self.roots if any(s.hash == hash_ for s in self.reached(r.hash))]
+
+    def mpi_of(self, hash_: str) -> Concrete | None:
+        """The one MPI below the spec `hash_`; None if it uses none."""
+        return next((spec for spec in self.reached(hash_) if spec.hash in self.mpis), None)
+
+
+def read(file: Path) -> Lock:
+    """UserError if `file` is no lock file, or one that refers to specs it does not hold."""
+    if not file.is_file():
+        raise UserError("no lock file: run `spack concretize` in the environment first", file)
+    try:
+        content = json.loads(file.read_text())
+        specs = {
+            hash_: Concrete(
+                hash=hash_,
+                name=entry["name"],
+                version=str(entry["version"]),
+                target=_target(entry.get("arch", {}).get("target", "")),
+                parameters=entry.get("parameters", {}),
+                external=(entry.get("external") or {}).get("path"),
+                dependencies=tuple(
+                    (edge["name"], edge["hash"], tuple(edge["parameters"].get("virtuals", ())))
+                    for edge in entry.get("dependencies", ())
+                ),
+            )
+            for hash_, entry in content["concrete_specs"].items()
+        }
+        roots = tuple(Root(root["spec"], root["hash"]) for root in content["roots"])
+        spack = str(content.get("spack", {}).get("version", "unknown"))
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
+    known = set(specs)
+    needed = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
+    if lacking := sorted(needed - known):
+        raise UserError(f"truncated: it refers to {lacking[0][:7]} and does not hold it", file)
+    return Lock(file, spack, roots, specs)
+
+
+def split_builds(lock: Lock) -> list[str]:
+    """One line for each (MPI, version) that is more than one build; it names the odd one."""
+    builds: dict[str, list[Concrete]] = defaultdict(list)
+    for spec in lock.mpis.values():
+        builds[spec.label].append(spec)
+    lines = []
+    for label, specs in sorted(builds.items()):
+        if len(specs) == 1:
+            continue
+        usual, *odd = sorted(specs, key=lambda spec: (-len(lock.users(spec.hash)), spec.hash))
+        for spec in odd:
+            roots = lock.users(spec.hash)
+            lines.append(
+                f"{label} is {len(specs)} builds: {usual.hash[:7]} ({len(lock.users(usual.hash))} "
+                f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].asked}; "
+                f"it differs in {_difference(usual, spec)}: pin it with `require:`"
+            )
+    return lines
+
+
+def split_targets(lock: Lock) -> list[str]:
+    """A line if the MPIs, and the roots that use one, are not all built for one target."""
+    built: dict[str, list[str]] = defaultdict(list)
+    for hash_ in sorted({*lock.mpis, *(root.hash for root in lock.roots)}):
+        spec = lock.specs[hash_]
+        if spec.external is None and (hash_ in lock.mpis or lock.mpi_of(hash_)):
+            built[spec.target].append(spec.label)
+    if len(built) <= 1:
+        return []
+    odd = min(built, key=lambda target: (len(built[target]), target))
+    return [
+        f"built for {len(built)} targets ({', '.join(sorted(built))}); "
+        f"the odd one: {built[odd][0]} for {odd}"
+    ]
+
+
+def _difference(usual: Concrete, odd: Concrete) -> str:
+    names = sorted({*usual.parameters, *odd.parameters})
+    parts = [
+        f"{name}={_text(odd.parameters.get(name))} instead of {_text(usual.parameters.get(name))}"
+        for name in names
+        if odd.parameters.get(name) != usual.parameters.get(name)
+    ]
+    if odd.target != usual.target:
+        parts.append(f"target={odd.target} instead of {usual.target}")
+    return ", ".join(parts) or "a dependency"
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _target(value: Any) -> str:
+    """Spack writes a generic target as a word, others as an object with a name."""
+    return str(value["name"]) if isinstance(value, dict) else str(value)

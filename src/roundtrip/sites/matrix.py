@@ -1,0 +1,83 @@
+"""The matrix of ``spack.yaml`` with a site's definitions, expanded; and what a lock lacks of it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+
+from roundtrip.errors import UserError
+from roundtrip.sites import yamlfile
+from roundtrip.sites.lock import Lock
+
+_TOKEN = re.compile(r"\S+=\S+|[@%][^\s+~^@%]+|[+~][\w-]+|[\w.-]+")
+
+
+def definitions(folder: Path) -> dict[str, list[str]]:
+    """Lists by name in ``definitions.yaml`` of a site's Spack part."""
+    file = folder / "definitions.yaml"
+    if not file.is_file():
+        raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
+    entries = (yamlfile.load(file) or {}).get("definitions", [])
+    return {key: list(values) for entry in entries for key, values in entry.items()}
+
+
+def names_used(environment: Path) -> set[str]:
+    """Names of definitions that ``spack.yaml`` refers to."""
+    specs = yamlfile.load(environment)["spack"]["specs"]
+    return set(re.findall(r"\$\^?(\w+)", str(specs)))
+
+
+def expand(environment: Path, defined: dict[str, list[str]]) -> list[str]:
+    """Every root that ``spack.yaml`` asks for, in its order."""
+    roots: list[str] = []
+    for item in yamlfile.load(environment)["spack"]["specs"]:
+        rows = item["matrix"] if isinstance(item, dict) else [[item]]
+        expanded = [_row(row, defined, environment) for row in rows]
+        roots += [" ".join(parts) for parts in itertools.product(*expanded)]
+    return roots
+
+
+def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
+    """Lines on roots that the lock lacks, or holds without being asked for."""
+    asked, held = (
+        Counter(map(canonical, wanted)),
+        Counter(canonical(root.asked) for root in lock.roots),
+    )
+    return [
+        *(f"not in the lock file: {root}" for root in sorted((asked - held).elements())),
+        *(
+            f"in the lock file and not asked for: {root}"
+            for root in sorted((held - asked).elements())
+        ),
+    ]
+
+
+def canonical(spec: str) -> str:
+    """One spelling of a spec: variants sorted, dependencies sorted.  Spack writes it otherwise
+    in the lock file than people do in spack.yaml."""
+    parts = []
+    for part in re.split(r"\s*\^", spec):
+        name, *rest = _TOKEN.findall(part)
+        sorted_values = [
+            f"{key}={','.join(sorted(value.split(',')))}" if value else key
+            for key, _, value in (token.partition("=") for token in rest)
+        ]
+        parts.append(" ".join([name, *sorted(sorted_values)]))
+    root, *dependencies = parts
+    return " ^".join([root, *sorted(dependencies)])
+
+
+def _row(row: list[str], defined: dict[str, list[str]], environment: Path) -> list[str]:
+    values: list[str] = []
+    for item in row:
+        reference = re.fullmatch(r"\$(\^?)(\w+)", item)
+        if not reference:
+            values.append(item)
+            continue
+        caret, name = reference.groups()
+        if name not in defined:
+            raise UserError(f"the site does not define '{name}', which this file uses", environment)
+        values += [f"{caret}{value}" for value in defined[name]]
+    return values

@@ -1,0 +1,237 @@
+"""What a machine says of itself: Slurm, processors, InfiniBand or RoCE ports, installed MPIs.
+
+Each parser takes the text of one command, so that it can be tested without the machine.
+A command that is missing or fails is no error: that fact stays unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+Runner = Callable[..., str | None]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A Slurm partition.  `nodes` is their number, `cores` that of one node."""
+
+    name: str
+    default: bool
+    nodes: int
+    cores: int
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a host channel adapter.  `link_layer` is InfiniBand or Ethernet."""
+
+    device: str
+    number: int
+    active: bool
+    link_layer: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was found; None or empty where nothing was."""
+
+    partitions: tuple[Partition, ...] = ()
+    slurm: str | None = None
+    pmi: tuple[str, ...] = ()
+    binds_tasks: bool | None = None
+    cpu: str | None = None
+    sockets: int | None = None
+    cores: int | None = None
+    ports: tuple[Port, ...] = ()
+    interfaces: tuple[tuple[str, bool], ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def partition(self) -> Partition | None:
+        """Slurm's default partition, or else the one with most nodes."""
+        ranked = sorted(self.partitions, key=lambda p: (not p.default, -p.nodes, p.name))
+        return ranked[0] if ranked else None
+
+    @property
+    def port(self) -> Port | None:
+        """An active port, InfiniBand before Ethernet."""
+        ranked = sorted(
+            (port for port in self.ports if port.active),
+            key=lambda port: (port.link_layer != "InfiniBand", port.device, port.number),
+        )
+        return ranked[0] if ranked else None
+
+    def interface(self, infiniband: bool) -> str | None:
+        """The first network interface that is (IPoIB), or is not, one over InfiniBand."""
+        return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
+
+    def lines(self) -> list[str]:
+        """A line for each kind of fact, for people."""
+        unknown = "not found"
+        partitions = ", ".join(
+            f"{p.name}{'*' if p.default else ''} ({p.nodes} nodes of {p.cores} cores)"
+            for p in self.partitions
+        )
+        ports = ", ".join(
+            f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"
+            for p in self.ports
+        )
+        return [
+            f"Slurm: {self.slurm or unknown}; partitions: {partitions or unknown}",
+            f"PMI offered by srun: {', '.join(self.pmi) or unknown}",
+            f"processor: {self.cpu or unknown}, {self.sockets or '?'} x {self.cores or '?'} cores",
+            f"ports: {ports or unknown}",
+            f"interfaces: {', '.join(name for name, _ in self.interfaces) or unknown}",
+            "software: " + (", ".join(f"{k} {v}" for k, v in self.versions) or unknown),
+        ]
+
+
+def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
+    """Ask this machine.  `run(*command)` gives what a command prints, or None."""
+    run = run or _run
+    sinfo = run("sinfo", "-h", "-o", "%P|%D|%c|%f")
+    slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
+    cpu, sockets, cores = parse_lscpu(run("lscpu", "-J") or "")
+    config = run("scontrol", "show", "config")
+    return Facts(
+        partitions=parse_sinfo(sinfo or ""),
+        slurm=slurm[1] if slurm else None,
+        pmi=parse_pmi(run("srun", "--mpi=list") or ""),
+        binds_tasks=None if config is None else "task/affinity" in _task_plugin(config),
+        cpu=cpu,
+        sockets=sockets,
+        cores=cores,
+        ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
+        interfaces=interfaces(net),
+        versions=tuple(_versions(run).items()),
+    )
+
+
+def parse_sinfo(text: str) -> tuple[Partition, ...]:
+    """``sinfo -h -o '%P|%D|%c|%f'``: a line for each kind of node of a partition."""
+    found: dict[str, Partition] = {}
+    for line in text.splitlines():
+        parts = line.strip().split("|")
+        if len(parts) != 4 or not parts[1].isdigit():
+            continue
+        name, default = parts[0].rstrip("*"), parts[0].endswith("*")
+        cores = int(re.match(r"\d*", parts[2])[0] or 0)  # type: ignore[index]
+        features = set() if parts[3] == "(null)" else set(parts[3].split(","))
+        earlier = found.get(name)
+        if earlier:
+            features |= set(earlier.features)
+            cores = min(cores, earlier.cores)
+        nodes = int(parts[1]) + (earlier.nodes if earlier else 0)
+        found[name] = Partition(name, default, nodes, cores, tuple(sorted(features)))
+    return tuple(found.values())
+
+
+def parse_pmi(text: str) -> tuple[str, ...]:
+    """``srun --mpi=list``: a heading, then a plugin a line, or some on one."""
+    words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
+    return tuple(dict.fromkeys(words))
+
+
+def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
+    """``lscpu -J``: model, sockets, cores of a socket."""
+    try:
+        entries = json.loads(text)["lscpu"]
+    except (json.JSONDecodeError, KeyError):
+        return None, None, None
+    flat: dict[str, str] = {}
+    while entries:
+        entry = entries.pop()
+        flat[entry["field"].rstrip(":")] = entry.get("data") or ""
+        entries += entry.get("children", [])
+    sockets, cores = (flat.get(key, "") for key in ("Socket(s)", "Core(s) per socket"))
+    return (
+        flat.get("Model name"),
+        int(sockets) if sockets.isdigit() else None,
+        int(cores) if cores.isdigit() else None,
+    )
+
+
+def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
+    """``ibv_devinfo``: a block for each device with a block for each port."""
+    ports = []
+    for block in re.split(r"^hca_id:\s*", text, flags=re.MULTILINE)[1:]:
+        device = block.split(maxsplit=1)[0]
+        for part in re.split(r"^\s*port:\s*", block, flags=re.MULTILINE)[1:]:
+            state = re.search(r"state:\s*(\S+)", part)
+            layer = re.search(r"link_layer:\s*(\S+)", part)
+            ports.append(
+                Port(
+                    device,
+                    int(part.split(maxsplit=1)[0]),
+                    bool(state and state[1] == "PORT_ACTIVE"),
+                    layer[1] if layer else "InfiniBand",
+                )
+            )
+    return tuple(ports)
+
+
+def parse_ibstat(text: str) -> tuple[Port, ...]:
+    """``ibstat``: ``CA 'mlx5_0'`` blocks with ``Port 1:`` blocks."""
+    ports = []
+    for block in re.split(r"^CA '", text, flags=re.MULTILINE)[1:]:
+        device = block.split("'", 1)[0]
+        for part in re.split(r"^\s*Port (?=\d+:)", block, flags=re.MULTILINE)[1:]:
+            state = re.search(r"State:\s*(\S+)", part)
+            layer = re.search(r"Link layer:\s*(\S+)", part)
+            ports.append(
+                Port(
+                    device,
+                    int(part.split(":", 1)[0]),
+                    bool(state and state[1] == "Active"),
+                    layer[1] if layer else "InfiniBand",
+                )
+            )
+    return tuple(ports)
+
+
+def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
+    """Network interfaces of real devices in ``/sys/class/net``, and whether each is IPoIB."""
+    infiniband = "32"  # ARPHRD_INFINIBAND of <linux/if_arp.h>
+    return tuple(
+        (folder.name, (folder / "type").read_text().strip() == infiniband)
+        for folder in sorted(net.glob("*"))
+        if (folder / "device").exists() and (folder / "type").is_file()
+    )
+
+
+def _task_plugin(config: str) -> str:
+    match = re.search(r"^TaskPlugin\s*=\s*(.*)$", config, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _versions(run: Runner) -> dict[str, str]:
+    """Versions of the libraries below an MPI, by Spack's names."""
+    found: dict[str, str] = {}
+    ucx = re.search(
+        r"(?:Library version:|UCT version=)\s*(\d[\d.]*\d)", run("ucx_info", "-v") or ""
+    )
+    if ucx:
+        found["ucx"] = ucx[1]
+    rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
+        "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
+    )
+    if rdma and (number := re.match(r"(\d+(?:\.\d+)*)", rdma)):
+        found["rdma-core"] = number[1]
+    gcc = run("gcc", "-dumpfullversion")
+    if gcc:
+        found["gcc"] = gcc.strip()
+    return found
+
+
+def _run(*command: str) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

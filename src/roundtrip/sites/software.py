@@ -1,0 +1,119 @@
+"""Checks a site's Spack part: its files, and the lock file of the active environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from roundtrip.campaign.site import Site
+from roundtrip.errors import UserError
+from roundtrip.sites import lock as locks
+from roundtrip.sites import matrix, spack, toolchains, yamlfile
+from roundtrip.sites.findings import Finding, summarise
+from roundtrip.sites.lock import Lock
+
+
+def files(folder: Path, environment: Path) -> list[Finding]:
+    """What can be said of a ``spack/`` folder without Spack."""
+    defined = matrix.definitions(folder)
+    faults = [
+        f"definitions.yaml does not define '{name}', which spack.yaml uses"
+        for name in sorted(matrix.names_used(environment) - set(defined))
+    ]
+    packages = (yamlfile.load(folder / "packages.yaml") or {}).get("packages", {})
+    for mpi in defined.get("mpis", []):
+        name = re.split(r"[@+~ ]", mpi, maxsplit=1)[0]
+        settings = packages.get(name, {})
+        if not settings.get("require") and not settings.get("externals"):
+            faults.append(f"packages.yaml: {name} needs `require:`, or its fabric may drift")
+    faults += [
+        f"packages.yaml: {name} uses `variants:`, a mere preference: use `require:`"
+        for name, settings in packages.items()
+        if isinstance(settings, dict) and "variants" in settings
+    ]
+    faults += _unnamed_mpis(packages)
+    concretizer = folder / "concretizer.yaml"
+    if concretizer.is_file():
+        settings = yamlfile.load(concretizer)["concretizer"]
+        if settings.get("concretization_cache", {}).get("enable"):
+            faults.append("concretizer.yaml: the concretization cache returns stale hashes")
+    fine = f"{len(defined.get('mpis', []))} MPIs, {len(defined.get('boosts', []))} Boosts"
+    return summarise("Spack part", faults, fine)
+
+
+def schema(folder: Path, environment: Path) -> list[Finding]:
+    """Spack's own schema, if Spack is at hand."""
+    subject = "Spack's schema"
+    try:
+        found = spack.find()
+        if found is None:
+            return [Finding("not checked", subject, "no spack in $SPACK_ROOT or PATH")]
+        names = [environment, *sorted(folder.glob("*.yaml"))]
+        fine = f"{len(names)} files, Spack {found.version}"
+        return summarise(subject, found.schema_faults(names), fine)
+    except UserError as error:
+        return [Finding("fault", subject, error.what)]
+
+
+def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
+    """The active environment's lock: one build an MPI, the matrix whole, one spec a toolchain."""
+    active = toolchains.active_lock()
+    if active is None:
+        return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
+    try:
+        lock = locks.read(active)
+        wanted = matrix.expand(environment, matrix.definitions(folder))
+        return [
+            *one_build_per_mpi(lock),
+            *summarise(
+                "matrix",
+                matrix.mismatches(lock, wanted),
+                f"{len(wanted)} roots, all in the lock file",
+            ),
+            *one_to_one(lock, list(site.toolchains.values())),
+        ]
+    except UserError as error:
+        return [Finding("fault", "lock file", str(error))]
+
+
+def one_build_per_mpi(lock: Lock) -> list[Finding]:
+    """One concrete hash per (MPI, version), one target."""
+    builds = {spec.label: spec.hash[:7] for spec in lock.mpis.values()}
+    listing = ", ".join(f"{label} {hash_}" for label, hash_ in sorted(builds.items()))
+    faults = locks.split_builds(lock) + locks.split_targets(lock)
+    return summarise("one build per MPI", faults, listing or "the lock file holds no MPI")
+
+
+def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Each ReFrame environment is one root of the lock file, each such root one environment."""
+    roots = {item.root.hash: item.name for item in toolchains.toolchains(lock)}
+    faults = []
+    taken: dict[str, str] = {}
+    for environ in environs:
+        name, spec = environ["name"], environ.get("extras", {}).get("spec")
+        if spec is None:
+            faults.append(f"environment '{name}' names no concrete spec (extras: spec)")
+        elif spec not in roots:
+            faults.append(f"environment '{name}' is {spec[:7]}, which is no root of the lock file")
+        elif spec in taken:
+            faults.append(f"environments '{taken[spec]}' and '{name}' are both {spec[:7]}")
+        else:
+            taken[spec] = name
+    faults += [
+        f"no environment for {name} ({hash_[:7]})"
+        for hash_, name in roots.items()
+        if hash_ not in taken
+    ]
+    return summarise("one spec an environment", faults, f"{len(taken)} environments")
+
+
+def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
+    """Boost externals with MPI must say whose: Spack cannot know and would take any."""
+    externals = packages.get("boost", {}).get("externals", [])
+    return [
+        f"packages.yaml: external '{item['spec']}' does not name its MPI (^openmpi@...)"
+        for item in externals
+        if "+mpi" in item["spec"] and "^" not in item["spec"]
+    ]

@@ -1,0 +1,171 @@
+"""ReFrame environments from a Spack lock file: each is exactly one concrete spec.
+
+A site's ``reframe.py`` calls `environments` while ReFrame loads it; Spack itself is not run.
+Prefixes are those of the view that ``spack.yaml`` keeps, or of the site's own installations.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip.errors import UserError
+from roundtrip.sites import lock as locks
+from roundtrip.sites.lock import Concrete, Lock
+
+#: The package whose roots are the toolchains.
+WORKLOADS = "roundtrip-workloads"
+#: The view of spack.yaml, in the environment's folder.
+VIEW = ".spack-view"
+_TITLES = {
+    "openmpi": "Open MPI",
+    "mpich": "MPICH",
+    "mvapich": "MVAPICH",
+    "mvapich2": "MVAPICH2",
+}
+#: MPI package: (ReFrame launcher, its options).
+Launch = Mapping[str, tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """One MPI with one Boost.  `suites` are the other roots that use this MPI, by package."""
+
+    name: str
+    root: Concrete
+    mpi: Concrete
+    boost: Concrete
+    libraries: tuple[Concrete, ...]
+    suites: Mapping[str, Concrete]
+
+    @property
+    def title(self) -> str:
+        mpi = _TITLES.get(self.mpi.name, self.mpi.name)
+        return f"{mpi} {self.mpi.version}, Boost {self.boost.version}"
+
+
+def active_lock() -> Path | None:
+    """Lock file of the active Spack environment (``spack env activate .`` sets SPACK_ENV)."""
+    folder = os.environ.get("SPACK_ENV")
+    file = Path(folder) / "spack.lock" if folder else None
+    return file if file and file.is_file() else None
+
+
+def toolchains(lock: Lock) -> list[Toolchain]:
+    """The toolchains of a lock file; UserError names two specs that would get one name."""
+    suites: dict[str, dict[str, Concrete]] = {}
+    for root in lock.roots:
+        spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
+        if mpi and spec.name != WORKLOADS:
+            suites.setdefault(mpi.hash, {})[spec.name] = spec
+    found: dict[str, Toolchain] = {}
+    for root in lock.roots:
+        spec = lock.specs[root.hash]
+        if spec.name != WORKLOADS:
+            continue
+        below = {item.name: item for item in lock.reached(spec.hash)}
+        mpi, boost = lock.mpi_of(spec.hash), below.get("boost")
+        if mpi is None or boost is None:
+            raise UserError(f"root '{root.asked}' lacks an MPI or a Boost", lock.file)
+        name = f"{_series(mpi)}-{_series(boost)}"
+        if name in found and found[name].root.hash != spec.hash:
+            other = found[name].root.hash
+            raise UserError(
+                f"environment '{name}' would be two concrete specs: {other[:7]} and "
+                f"{spec.hash[:7]} (root '{root.asked}')",
+                lock.file,
+            )
+        libraries = tuple(below[key] for key in ("cli11", "nlohmann-json") if key in below)
+        found[name] = Toolchain(name, spec, mpi, boost, libraries, suites.get(mpi.hash, {}))
+    return list(found.values())
+
+
+def prefix(spec: Concrete, lock: Lock) -> str:
+    """Where `spec` is installed: its own place if external, else in the view of spack.yaml."""
+    if spec.external is not None:
+        return spec.external
+    parts = [f"{spec.name}-{spec.version}"]
+    if spec.hash not in lock.mpis and (mpi := lock.mpi_of(spec.hash)):
+        parts.append(f"{mpi.name}-{mpi.version}")
+        boosts = [item for item in lock.reached(spec.hash) if item.name == "boost"]
+        parts += [f"boost-{item.version}" for item in boosts if item.hash != spec.hash]
+    return str(lock.file.parent.joinpath(VIEW, *parts))
+
+
+def environments(
+    system: str, launch: Launch, variables: Mapping[str, Sequence[tuple[str, str]]] | None = None
+) -> list[dict[str, Any]]:
+    """ReFrame environments of `system` from the active Spack environment; none if none is active.
+
+    `launch` says how each MPI starts ranks, `variables` what it needs set, by package name.
+    UserError for a lock file that is broken or holds an MPI that `launch` does not know.
+    """
+    file = active_lock()
+    if file is None:
+        return []
+    lock = locks.read(file)
+    return [_environment(item, lock, system, launch, variables or {}) for item in toolchains(lock)]
+
+
+def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
+    """Names of those `environments` that are installed and whose MPI is not one of `without`."""
+    return [
+        item["name"]
+        for item in found
+        if item["extras"]["mpi"] not in without
+        and all(Path(folder).is_dir() for folder in item["extras"]["prefixes"])
+    ]
+
+
+def _environment(
+    item: Toolchain,
+    lock: Lock,
+    system: str,
+    launch: Launch,
+    variables: Mapping[str, Sequence[tuple[str, str]]],
+) -> dict[str, Any]:
+    if item.mpi.name not in launch:
+        raise UserError(
+            f"site '{system}' does not say how {item.mpi.label} starts ranks; "
+            f"it knows: {', '.join(sorted(launch))}",
+            lock.file,
+        )
+    launcher, options = launch[item.mpi.name]
+    mpi, boost, own = (prefix(spec, lock) for spec in (item.mpi, item.boost, item.root))
+    search = ":".join(prefix(spec, lock) for spec in item.libraries)
+    suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
+    return {
+        "name": item.name,
+        "cc": f"{mpi}/bin/mpicc",
+        "cxx": f"{mpi}/bin/mpicxx",
+        "ftn": f"{mpi}/bin/mpifort",
+        "env_vars": [
+            ["PATH", f"{mpi}/bin:$PATH"],
+            ["Boost_ROOT", boost],
+            ["CMAKE_PREFIX_PATH", f"{search}:$CMAKE_PREFIX_PATH"],
+            *[list(pair) for pair in variables.get(item.mpi.name, ())],
+        ],
+        "features": ["mpi", "boost"],
+        "extras": {
+            "toolchain": item.title,
+            "mpi": item.mpi.name,
+            "spec": item.root.hash,
+            "prefix": own,
+            "prefixes": [mpi, boost, own],
+            "suites": {name: place for name, place in suites.items() if Path(place).is_dir()},
+            "build": f"{system}-{item.name}-{item.root.hash[:7]}",
+            "launcher": launcher,
+            "launcher_options": list(options),
+        },
+        "target_systems": [system],
+    }
+
+
+def _series(spec: Concrete) -> str:
+    """``openmpi@5.0.8`` -> ``openmpi50``; ReFrame allows no dot in a name."""
+    major, minor, *_ = [*re.findall(r"\d+", spec.version), "0", "0"]
+    return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{major}{minor}"

@@ -1,0 +1,26 @@
+"""YAML in and out, with the place of a fault.  PyYAML comes with ReFrame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from roundtrip.errors import UserError
+
+
+def load(file: Path) -> Any:
+    """UserError, with the line, if `file` is missing or no YAML."""
+    try:
+        return yaml.safe_load(file.read_text())
+    except FileNotFoundError:
+        raise UserError("missing", file) from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise UserError(f"not YAML: {error.problem}", file, line) from None
+
+
+def dump(content: object) -> str:
+    """Block style, keys in the order given."""
+    return str(yaml.safe_dump(content, sort_keys=False, width=100))
