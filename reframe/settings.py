@@ -1,4 +1,4 @@
-"""What every site shares: polling, logging, the results database and modes.
+"""What every site shares: polling, logging and the results database.
 
 Chained before a site's file: ``-C reframe/settings.py -C site-configs/SITE/reframe.py``
 (``. site-configs/activate SITE`` does it).  Only data, so it also loads without Roundtrip.
@@ -6,64 +6,57 @@ Chained before a site's file: ``-C reframe/settings.py -C site-configs/SITE/refr
 
 import os
 
-_runs = os.environ.get('ROUNDTRIP_RUNS', 'runs')
+_runs = os.environ.get("ROUNDTRIP_RUNS", "runs")
 
 site_configuration = {
-    'general': [
+    "general": [
         {
             # The stock minimum of 0.1/s notices the end of a job up to 10 s late.
-            'poll_rate_min': 10,
-            'perf_info_level': 'info',
-            'resolve_module_conflicts': False,
-            'save_log_files': True,
+            "poll_rate_min": 10,
+            "perf_info_level": "info",
+            "resolve_module_conflicts": False,
+            "save_log_files": True,
         }
     ],
-    'storage': [
+    "storage": [
         {
-            'enable': True,
-            'backend': 'sqlite',
-            'sqlite_db_file': os.environ.get('RFM_SQLITE_DB_FILE', f'{_runs}/results.db'),
+            "enable": True,
+            "backend": "sqlite",
+            "sqlite_db_file": os.environ.get("RFM_SQLITE_DB_FILE", f"{_runs}/results.db"),
         }
     ],
-    'logging': [
+    "logging": [
         {
-            'handlers': [
+            "handlers": [
                 {
-                    'type': 'file',
-                    'name': f'{_runs}/reframe.log',
-                    'level': 'debug2',
-                    'format': '[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s',
-                    'append': False,
+                    "type": "file",
+                    "name": f"{_runs}/reframe.log",
+                    "level": "debug2",
+                    "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+                    "append": False,
                 }
             ],
-            'handlers$': [
-                {'type': 'stream', 'name': 'stdout', 'level': 'info', 'format': '%(message)s'}
+            "handlers$": [
+                {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
             ],
             # One line a test: a multi-line log costs 10 ms a variable.
-            'handlers_perflog': [
+            "handlers_perflog": [
                 {
-                    'type': 'filelog',
-                    'prefix': '%(check_system)s/%(check_partition)s',
-                    'level': 'info',
-                    'format': (
-                        '%(check_job_completion_time)s|%(version)s|%(check_display_name)s|'
-                        '%(check_system)s:%(check_partition)s+%(check_environ)s|%(check_jobid)s|'
-                        '%(check_result)s|%(check_perfvalues)s'
+                    "type": "filelog",
+                    "prefix": "%(check_system)s/%(check_partition)s",
+                    "level": "info",
+                    "format": (
+                        "%(check_job_completion_time)s|%(version)s|%(check_display_name)s|"
+                        "%(check_system)s:%(check_partition)s+%(check_environ)s|%(check_jobid)s|"
+                        "%(check_result)s|%(check_perfvalues)s"
                     ),
-                    'format_perfvars': (
-                        '%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|'
-                        '%(check_perf_lower_thres)s|%(check_perf_upper_thres)s|'
+                    "format_perfvars": (
+                        "%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|"
+                        "%(check_perf_lower_thres)s|%(check_perf_upper_thres)s|"
                     ),
-                    'append': True,
+                    "append": True,
                 }
             ],
-        }
-    ],
-    'modes': [
-        {
-            # Nothing may run beside a timing, and a fixed order would confound case with time.
-            'name': 'measure',
-            'options': ['--exec-policy=serial', '--exec-order=random'],
         }
     ],
 }

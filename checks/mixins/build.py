@@ -2,9 +2,10 @@
 
 import pathlib
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function
+
+import reframe as rfm
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -14,27 +15,29 @@ class build_workloads(rfm.CompileOnlyRegressionTest):
 
     A campaign is many ReFrame sessions: the build folder is kept, so that all but the first
     only ask Ninja whether something changed.  It must be on a file system that the nodes share.
+    Environments with the same ``build`` in their extras share one: same compiler, same processor.
     """
 
-    valid_systems = ['*']
-    valid_prog_environs = ['+mpi +boost']
-    build_system = 'CMake'
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi +boost"]
+    build_system = "CMake"
     sourcesdir = None
     build_locally = True
 
-    @run_before('compile')
+    @run_before("compile")
     def configure(self):
-        partition = self.current_partition.fullname.replace(':', '-')
-        self.build_folder = CHECKOUT / 'build' / f'{partition}-{self.current_environ.name}'
-        self.build_system.configuredir = str(CHECKOUT / 'workloads')
+        partition, environ = self.current_partition, self.current_environ
+        own = f"{partition.fullname.replace(':', '-')}-{environ.name}"
+        self.build_folder = CHECKOUT / "build" / environ.extras.get("build", own)
+        self.build_system.configuredir = str(CHECKOUT / "workloads")
         self.build_system.builddir = str(self.build_folder)
-        self.build_system.config_opts = ['-G Ninja', '-DCMAKE_BUILD_TYPE=Release']
+        self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
         self.build_system.max_concurrency = 2
 
     @sanity_function
     def built(self):
         return sn.assert_true(
-            sn.path_isfile(self.program('netpipe')), msg=f'nothing was built in {self.build_folder}'
+            sn.path_isfile(self.program("netpipe")), msg=f"nothing was built in {self.build_folder}"
         )
 
     def program(self, name):

@@ -1,10 +1,11 @@
 """Where the two ends of a measurement sit: in one node, or on one node each."""
 
-import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before
 
-PLACEMENTS = ('shared-memory', 'one-per-node')
+import reframe as rfm
+
+PLACEMENTS = ("shared-memory", "one-per-node")
 
 
 class Placement(rfm.RegressionTestPlugin):
@@ -18,18 +19,18 @@ class Placement(rfm.RegressionTestPlugin):
     #: `shared-memory`: all ranks in one node; `one-per-node`: each rank on a node of its own.
     placement = parameter(PLACEMENTS, type=str, loggable=True)
 
-    @run_after('init')
+    @run_after("init")
     def place_ranks(self):
-        self.valid_systems = [f'+{self.placement}']
-        self.num_tasks_per_node = self.num_tasks if self.placement == 'shared-memory' else 1
+        self.valid_systems = [f"+{self.placement}"]
+        self.num_tasks_per_node = self.num_tasks if self.placement == "shared-memory" else 1
 
     @property
     def num_hosts(self):
         return self.num_tasks // self.num_tasks_per_node
 
-    @run_before('run')
+    @run_before("run")
     def set_launcher(self):
         extras = self.current_environ.extras
-        if 'launcher' in extras:
-            self.job.launcher = getlauncher(extras['launcher'])()
-        self.job.launcher.options += extras.get('launcher_options', [])
+        if "launcher" in extras:
+            self.job.launcher = getlauncher(extras["launcher"])()
+        self.job.launcher.options += extras.get("launcher_options", [])

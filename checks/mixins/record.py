@@ -3,13 +3,14 @@
 import json
 import pathlib
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
+import reframe as rfm
+
 
 class Recorded(rfm.RegressionTestPlugin):
-    """Keeps samples.csv, run.json and case.json of a workload, and trusts nothing but its end marker.
+    """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.
 
     The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).
     """
@@ -17,41 +18,43 @@ class Recorded(rfm.RegressionTestPlugin):
     #: The study this check belongs to: a folder of checks/ and a section of the report.
     study = variable(str, loggable=True)
 
-    @run_after('init')
+    @run_after("init")
     def keep_samples(self):
-        self.keep_files = ['samples.csv', 'run.json', 'case.json']
-        self.executable_opts += ['--samples', 'samples.csv']
+        self.keep_files = ["samples.csv", "run.json", "case.json"]
+        self.executable_opts += ["--samples", "samples.csv"]
 
-    @run_before('run')
+    @run_before("run")
     def describe_case(self):
         part, environ = self.current_partition, self.current_environ
         parameters = {name: getattr(self, name) for name in type(self).param_space.params}
         case = {
-            'schema': 1,
-            'study': self.study,
-            'check': type(self).__name__.split('%')[0].split('_')[0],
-            'display_name': self.display_name,
-            'hash': self.hashcode,
-            'parameters': {key: value for key, value in parameters.items() if value is not None},
-            'system': self.current_system.name,
-            'partition': part.name,
-            'environ': environ.name,
-            'features': [*part.features, *environ.features],
-            'extras': {**part.extras, **environ.extras},
-            'num_tasks': self.num_tasks,
-            'num_nodes': self.num_hosts,
-            'emulated': None,
-            'simulated': False,
+            "schema": 1,
+            "study": self.study,
+            "check": type(self).__name__.split("%")[0].split("_")[0],
+            "display_name": self.display_name,
+            "hash": self.hashcode,
+            "parameters": {key: value for key, value in parameters.items() if value is not None},
+            "system": self.current_system.name,
+            "partition": part.name,
+            "environ": environ.name,
+            "features": [*part.features, *environ.features],
+            "extras": {**part.extras, **environ.extras},
+            "num_tasks": self.num_tasks,
+            "num_nodes": self.num_hosts,
+            "emulated": getattr(self, "emulated", None),
+            "simulated": False,
         }
-        (pathlib.Path(self.stagedir) / 'case.json').write_text(json.dumps(case, indent=1))
+        (pathlib.Path(self.stagedir) / "case.json").write_text(json.dumps(case, indent=1))
 
     @sanity_function
     def launch_is_whole(self):
-        marker = r'^ROUNDTRIP COMPLETE ranks=(?P<ranks>\d+) hosts=(?P<hosts>\d+)$'
-        ranks = sn.extractsingle(marker, self.stdout, 'ranks', int)
-        hosts = sn.extractsingle(marker, self.stdout, 'hosts', int)
-        return sn.all([
-            sn.assert_found(marker, self.stdout, msg='no end marker: the workload died or was killed'),
-            sn.assert_eq(ranks, self.num_tasks, msg='ran with {0} ranks instead of {1}'),
-            sn.assert_eq(hosts, self.num_hosts, msg='ran on {0} hosts instead of {1}'),
-        ])
+        marker = r"^ROUNDTRIP COMPLETE ranks=(?P<ranks>\d+) hosts=(?P<hosts>\d+)$"
+        ranks = sn.extractsingle(marker, self.stdout, "ranks", int)
+        hosts = sn.extractsingle(marker, self.stdout, "hosts", int)
+        return sn.all(
+            [
+                sn.assert_found(marker, self.stdout, msg="no end marker: it died or was killed"),
+                sn.assert_eq(ranks, self.num_tasks, msg="ran with {0} ranks instead of {1}"),
+                sn.assert_eq(hosts, self.num_hosts, msg="ran on {0} hosts instead of {1}"),
+            ]
+        )

@@ -3,9 +3,10 @@
 Boost.MPI documentation, "Performance Evaluation" (Gregor and Troyer, 2005-2007).
 """
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
+
+import reframe as rfm
 
 from ..mixins.build import build_workloads
 from ..mixins.placement import Placement
@@ -13,8 +14,8 @@ from ..mixins.record import Recorded
 
 #: Sets of variants that are worth a launch of their own; the first is what a campaign runs.
 VARIANT_SETS = {
-    'five': ['mpi', 'boost', 'mpi-datatype', 'boost-datatype', 'boost-serialized'],
-    'raw': ['mpi'],
+    "five": ["mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized"],
+    "raw": ["mpi"],
 }
 
 
@@ -22,19 +23,19 @@ VARIANT_SETS = {
 class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
     """Bandwidth and latency over message size, all variants interleaved in each launch."""
 
-    study = 'netpipe'
-    descr = 'NetPIPE: raw MPI against Boost.MPI, derived datatypes and serialization'
-    valid_prog_environs = ['+mpi +boost']
+    study = "netpipe"
+    descr = "NetPIPE: raw MPI against Boost.MPI, derived datatypes and serialization"
+    valid_prog_environs = ["+mpi +boost"]
     num_tasks = 2
     sourcesdir = None
-    build = fixture(build_workloads, scope='environment')
+    build = fixture(build_workloads, scope="environment")
 
     #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI alone.
     variants = parameter(VARIANT_SETS, type=str, loggable=True)
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
-    mode = parameter(['pingpong', 'stream', 'bidirectional'], type=str, loggable=True)
+    mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
     #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
-    buffers = variable(str, value='same', loggable=True)
+    buffers = variable(str, value="same", loggable=True)
     #: Seconds a launch may measure.
     budget = variable(float, value=60.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
@@ -44,26 +45,26 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
     perturbation = variable(int, value=3, loggable=True)
 
-    @run_before('run')
+    @run_before("run")
     def set_command(self):
-        self.executable = self.build.program('netpipe')
+        self.executable = self.build.program("netpipe")
         self.executable_opts += [
-            f'--variants={",".join(VARIANT_SETS[self.variants])}',
-            f'--mode={self.mode}',
-            f'--buffers={self.buffers}',
-            f'--budget={self.budget:g}',
-            f'--precision={self.precision:g}',
-            f'--end={self.end}',
-            f'--perturbation={self.perturbation}',
+            f"--variants={','.join(VARIANT_SETS[self.variants])}",
+            f"--mode={self.mode}",
+            f"--buffers={self.buffers}",
+            f"--budget={self.budget:g}",
+            f"--precision={self.precision:g}",
+            f"--end={self.end}",
+            f"--perturbation={self.perturbation}",
         ]
-        self.time_limit = f'{int(3 * self.budget) + 60}s'
+        self.time_limit = f"{int(3 * self.budget) + 60}s"
 
-    @run_before('performance')
+    @run_before("performance")
     def set_perf_variables(self):
         from roundtrip.studies import netpipe
 
-        figures = sn.defer(netpipe.summarise_file)(f'{self.stagedir}/samples.csv')
+        figures = netpipe.summarise_file(f"{self.stagedir}/samples.csv")
         self.perf_variables = {
-            name: sn.make_performance_function(figures[name], unit)
+            name: sn.make_performance_function(figures.get, unit, name)
             for name, unit in netpipe.SUMMARY_UNITS.items()
         }

@@ -3,76 +3,77 @@
 import os
 import shutil
 
-_home = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-_toolchains = os.environ.get('ROUNDTRIP_TOOLCHAINS') or f'{_home}/roundtrip/toolchains'
+_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+_toolchains = os.environ.get("ROUNDTRIP_TOOLCHAINS") or f"{_home}/roundtrip/toolchains"
 _as_root = (
-    [['OMPI_ALLOW_RUN_AS_ROOT', '1'], ['OMPI_ALLOW_RUN_AS_ROOT_CONFIRM', '1']]
+    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
     if os.geteuid() == 0
     else []
 )
 # name: (on show, launcher, its options that bind each rank to a core, Debian's NetPIPE, variables)
 _mpis = {
-    'openmpi41': ('Open MPI 4.1', 'mpirun', ['--bind-to', 'core'], 'NPopenmpi', _as_root),
-    'openmpi50': ('Open MPI 5.0', 'mpirun', ['--bind-to', 'core'], None, _as_root),
-    'mpich40': ('MPICH 4.0', 'mpiexec', ['-bind-to', 'core'], 'NPmpich2', []),
-    'mpich50': ('MPICH 5.0', 'mpiexec', ['-bind-to', 'core'], None, []),
+    "openmpi41": ("Open MPI 4.1", "mpirun", ["--bind-to", "core"], "NPopenmpi", _as_root),
+    "openmpi50": ("Open MPI 5.0", "mpirun", ["--bind-to", "core"], None, _as_root),
+    "mpich40": ("MPICH 4.0", "mpiexec", ["-bind-to", "core"], "NPmpich2", []),
+    "mpich50": ("MPICH 5.0", "mpiexec", ["-bind-to", "core"], None, []),
 }
-_boosts = {'boost174': 'Boost 1.74', 'boost181': 'Boost 1.81'}
+_boosts = {"boost174": "Boost 1.74", "boost181": "Boost 1.81"}
 
 
 def _environment(mpi, boost):
     title, launcher, options, reference, variables = _mpis[mpi]
     # NetPIPE's own binary knows no Boost: with one of the two it is enough.
-    has_reference = reference and boost == 'boost181' and shutil.which(reference)
+    has_reference = reference and boost == "boost181" and shutil.which(reference)
     return {
-        'name': f'{mpi}-{boost}',
-        'cc': f'{_toolchains}/{mpi}/bin/mpicc',
-        'cxx': f'{_toolchains}/{mpi}/bin/mpicxx',
-        'ftn': '',
-        'env_vars': [
-            ['PATH', f'{_toolchains}/{mpi}/bin:$PATH'],
-            ['Boost_ROOT', f'{_toolchains}/{mpi}-{boost}'],
+        "name": f"{mpi}-{boost}",
+        "cc": f"{_toolchains}/{mpi}/bin/mpicc",
+        "cxx": f"{_toolchains}/{mpi}/bin/mpicxx",
+        "ftn": "",
+        "env_vars": [
+            ["PATH", f"{_toolchains}/{mpi}/bin:$PATH"],
+            ["Boost_ROOT", f"{_toolchains}/{mpi}-{boost}"],
             *variables,
         ],
-        'features': ['mpi', 'boost', *(['netpipe-reference'] if has_reference else [])],
-        'extras': {
-            'toolchain': f'{title}, {_boosts[boost]}',
-            'prefix': f'{_toolchains}/{mpi}-{boost}',
-            'launcher': launcher,
-            'launcher_options': options,
-            'netpipe_reference': reference,
+        "features": ["mpi", "boost", *(["netpipe-reference"] if has_reference else [])],
+        "extras": {
+            "toolchain": f"{title}, {_boosts[boost]}",
+            "prefix": f"{_toolchains}/{mpi}-{boost}",
+            "build": f"{mpi}-{boost}",
+            "launcher": launcher,
+            "launcher_options": options,
+            "netpipe_reference": reference,
         },
-        'target_systems': ['local'],
+        "target_systems": ["local"],
     }
 
 
 _environments = [_environment(mpi, boost) for mpi in _mpis for boost in _boosts]
 
 site_configuration = {
-    'systems': [
+    "systems": [
         {
-            'name': 'local',
-            'descr': 'This machine, no scheduler',
+            "name": "local",
+            "descr": "This machine, no scheduler",
             # Chosen by RFM_SYSTEM (`activate` sets it), never by a host name pattern.
-            'hostnames': ['^localhost$'],
-            'modules_system': 'nomod',
-            'partitions': [
+            "hostnames": ["^localhost$"],
+            "modules_system": "nomod",
+            "partitions": [
                 {
-                    'name': 'smp',
-                    'descr': 'All ranks in this machine, over shared memory',
-                    'scheduler': 'local',
-                    'launcher': 'local',  # each environment names its own
+                    "name": "smp",
+                    "descr": "All ranks in this machine, over shared memory",
+                    "scheduler": "local",
+                    "launcher": "local",  # each environment names its own
                     # Those that `make toolchains` has built; `roundtrip run` lists the others.
-                    'environs': [
-                        environment['name']
+                    "environs": [
+                        environment["name"]
                         for environment in _environments
-                        if os.path.exists(f'{environment["extras"]["prefix"]}/toolchain.json')
+                        if os.path.exists(f"{environment['extras']['prefix']}/toolchain.json")
                     ],
-                    'features': ['shared-memory'],
-                    'max_jobs': 1,  # nothing runs beside a timing
+                    "features": ["shared-memory"],
+                    "max_jobs": 1,  # nothing runs beside a timing
                 }
             ],
         }
     ],
-    'environments': _environments,
+    "environments": _environments,
 }

@@ -46,7 +46,9 @@ class FakeSite:
 
     def cases(self) -> list[Case]:
         return [
-            Case("NetPIPE", (("mode", m), ("placement", "shared-memory")), "0" * 8, "box", "smp", "a")
+            Case(
+                "NetPIPE", (("mode", m), ("placement", "shared-memory")), "0" * 8, "box", "smp", "a"
+            )
             for m in ("pingpong", "stream")
         ]
 
@@ -87,7 +89,10 @@ def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
         (CheckPlan("Nope", 7), "unknown check 'Nope'; there are: NetPIPE"),
         (CheckPlan("NetPIPE", 7, toolchains=("gcc",)), "unknown toolchain 'gcc'"),
         (CheckPlan("NetPIPE", 7, partitions=("gpu",)), "unknown partition 'gpu'"),
-        (CheckPlan("NetPIPE", 7, parameters={"mode": ("push",)}), "is not one of: pingpong, stream"),
+        (
+            CheckPlan("NetPIPE", 7, parameters={"mode": ("push",)}),
+            "is not one of: pingpong, stream",
+        ),
         (CheckPlan("NetPIPE", 7, parameters={"size": ("1",)}), "no such parameter"),
         (CheckPlan("NetPIPE", 7, variables={"bugdet": "1"}), "no variable 'bugdet'"),
     ],

@@ -59,16 +59,22 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 skipped[case.id] = Skipped(case.id, reason)
     if not expected:
         why = "; ".join(sorted({item.reason for item in skipped.values()}))
-        raise UserError(f"nothing of this campaign can run on site '{site.name}': {why}", campaign.file)
+        raise UserError(
+            f"nothing of this campaign can run on site '{site.name}': {why}", campaign.file
+        )
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
-def _tests(plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign) -> list[dict[str, Any]]:
+def _tests(
+    plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
+) -> list[dict[str, Any]]:
     """The parametrized tests that `plan` selects."""
     mine = [test for test in tests if test["@class"] == plan.name]
     if not mine:
         known = ", ".join(sorted({test["@class"] for test in tests if "%" in test["name"]}))
-        raise UserError(f"unknown check '{plan.name}'; there are: {known}", campaign.file, plan.line)
+        raise UserError(
+            f"unknown check '{plan.name}'; there are: {known}", campaign.file, plan.line
+        )
     for variable in plan.variables:
         if variable not in mine[0]:
             raise UserError(

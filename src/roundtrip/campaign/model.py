@@ -89,7 +89,7 @@ class _Reader:
         if not isinstance(tables, list) or not tables:
             raise UserError("no [[check]] table: a campaign must run something", self.file)
         starts = [n for n, line in enumerate(self.lines, 1) if line.strip().startswith("[[check]]")]
-        starts += [0] * (len(tables) - len(starts))
+        starts = (starts + [0] * len(tables))[: len(tables)]  # `check = [...]` has no headings
         return Campaign(
             name=self.file.stem,
             file=self.file,
@@ -97,7 +97,7 @@ class _Reader:
             launches=self._positive(data, "launches", 1),
             extra_launches=self._positive(data, "extra_launches", 0),
             time_limit_minutes=self._typed(data, "time_limit_minutes", (int, float), 24 * 60, 0),
-            checks=tuple(self._check(table, start) for table, start in zip(tables, starts)),
+            checks=tuple(map(self._check, tables, starts)),
         )
 
     def _check(self, table: dict[str, Any], start: int) -> CheckPlan:
@@ -114,8 +114,7 @@ class _Reader:
             toolchains=self._names(table, "toolchains", start),
             partitions=self._names(table, "partitions", start),
             parameters={
-                key: self._names(parameters, key, start, str_only=False) or ()
-                for key in parameters
+                key: self._names(parameters, key, start, str_only=False) or () for key in parameters
             },
             variables={key: _as_option(value) for key, value in variables.items()},
         )

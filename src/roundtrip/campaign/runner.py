@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
+from roundtrip.collect.launches import scan
 
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
@@ -59,7 +59,7 @@ class Runner:
     def _round(self, wanted: Sequence[Expected]) -> None:
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
-        before, _ = self.count(self.tree)
+        before, _ = self._passed()
         for block in todo:
             session.run(
                 self.site,
@@ -69,14 +69,22 @@ class Runner:
                 self.tree.lock_descriptor,
                 self.progress.result,
             )
-        after, _ = self.count(self.tree)
+        after, _ = self._passed()
         for item in wanted:
             if after[item.case.id] == before[item.case.id]:
                 self._failures[item.case.id] += 1
 
+    def _passed(self) -> tuple[Counter[str], Counter[str]]:
+        """Launches that passed, by case; and those of them that nothing disturbed."""
+        launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
+        return (
+            Counter(launch.case_id for launch in launches),
+            Counter(launch.case_id for launch in launches if not launch.disturbed),
+        )
+
     def _wanted(self) -> list[Expected]:
         """Cases that need another launch: first those short of launches, then disturbed ones."""
-        passed, undisturbed = self.count(self.tree)
+        passed, undisturbed = self._passed()
         alive = [item for item in self.expected if not self._given_up(item, passed)]
         short = [item for item in alive if passed[item.case.id] < self.campaign.launches]
         most = self.campaign.launches + self.campaign.extra_launches
@@ -91,5 +99,5 @@ class Runner:
         return self._failures[item.case.id] >= limit
 
     def _left(self, wanted: Iterable[Expected]) -> int:
-        passed, _ = self.count(self.tree)
+        passed, _ = self._passed()
         return sum(max(1, self.campaign.launches - passed[item.case.id]) for item in wanted)

@@ -49,7 +49,10 @@ def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> 
         f"--report-file={folder / 'report.json'}",
         f"--system={site.name}:{first.partition}",
         f"--session-extras=campaign={label}",
-        "--mode=measure",
+        # Nothing beside a timing; and no fixed order, which would confound a case with time.
+        # Not as a mode of ReFrame: 4.10 forgets --prgenv when given one.
+        "--exec-policy=serial",
+        "--exec-order=random",
     ]
     arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
     environs = "|".join(sorted({item.case.environ for item in block}))
@@ -84,7 +87,7 @@ def run(
             errors="replace",
             pass_fds=(lock_descriptor,),
             start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509  single-threaded here
+            preexec_fn=_die_with_parent,
         )
         assert process.stdout is not None  # noqa: S101  for the type checker
         try:

@@ -57,7 +57,7 @@ class Site:
         if done.returncode:
             raise UserError(f"cannot activate site '{self.name}': {_last_line(done.stderr)}")
         pairs = (item.split("=", 1) for item in done.stdout.split("\0") if "=" in item)
-        variables = {key: value for key, value in pairs}
+        variables = dict(pairs)
         variables.pop("RFM_TIMESTAMP_DIRS", None)  # a round's folder is unique by itself
         return variables
 

@@ -92,7 +92,9 @@ def create(
     try:
         path.mkdir(parents=True)
     except FileExistsError:
-        raise UserError("a campaign was started here in this very second; try again", path) from None
+        raise UserError(
+            "a campaign was started here in this very second; try again", path
+        ) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
     tree = RunTree(path)
     tree.write_state(
@@ -119,7 +121,7 @@ def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
     if begun != now:
         case = min(set(begun) ^ set(now) or {key for key in now if begun[key] != now[key]})
         raise UserError(
-            f"the campaign or the site has changed since this run began (case {case}); start a new run",
+            f"campaign or site has changed since this run began (case {case}); start a new run",
             tree.path / "state.json",
         )
 

@@ -1,0 +1,76 @@
+"""A campaign of two cases whose ReFrame sessions are played by the test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import session, tree
+from roundtrip.campaign.matrix import Expected, Matrix, Skipped
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.revision import Revision
+from roundtrip.campaign.runner import Runner
+from roundtrip.campaign.site import Case
+from roundtrip.collect.launches import scan
+
+CASES = [
+    Case("NetPIPE", (("mode", mode),), str(number) * 8, "local", "smp", "a")
+    for number, mode in enumerate(("pingpong", "stream"))
+]
+EXPECTED = [Expected(case, ()) for case in CASES]
+
+#: Plays one launch: (case, folder of the session, how many launches this case had before).
+Player = Callable[[Case, Path, int], None]
+
+
+class Quiet:
+    def expect(self, launches: int) -> None: ...
+
+    def result(self, verdict: str, name: str) -> None: ...
+
+
+@dataclass
+class Stage:
+    """A run tree, and sessions played by `player`."""
+
+    tree: tree.RunTree
+    player: Player
+    launches: int
+    extra: int
+    attempts: Counter[str] = field(default_factory=Counter)
+
+    def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> int:
+        for item in block:
+            self.player(item.case, folder, self.attempts[item.case.id])
+            self.attempts[item.case.id] += 1
+        return 0
+
+    def run(self) -> None:
+        campaign = Campaign(
+            "night", Path("night.toml"), "t", self.launches, self.extra, 60, (CheckPlan("N", 1),)
+        )
+        with self.tree:
+            Runner(campaign, None, self.tree, EXPECTED, Quiet()).run()  # type: ignore[arg-type]
+
+    def passed(self) -> Counter[str]:
+        found = scan(self.tree.path)
+        return Counter(launch.case_id for launch in found if launch.status == "passed")
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stage]:
+    def make(player: Player, launches: int = 3, extra: int = 0) -> Stage:
+        file = tmp_path / "night.toml"
+        file.write_text("title = 't'\n")
+        campaign = Campaign("night", file, "t", launches, extra, 60, ())
+        matrix = Matrix(tuple(EXPECTED), (Skipped("Other/@local:smp+a", "no such feature"),))
+        run_tree = tree.create(tmp_path / "runs", campaign, "local", matrix, Revision("c", False))
+        made = Stage(run_tree, player, launches, extra)
+        monkeypatch.setattr(session, "run", made.session)
+        return made
+
+    return make

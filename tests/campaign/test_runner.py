@@ -1,0 +1,123 @@
+"""The matrix is completed exactly: nothing lost, nothing doubled, nothing tried for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.launches import leave
+
+from roundtrip.campaign import tree
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.site import Case
+from roundtrip.errors import UserError
+
+CASE_IDS = ["NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"]
+Stages = Callable[..., Any]
+
+
+def passing(steal_s: float = 0.0) -> Callable[[Any, Path, int], None]:
+    return lambda case, folder, _: leave(case, folder, steal_s=steal_s)
+
+
+def failing_where(fails: Callable[[Any, int], bool]) -> Callable[[Any, Path, int], None]:
+    return lambda case, folder, before: leave(case, folder, passed=not fails(case, before))
+
+
+def test_every_case_gets_its_launches(stage: Stages) -> None:
+    made = stage(passing())
+    made.run()
+    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert made.attempts == dict.fromkeys(CASE_IDS, 3)
+    assert Outcome.of(made.tree).whole
+
+
+def test_a_case_that_fails_now_and_then_is_completed(stage: Stages) -> None:
+    made = stage(failing_where(lambda case, before: before == 1))
+    made.run()
+    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert made.attempts == dict.fromkeys(CASE_IDS, 4)
+
+
+def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> None:
+    made = stage(failing_where(lambda case, before: "stream" in str(case.parameters)))
+    made.run()
+    assert made.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
+    outcome = Outcome.of(made.tree)
+    assert not outcome.whole
+    assert outcome.missing == {CASE_IDS[1]: 3}
+    assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
+
+
+def test_nothing_at_all_is_not_green(stage: Stages) -> None:
+    made = stage(lambda case, folder, before: None)
+    made.run()
+    outcome = Outcome.of(made.tree)
+    assert not outcome.whole
+    assert outcome.passed == {}
+
+
+def test_disturbed_launches_are_kept_and_repeated_as_far_as_allowed(stage: Stages) -> None:
+    made = stage(passing(steal_s=4.0), extra=2)
+    made.run()
+    assert made.passed() == dict.fromkeys(CASE_IDS, 5)
+
+
+def test_disturbed_launches_are_not_repeated_where_that_is_not_allowed(stage: Stages) -> None:
+    made = stage(passing(steal_s=4.0))
+    made.run()
+    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
+
+
+@pytest.mark.parametrize("killed_after", range(6))
+def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_after: int) -> None:
+    done = 0
+
+    def player(case: Any, folder: Path, before: int) -> None:
+        nonlocal done
+        if done == killed_after:
+            leave(case, folder, passed=False)
+            done += 1
+            raise KeyboardInterrupt
+        leave(case, folder)
+        done += 1
+
+    made = stage(player)
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    assert sum(made.passed().values()) == killed_after
+    assert not Outcome.of(made.tree).whole
+    made.run()
+    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert Outcome.of(made.tree).whole
+
+
+def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:
+    made = stage(passing())
+    with made.tree, pytest.raises(UserError, match="another campaign is running"):
+        tree.RunTree(made.tree.path).__enter__()
+
+
+def test_only_an_unfinished_run_is_resumed(stage: Stages) -> None:
+    made = stage(passing())
+    runs = made.tree.path.parents[2]
+    assert tree.unfinished(runs, "night", "local").path == made.tree.path
+    made.tree.finish()
+    with pytest.raises(UserError, match="no unfinished run of 'night'"):
+        tree.unfinished(runs, "night", "local")
+
+
+def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
+    made = stage(passing())
+    other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), ())
+    with pytest.raises(UserError, match="has changed since this run began"):
+        tree.check_same_matrix(made.tree, Matrix((other,), ()))
+
+
+def test_a_broken_state_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text("{")
+    with pytest.raises(UserError, match="not a campaign run"):
+        _ = tree.RunTree(tmp_path).state

@@ -1,0 +1,90 @@
+"""Makes what a launch leaves behind, as small as the readers allow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from roundtrip.campaign.site import Case
+
+COLUMNS = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
+ROW = "netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,1e-6,s"
+
+
+def leave(case: Case, round_: Path, passed: bool = True, steal_s: float = 0.0) -> None:
+    """A launch of `case` in `round_`: in output/ if it passed, else a torn one in stage/."""
+    part = "output" if passed else "stage"
+    name = f"{case.check}_{case.hash}"
+    folder = round_ / part / case.system / case.partition / case.environ / name
+    folder.mkdir(parents=True)
+    parameters = "".join(f" %{key}={value}" for key, value in case.parameters)
+    _write(
+        folder / "case.json",
+        {
+            "schema": 1,
+            "study": "netpipe",
+            "check": case.check,
+            "display_name": case.check + parameters,
+            "hash": case.hash,
+            "parameters": dict(case.parameters),
+            "system": case.system,
+            "partition": case.partition,
+            "environ": case.environ,
+            "features": [],
+            "extras": {},
+            "num_tasks": 2,
+            "num_nodes": 1,
+            "emulated": None,
+            "simulated": False,
+        },
+    )
+    (folder / "samples.csv").write_text(f"# schema: 1\n{COLUMNS}\n{ROW}\n")
+    if passed:
+        _write(folder / "run.json", _run(steal_s))
+
+
+def _run(steal_s: float) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "workload": "netpipe",
+        "version": "0.1.0",
+        "command": ["netpipe"],
+        "mpi": {"standard": "3.1", "library": "made for a test"},
+        "boost": "1.81.0",
+        "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3"},
+        "clock": {"name": "MPI_Wtime", "resolution_s": 1e-9, "overhead_s": 2e-8},
+        "ranks": 2,
+        "hosts": ["node"],
+        "placement": [{"rank": 0, "host": "node", "cpus": [0]}],
+        "start_time": "2026-01-01T00:00:00Z",
+        "elapsed_s": 4.0,
+        "seed": 1,
+        "budget_s": 4.0,
+        "disturbance": {
+            "load_average_start": [0.1, 0.1, 0.1],
+            "load_average_end": [0.1, 0.1, 0.1],
+            "involuntary_context_switches": [0, 0],
+            "core_migrations": [0, 0],
+            "steal_s": steal_s,
+        },
+        "warmup_discarded": 1,
+        "points": [
+            {
+                "case": "pingpong/same",
+                "variant": "mpi",
+                "size_bytes": 1,
+                "samples": 1,
+                "batch": 1,
+                "median_s": 1e-6,
+                "ci_relative_half_width": None,
+                "status": "budget",
+                "verified": True,
+            }
+        ],
+        "samples": {"rows": 1},
+        "complete": True,
+    }
+
+
+def _write(file: Path, content: dict[str, object]) -> None:
+    file.write_text(json.dumps(content))
