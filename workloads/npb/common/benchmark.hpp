@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npb/common/comm.hpp"
+#include "npb/common/timed_section.hpp"
+
+namespace roundtrip::npb {
+
+/// Problem sizes of NPB, smallest first; a letter each.
+inline constexpr const char* problem_classes = "SWABC";
+
+/// What the result block of NPB says of a benchmark and its class.
+struct Problem {
+  std::string size;       ///< as printed: `1400`, `12x  12x  12`
+  int iterations = 0;     ///< as printed; 0 for EP
+  double operations = 0;  ///< in the timed section, by NPB's formula
+  std::string operation_type = "floating point";
+};
+
+/// One benchmark of one class. A new object for each run.
+class Benchmark {
+ public:
+  Benchmark() = default;
+  virtual ~Benchmark() = default;
+  Benchmark(const Benchmark&) = delete;
+  Benchmark& operator=(const Benchmark&) = delete;
+
+  [[nodiscard]] virtual Problem problem() const = 0;
+
+  /// Bytes of the arrays of one rank out of `ranks`.
+  [[nodiscard]] virtual double bytes(int ranks) const = 0;
+
+  /// Collective: set-up, untimed iteration, timed section, verification. The root prints what NPB
+  /// prints before the result block. True on every rank if the results are the published ones.
+  virtual bool run(Comm& comm, TimedSection& section) = 0;
+};
+
+/// On how many ranks a benchmark can run.
+struct RankRule {
+  std::string text;  ///< for people: `a power of two`
+  std::function<bool(int)> legal;
+};
+
+/// An entry of the list of benchmarks.
+struct Entry {
+  std::string name;  ///< CG, MG, ...
+  std::function<RankRule(char problem_class)> ranks;
+  std::function<std::unique_ptr<Benchmark>(char problem_class)> make;
+};
+
+/// All benchmarks, in alphabetical order.
+std::vector<Entry> all_benchmarks();
+
+}  // namespace roundtrip::npb

@@ -1,0 +1,58 @@
+#include "npb/common/memory.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+#include "core/failure.hpp"
+
+namespace roundtrip::npb {
+namespace {
+
+/// MemAvailable of proc(5), bytes; nothing where the kernel does not tell.
+std::optional<double> available_bytes() {
+  constexpr double kib = 1024;
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  double value = 0;
+  std::string rest;
+  while (file >> name >> value && std::getline(file, rest)) {
+    if (name == "MemAvailable:") return value * kib;
+  }
+  return std::nullopt;
+}
+
+std::string gigabytes(double bytes) {
+  constexpr double giga = 1e9;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB", bytes / giga);
+  return text;
+}
+
+int ranks_on_this_host(MPI_Comm world) {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int ranks = 0;
+  MPI_Comm_size(host, &ranks);
+  MPI_Comm_free(&host);
+  return ranks;
+}
+
+}  // namespace
+
+void require_memory(const Session& session, const std::string& who, double bytes) {
+  const int ranks = ranks_on_this_host(session.world());
+  const std::optional<double> available = available_bytes();
+  // All ranks have looked before any of them allocates.
+  MPI_Barrier(session.world());
+  session.settle([&] {
+    const double needed = bytes * ranks;
+    if (!available || needed <= *available) return;
+    throw Failure(Exit::usage, who + " needs " + gigabytes(needed) + " (" +
+                                   std::to_string(static_cast<long long>(needed)) +
+                                   " bytes) for its " + std::to_string(ranks) +
+                                   " ranks on a host that has " + gigabytes(*available) + " left");
+  });
+}
+
+}  // namespace roundtrip::npb

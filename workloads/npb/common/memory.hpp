@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "core/session.hpp"
+
+namespace roundtrip::npb {
+
+/// Collective: throws Failure(usage) on all ranks if the ranks of some host, each with `bytes` of
+/// arrays, need more memory than the host has to give. `who`: for the message.
+void require_memory(const Session& session, const std::string& who, double bytes);
+
+}  // namespace roundtrip::npb

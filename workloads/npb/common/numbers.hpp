@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace roundtrip::npb {
+
+/// |computed - published| / |published|; infinite for what is not a number.
+double relative_error(double computed, double published);
+
+/// `value` as Fortran's E format writes it: 0.17130235E+02 with 8 `digits`.
+std::string fortran_e(double value, int digits);
+
+/// As Fortran's 1P format with a D exponent: -3.247834652034D+03 with 12 `digits`.
+std::string fortran_d(double value, int digits);
+
+}  // namespace roundtrip::npb

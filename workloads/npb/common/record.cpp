@@ -1,0 +1,57 @@
+#include "npb/common/record.hpp"
+
+namespace roundtrip::npb {
+namespace {
+
+using nlohmann::ordered_json;
+
+}  // namespace
+
+void record(Launch& launch, const Result& result, const std::vector<Iteration>& iterations,
+            const MessageSizes& sizes) {
+  const std::string case_name = result.benchmark + '/' + result.problem_class;
+  const auto series = [&](const std::string& phase, const char* metric, const char* unit,
+                          std::int64_t size = 0) -> std::vector<double>& {
+    return launch.recorder.open({.study = "npb",
+                                 .case_name = case_name,
+                                 .variant = "native",
+                                 .size_bytes = size,
+                                 .phase = phase,
+                                 .metric = metric,
+                                 .unit = unit});
+  };
+  series("total", "time", "s").push_back(result.seconds);
+  series("total", "rate", "Mop/s").push_back(result.mops());
+  auto& whole = series("iteration", "time", "s");
+  for (const Iteration& iteration : iterations) whole.push_back(iteration.seconds);
+  auto& compute = series("compute", "time", "s");
+  for (const Iteration& iteration : iterations) compute.push_back(iteration.compute);
+  for (std::size_t p = 0; p < patterns; ++p) {
+    if (sizes[p].empty()) continue;
+    auto& in_mpi = series(pattern_names[p], "time", "s");
+    for (const Iteration& iteration : iterations) {
+      if (iteration.traffic[p].messages > 0) in_mpi.push_back(iteration.traffic[p].seconds);
+    }
+    for (const auto& [bytes, messages] : sizes[p]) {
+      series(pattern_names[p], "messages", "1", bytes).push_back(static_cast<double>(messages));
+    }
+  }
+
+  launch.record["points"] = ordered_json::array({{{"case", case_name},
+                                                  {"variant", "native"},
+                                                  {"size_bytes", 0},
+                                                  {"samples", 1},
+                                                  {"batch", result.problem.iterations},
+                                                  {"median_s", result.seconds},
+                                                  {"ci_relative_half_width", nullptr},
+                                                  {"status", "converged"},
+                                                  {"verified", result.verified}}});
+  launch.record["npb"] = {{"benchmark", result.benchmark},
+                          {"class", std::string{result.problem_class}},
+                          {"operations", result.problem.operations},
+                          {"seconds", result.seconds},
+                          {"mops", result.mops()},
+                          {"verified", result.verified}};
+}
+
+}  // namespace roundtrip::npb

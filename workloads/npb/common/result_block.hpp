@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "npb/common/benchmark.hpp"
+
+namespace roundtrip::npb {
+
+/// What is printed at the end of a benchmark.
+struct Result {
+  std::string benchmark;  ///< CG, MG, ...
+  char problem_class = 'S';
+  Problem problem;
+  double seconds = 0;
+  int ranks = 1;
+  bool verified = false;
+
+  [[nodiscard]] double mops() const {
+    constexpr double mega = 1e6;
+    return seconds > 0 ? problem.operations / seconds / mega : 0;
+  }
+};
+
+/// First lines of a benchmark's output: ` NAS Parallel Benchmarks 3.4 -- CG Benchmark`.
+std::string headline(const std::string& benchmark);
+
+/// The result block, line for line as NPB 3.4.1 prints it (labels, widths, number of decimals).
+std::string result_block(const Result& result);
+
+}  // namespace roundtrip::npb

@@ -1,0 +1,105 @@
+#include "npb/common/timed_section.hpp"
+
+#include <algorithm>
+
+#include "core/clock.hpp"
+
+namespace roundtrip::npb {
+namespace {
+
+/// Values of all ranks reduced to the root.
+std::vector<double> reduced(const std::vector<double>& mine, MPI_Op operation, MPI_Comm comm) {
+  std::vector<double> all(mine.size());
+  MPI_Reduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation, 0,
+             comm);
+  return all;
+}
+
+/// Every rank's (pattern, size, number) triples, at the root.
+std::vector<std::int64_t> gathered(const std::vector<std::int64_t>& mine, const Comm& comm) {
+  const int count = static_cast<int>(mine.size());
+  std::vector<int> counts(static_cast<std::size_t>(comm.size()));
+  MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm.handle());
+  std::vector<int> starts(counts.size());
+  for (std::size_t i = 1; i < counts.size(); ++i) starts[i] = starts[i - 1] + counts[i - 1];
+  std::vector<std::int64_t> all(static_cast<std::size_t>(starts.back() + counts.back()));
+  MPI_Gatherv(mine.data(), count, MPI_INT64_T, all.data(), counts.data(), starts.data(),
+              MPI_INT64_T, 0, comm.handle());
+  return all;
+}
+
+}  // namespace
+
+void TimedSection::start() {
+  constexpr std::size_t many = 1024;  // so that laps allocate nothing
+  marks_.clear();
+  marks_.reserve(many);
+  comm_.barrier();
+  comm_.reset_traffic();
+  marks_.push_back({now(), {}});
+}
+
+void TimedSection::lap() {
+  marks_.push_back({now(), comm_.traffic()});
+}
+
+void TimedSection::stop() {
+  const double mine = now() - marks_.front().time;
+  sizes_ = comm_.sizes();
+  MPI_Allreduce(&mine, &seconds_, 1, MPI_DOUBLE, MPI_MAX, comm_.handle());
+}
+
+std::vector<Iteration> TimedSection::iterations() const {
+  constexpr std::size_t columns = 1 + 3 * patterns;
+  const std::size_t count = marks_.size() - 1;
+  std::vector<double> durations(count);
+  std::vector<double> sums;
+  sums.reserve(count * columns);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Mark& from = marks_[i];
+    const Mark& to = marks_[i + 1];
+    durations[i] = to.time - from.time;
+    sums.push_back(durations[i]);
+    for (std::size_t p = 0; p < patterns; ++p) {
+      sums.push_back(to.traffic[p].seconds - from.traffic[p].seconds);
+      sums.push_back(static_cast<double>(to.traffic[p].messages - from.traffic[p].messages));
+      sums.push_back(static_cast<double>(to.traffic[p].bytes - from.traffic[p].bytes));
+    }
+  }
+  durations = reduced(durations, MPI_MAX, comm_.handle());
+  sums = reduced(sums, MPI_SUM, comm_.handle());
+  if (!comm_.root()) return {};
+
+  std::vector<Iteration> iterations(count);
+  const double ranks = comm_.size();
+  auto next = sums.begin();
+  for (std::size_t i = 0; i < count; ++i) {
+    Iteration& iteration = iterations[i];
+    iteration.seconds = durations[i];
+    iteration.compute = *next++ / ranks;
+    for (Traffic& traffic : iteration.traffic) {
+      traffic.seconds = *next++ / ranks;
+      traffic.messages = static_cast<std::int64_t>(*next++);
+      traffic.bytes = static_cast<std::int64_t>(*next++);
+      iteration.compute -= traffic.seconds;
+    }
+  }
+  return iterations;
+}
+
+MessageSizes TimedSection::sizes() const {
+  std::vector<std::int64_t> mine;
+  for (std::size_t p = 0; p < patterns; ++p) {
+    for (const auto& [bytes, messages] : sizes_[p]) {
+      mine.insert(mine.end(), {static_cast<std::int64_t>(p), bytes, messages});
+    }
+  }
+  const std::vector<std::int64_t> all = gathered(mine, comm_);
+  MessageSizes total;
+  for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
+    total[static_cast<std::size_t>(all[i])][all[i + 1]] += all[i + 2];
+  }
+  return total;
+}
+
+}  // namespace roundtrip::npb

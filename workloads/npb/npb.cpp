@@ -1,0 +1,81 @@
+#include "npb/npb.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "core/failure.hpp"
+#include "npb/common/memory.hpp"
+#include "npb/common/ranks.hpp"
+#include "npb/common/record.hpp"
+#include "npb/common/result_block.hpp"
+
+namespace roundtrip::npb {
+namespace {
+
+std::vector<std::string> class_names() {
+  std::vector<std::string> names;
+  for (const char* letter = problem_classes; *letter != '\0'; ++letter) names.push_back({*letter});
+  return names;
+}
+
+void require_legal(const RankRule& rule, const std::string& benchmark, int ranks) {
+  if (rule.legal(ranks)) return;
+  throw Failure(Exit::usage, benchmark + " runs on " + rule.text + " of ranks (" +
+                                 legal_counts(rule, ranks) + "), not on " + std::to_string(ranks));
+}
+
+}  // namespace
+
+Npb::Npb(std::vector<Entry> benchmarks) : benchmarks_(std::move(benchmarks)) {}
+
+std::string Npb::description() const {
+  return "NAS Parallel Benchmarks, MPI: one benchmark of one class, verified";
+}
+
+void Npb::declare(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const Entry& entry : benchmarks_) names.push_back(entry.name);
+  app.add_option("--benchmark", benchmark_, "Which benchmark")
+      ->required()
+      ->check(CLI::IsMember(names));
+  app.add_option("--class", class_, "Size of the problem")
+      ->check(CLI::IsMember(class_names()))
+      ->capture_default_str();
+}
+
+const Entry& Npb::chosen() const {
+  return *std::ranges::find(benchmarks_, benchmark_, &Entry::name);
+}
+
+void Npb::run(Launch& launch) {
+  const Session& session = launch.session;
+  const Entry& entry = chosen();
+  const char problem_class = class_[0];
+  require_legal(entry.ranks(problem_class), entry.name, session.size());
+  const auto benchmark = entry.make(problem_class);
+  require_memory(session, entry.name + ' ' + class_, benchmark->bytes(session.size()));
+
+  Comm comm(session.world());
+  TimedSection section(comm);
+  if (session.root()) std::printf("%s", headline(entry.name).c_str());
+  const bool verified = benchmark->run(comm, section);
+
+  const Result result{.benchmark = entry.name,
+                      .problem_class = problem_class,
+                      .problem = benchmark->problem(),
+                      .seconds = section.seconds(),
+                      .ranks = session.size(),
+                      .verified = verified};
+  const std::vector<Iteration> iterations = section.iterations();
+  const MessageSizes sizes = section.sizes();
+  if (session.root()) {
+    std::printf("%s", result_block(result).c_str());
+    record(launch, result, iterations, sizes);
+  }
+  if (!verified) {
+    throw Failure(Exit::wrong_data, entry.name + ' ' + class_ + ": verification failed");
+  }
+}
+
+}  // namespace roundtrip::npb
