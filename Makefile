@@ -14,7 +14,8 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 .NOTPARALLEL:
-.PHONY: help campaign setup toolchains test setup-test lint workloads tidy pytest bench clean distclean
+.PHONY: help campaign setup toolchains test bench clean distclean
+.PHONY: setup-test lint types cxx-format workloads tidy pytest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -28,7 +29,7 @@ setup: ## only set this machine up: packages, .venv, the toolchains of `smoke`
 toolchains: ## set up all eight toolchains: 4 MPIs x 2 Boosts
 	@$(BOOTSTRAP) campaign --all
 
-test: lint workloads tidy pytest ## set up, then every check: style, types, C++ and Python tests
+test: lint types cxx-format workloads tidy pytest ## set up, then every check: style, types, C++ and Python tests
 
 setup-test:
 	@$(BOOTSTRAP) test
@@ -36,7 +37,11 @@ setup-test:
 lint: setup-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup-test
 	$(BIN)/mypy
+
+cxx-format: setup-test
 	clang-format --dry-run -Werror $(CXX_FILES)
 
 workloads: setup-test $(TESTED:%=ctest-%)
