@@ -1,8 +1,6 @@
 # Finds the MPI to build with: the one whose wrapper is CMAKE_CXX_COMPILER, else the first mpicxx in PATH.
 #
 # FindMPI alone would start from the first `mpiexec` it finds, which may belong to another MPI.
-# The wrapper is asked for its include and link lines even if it is the compiler, so that the
-# headers count as system headers and the libraries get into the run path.
 include(CheckCXXSourceCompiles)
 
 if(NOT MPI_CXX_COMPILER)
@@ -23,5 +21,4 @@ find_program(MPIEXEC_EXECUTABLE NAMES mpirun${mpi_suffix} mpiexec${mpi_suffix}
   HINTS ${mpi_bin} NO_DEFAULT_PATH DOC "Starts MPI programs (tests only)")
 
 set(MPI_CXX_SKIP_MPICXX ON)
-set(MPI_ASSUME_NO_BUILTIN_MPI ON)
 find_package(MPI 3.0 REQUIRED COMPONENTS CXX)

@@ -58,8 +58,8 @@ void clear_files(const CommonFlags& flags) {
   if (fs::path(flags.samples).filename() == record.filename()) {
     throw Failure(Exit::usage, "--samples: run.json is the name of the launch's own record");
   }
-  require_writable(record);
   require_writable(flags.samples);
+  require_writable(record);
   fs::remove(record);
   fs::remove(flags.samples);
 }

@@ -5,6 +5,11 @@
 
 namespace roundtrip::netpipe {
 
+void CostModel::observe(std::int64_t size, double seconds) {
+  const auto [entry, added] = seen_.emplace(size, seconds);
+  if (!added) entry->second = std::min(entry->second, seconds);
+}
+
 double CostModel::exchange_s(std::int64_t size) const {
   const auto upper = seen_.lower_bound(size);
   if (upper == seen_.begin()) return upper->second;
@@ -30,10 +35,10 @@ double BatchPlan::batch_s(double exchange_s) const {
   return exchange_s * static_cast<double>(exchanges(exchange_s) + warm(exchange_s));
 }
 
-double BatchPlan::point_s(double exchange_s) const {
-  constexpr int warm_up_batches = 3;
-  const int batches = fewest_samples + (is_long(exchange_s) ? 1 : warm_up_batches);
-  return batches * batch_s(exchange_s);
+double BatchPlan::point_s(double exchange_s, std::size_t samples) const {
+  constexpr std::size_t warm_up_batches = 3;
+  const std::size_t batches = samples + (is_long(exchange_s) ? 1 : warm_up_batches);
+  return static_cast<double>(batches) * batch_s(exchange_s);
 }
 
 Allotment allot(double time_left_s, const std::vector<std::vector<double>>& costs,
@@ -41,10 +46,11 @@ Allotment allot(double time_left_s, const std::vector<std::vector<double>>& cost
   std::vector<double> all;
   for (const auto& of_size : costs) all.insert(all.end(), of_size.begin(), of_size.end());
   std::ranges::sort(all);
-  Allotment allotment{.dearest_point_s = never_bounded_s, .size_s = 0};
+  const double fair_s = std::max(never_bounded_s, time_left_s / static_cast<double>(all.size()));
+  Allotment allotment{.dearest_point_s = fair_s, .size_s = 0};
   double needed = 0;
   for (const double cost : all) {
-    if (cost > never_bounded_s && needed + cost > time_left_s / 2) break;
+    if (cost > fair_s && needed + cost > time_left_s / 2) break;
     needed += cost;
     allotment.dearest_point_s = std::max(allotment.dearest_point_s, cost);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -9,20 +10,21 @@ namespace roundtrip::netpipe {
 /// Predicts how long one exchange of an arm takes at a size not yet measured.
 class CostModel {
  public:
-  /// One exchange of `size` bytes took `seconds`; later observations of a size replace earlier
-  /// ones.
-  void observe(std::int64_t size, double seconds) { seen_[size] = seconds; }
+  /// One exchange of `size` bytes took `seconds`. The best time of a size counts.
+  void observe(std::int64_t size, double seconds);
 
   /// Linear between observed sizes, proportional to the size above them, constant below. Needs at
   /// least one observation.
   [[nodiscard]] double exchange_s(std::int64_t size) const;
+
+  [[nodiscard]] bool empty() const { return seen_.empty(); }
 
  private:
   std::map<std::int64_t, double> seen_;
 };
 
 /// Fewest timed batches of a point: the least for which a 95 % interval of the median exists.
-inline constexpr int fewest_samples = 6;
+inline constexpr std::size_t fewest_samples = 6;
 
 /// Batches of one arm at one size, from the duration of one exchange.
 class BatchPlan {
@@ -38,8 +40,8 @@ class BatchPlan {
   [[nodiscard]] static bool is_long(double exchange_s) { return exchange_s >= 2e-3; }
   /// Seconds for a batch, untimed exchanges included.
   [[nodiscard]] double batch_s(double exchange_s) const;
-  /// Seconds for a point measured with the fewest samples, warm-up included.
-  [[nodiscard]] double point_s(double exchange_s) const;
+  /// Seconds for a point, warm-up included.
+  [[nodiscard]] double point_s(double exchange_s, std::size_t samples = fewest_samples) const;
 
  private:
   double shortest_s_;

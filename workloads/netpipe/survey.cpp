@@ -37,7 +37,8 @@ void Survey::run() {
   }
 }
 
-/// One look at a middling size tells the slow variants from the fast before any time is divided.
+/// A look at a middling size tells the slow variants from the fast before any time is divided.
+/// Three times, lest an interruption make a fast one seem slow.
 void Survey::probe() {
   constexpr std::int64_t probe_bytes = 64 * 1024;
   const std::int64_t size =
@@ -45,7 +46,7 @@ void Survey::probe() {
   pair_.begin_size(size);
   std::vector<Arm> arms;
   for (std::size_t i = 0; i < models_.size(); ++i) arms.push_back({.index = i});
-  warm_up(arms, size);
+  for (int look = 0; look < 3; ++look) warm_up(arms, size);
 }
 
 double Survey::time_left() const {
@@ -59,24 +60,24 @@ bool Survey::measure_size(std::size_t point) {
     return false;
   }
   const Allotment allotment = this->allotment(point);
-  const double until = now() + std::min(allotment.size_s, time_left());
+  const double begun = now();
+  const double until = begun + std::min(allotment.size_s * overrun_, time_left());
   std::vector<Arm> arms = admitted(point, allotment);
-  if (arms.empty()) return false;
   pair_.begin_size(size);
   warm_up(arms, size);
   for (Arm& arm : arms) {
-    const bool pingpong = plan_.mode != Mode::stream;
-    arm.samples =
-        &launch_.recorder.open({.study = "netpipe",
-                                .case_name = plan_.case_name,
-                                .variant = plan_.variants[arm.index],
-                                .size_bytes = size,
-                                .phase = "measure",
-                                .metric = pingpong ? "half_round_trip_time" : "time_per_message",
-                                .unit = "s"});
+    arm.samples = &launch_.recorder.open(
+        {.study = "netpipe",
+         .case_name = plan_.case_name,
+         .variant = plan_.variants[arm.index],
+         .size_bytes = size,
+         .phase = "measure",
+         .metric = plan_.mode == Mode::stream ? "time_per_message" : "half_round_trip_time",
+         .unit = "s"});
   }
   repeat(arms, until);
   judge(arms);
+  learn(arms, size, now() - begun);
   for (const Arm& arm : arms) {
     results_.push_back({.variant = plan_.variants[arm.index],
                         .size = size,
@@ -98,7 +99,7 @@ Allotment Survey::allotment(std::size_t point) const {
     }
   }
   // An exchange that fits in the shortest batch costs what a byte costs: no reason to stop there.
-  return allot(time_left(), costs, batches_.point_s(1e-6));
+  return allot(time_left() / overrun_, costs, batches_.point_s(1e-6));
 }
 
 void Survey::leave_out(std::size_t arm, std::int64_t size, Status status) {
@@ -107,28 +108,39 @@ void Survey::leave_out(std::size_t arm, std::int64_t size, Status status) {
   results_.push_back({.variant = plan_.variants[arm], .size = size, .status = status});
 }
 
+/// The arms to measure at this size: all but slow ones whose point is too dear. Slow is relative to
+/// the fastest arm, which goes on as long as there is time.
 std::vector<Survey::Arm> Survey::admitted(std::size_t point, const Allotment& allotment) {
-  std::vector<Arm> arms;
+  constexpr double slow = 3;
   const std::int64_t size = plan_.points[point].size;
-  for (std::size_t arm = 0; arm < models_.size(); ++arm) {
-    if (left_out_[arm]) continue;
-    if (batches_.point_s(models_[arm].exchange_s(size)) > allotment.dearest_point_s) {
-      leave_out(arm, size, Status::bounded);
-    } else {
-      arms.push_back({.index = arm});
-    }
+  std::vector<Arm> arms;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (!left_out_[i]) arms.push_back({.index = i, .exchange_s = models_[i].exchange_s(size)});
   }
+  const double fastest_s = std::ranges::min(arms, {}, &Arm::exchange_s).exchange_s;
+  std::erase_if(arms, [&](const Arm& arm) {
+    const bool too_slow = arm.exchange_s > slow * fastest_s &&
+                          batches_.point_s(arm.exchange_s) > allotment.dearest_point_s;
+    if (too_slow) leave_out(arm.index, size, Status::bounded);
+    return too_slow;
+  });
   return arms;
 }
 
 /// Checks each arm's data, then lets it run until its batches can be sized. What it did is not
 /// recorded.
 void Survey::warm_up(std::vector<Arm>& arms, std::int64_t size) {
+  constexpr double most_above_model = 2;
   const auto checked_s = discarded_round(arms, true);
   std::vector<Arm> brief;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     arms[i].exchange_s = checked_s[i];
-    if (!BatchPlan::is_long(checked_s[i])) brief.push_back(arms[i]);
+    // An interrupted check would make the batches too short for the clock.
+    const CostModel& model = models_[arms[i].index];
+    if (!model.empty()) {
+      arms[i].exchange_s = std::min(checked_s[i], most_above_model * model.exchange_s(size));
+    }
+    if (!BatchPlan::is_long(arms[i].exchange_s)) brief.push_back(arms[i]);
   }
   for (int round = 0; round < 2 && !brief.empty(); ++round) {
     const auto seconds = discarded_round(brief, false);
@@ -195,11 +207,29 @@ void Survey::timed_round(std::vector<Arm*> riders) {
                        .exchanges = batches_.exchanges(arm->exchange_s)});
   }
   const auto outcomes = pair_.round(batches);
-  const double messages = plan_.mode == Mode::pingpong ? 2 : 1;
   for (std::size_t i = 0; i < riders.size(); ++i) {
     const auto exchanges = static_cast<double>(batches[i].exchanges);
-    riders[i]->samples->push_back(outcomes[i].seconds / exchanges / messages);
+    riders[i]->samples->push_back(outcomes[i].seconds / exchanges / messages());
   }
+}
+
+/// What an arm costs is judged by its median, which one interruption does not change: a variant
+/// once bounded stays so. What interruptions cost is learnt for all arms together.
+void Survey::learn(const std::vector<Arm>& arms, std::int64_t size, double elapsed_s) {
+  constexpr double weight = 0.3;
+  constexpr double most = 3;
+  double planned_s = 0;
+  for (const Arm& arm : arms) {
+    const double exchange_s = messages() * std::ranges::min(*arm.samples);
+    models_[arm.index].observe(size, exchange_s);
+    planned_s += batches_.point_s(exchange_s, arm.samples->size());
+  }
+  overrun_ += weight * (std::clamp(elapsed_s / planned_s, 1.0, most) - overrun_);
+}
+
+/// Messages one after the other in an exchange.
+double Survey::messages() const {
+  return plan_.mode == Mode::pingpong ? 2 : 1;
 }
 
 void Survey::judge(std::vector<Arm>& arms) const {

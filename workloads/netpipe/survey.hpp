@@ -75,6 +75,8 @@ class Survey {
   void repeat(std::vector<Arm>& arms, double until);
   void timed_round(std::vector<Arm*> riders);
   void judge(std::vector<Arm>& arms) const;
+  void learn(const std::vector<Arm>& arms, std::int64_t size, double elapsed_s);
+  [[nodiscard]] double messages() const;
 
   SurveyPlan plan_;
   Pair& pair_;
@@ -86,6 +88,7 @@ class Survey {
   std::vector<bool> left_out_;
   std::vector<PointResult> results_;
   std::int64_t discarded_ = 0;
+  double overrun_ = 1;  ///< seconds a size takes for each second its batches were to take
 };
 
 }  // namespace roundtrip::netpipe

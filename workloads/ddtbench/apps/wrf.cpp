@@ -1,0 +1,110 @@
+#include "ddtbench/apps/wrf.hpp"
+
+#include <vector>
+
+#include "ddtbench/copy.hpp"
+
+namespace roundtrip::ddtbench {
+namespace {
+
+constexpr int all_levels = 65;
+
+WrfField field(const WrfSize& size, int k, int l) {
+  const int values = size.memory_i.size() * size.memory_j.size() * k * l;
+  return {.data = Array<float>(static_cast<std::size_t>(values)),
+          .size = size,
+          .levels = k,
+          .fourth = l};
+}
+
+std::string text_of(const Bounds& bounds) {
+  return std::to_string(bounds.first) + ':' + std::to_string(bounds.last);
+}
+
+}  // namespace
+
+const std::array<WrfSize, 3> wrf_x_sizes = {{
+    {.memory_i = {-4, 27}, .memory_j = {34, 85}, .face_i = {18, 20}, .face_j = {38, 81}},
+    {.memory_i = {4, 27}, .memory_j = {14, 47}, .face_i = {18, 20}, .face_j = {18, 43}},
+    {.memory_i = {4, 22}, .memory_j = {4, 27}, .face_i = {13, 15}, .face_j = {8, 23}},
+}};
+
+const std::array<WrfSize, 5> wrf_y_sizes = {{
+    {.memory_i = {-4, 27}, .memory_j = {34, 85}, .face_i = {1, 23}, .face_j = {41, 43}},
+    {.memory_i = {8, 34}, .memory_j = {21, 61}, .face_i = {12, 30}, .face_j = {28, 30}},
+    {.memory_i = {4, 27}, .memory_j = {14, 47}, .face_i = {8, 23}, .face_j = {21, 23}},
+    {.memory_i = {10, 31}, .memory_j = {10, 39}, .face_i = {14, 27}, .face_j = {17, 19}},
+    {.memory_i = {4, 22}, .memory_j = {4, 27}, .face_i = {8, 18}, .face_j = {11, 13}},
+}};
+
+std::size_t WrfSize::bytes() const {
+  const int values = face_i.size() * face_j.size() * (4 + 3 * all_levels + 2 * all_levels);
+  return sizeof(float) * static_cast<std::size_t>(values);
+}
+
+std::string WrfSize::text() const {
+  return "memory=(" + text_of(memory_i) + ' ' + text_of(memory_j) + "),face=(" + text_of(face_i) +
+         ' ' + text_of(face_j) + ')';
+}
+
+float* WrfField::row(int k, int j) const {
+  const int i = size.face_i.first - size.memory_i.first;
+  const int row = size.face_j.first - size.memory_j.first + j;
+  const int plane = (fourth - 1) * size.memory_j.size() + row;
+  return &data[static_cast<std::size_t>((plane * levels + k) * size.memory_i.size() + i)];
+}
+
+Wrf::Wrf(const WrfSize& size)
+    : fields_{{field(size, 1, 1), field(size, 1, 1), field(size, 1, 1), field(size, 1, 1),
+               field(size, all_levels, 1), field(size, all_levels, 1), field(size, all_levels, 1),
+               field(size, all_levels, 2), field(size, all_levels, 2)}} {}
+
+Region Wrf::sent() const {
+  Region region;
+  for (const WrfField& field : fields_) {
+    for (int j = 0; j < field.size.face_j.size(); ++j) {
+      for (int k = 0; k < field.levels; ++k) {
+        const auto values = static_cast<std::size_t>(field.size.face_i.size());
+        region.add(field.row(k, j), values * sizeof(float));
+      }
+    }
+  }
+  return region;
+}
+
+Datatypes Wrf::commit(Origin origin) const {
+  void* base = origin == Origin::bottom ? MPI_BOTTOM : fields_[0].data.data();
+  std::vector<Type> faces;
+  std::vector<Part> parts;
+  for (const WrfField& field : fields_) faces.push_back(face(field));
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    parts.push_back({.address = start(fields_[i]), .type = faces[i]});
+  }
+  return one_type(committed(structure(parts, base)), base, base);
+}
+
+void Wrf::pack(char* buffer) const {
+  for (const WrfField& field : fields_) {
+    const auto bytes = static_cast<std::size_t>(field.size.face_i.size()) * sizeof(float);
+    for (int j = 0; j < field.size.face_j.size(); ++j) {
+      for (int k = 0; k < field.levels; ++k) {
+        copy_run(buffer, field.row(k, j), bytes);
+        buffer += bytes;
+      }
+    }
+  }
+}
+
+void Wrf::unpack(const char* buffer) const {
+  for (const WrfField& field : fields_) {
+    const auto bytes = static_cast<std::size_t>(field.size.face_i.size()) * sizeof(float);
+    for (int j = 0; j < field.size.face_j.size(); ++j) {
+      for (int k = 0; k < field.levels; ++k) {
+        copy_run(field.row(k, j), buffer, bytes);
+        buffer += bytes;
+      }
+    }
+  }
+}
+
+}  // namespace roundtrip::ddtbench

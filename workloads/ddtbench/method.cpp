@@ -1,0 +1,189 @@
+#include "ddtbench/method.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace roundtrip::ddtbench {
+namespace {
+
+constexpr int tag = 1;
+
+/// Contiguous buffers, of the method's own or shared. As in the original, two ranks that play
+/// ping-pong send from the buffer that they receive into; all-to-all needs two.
+class Packing {
+ public:
+  void open(const Setting& setting, std::size_t bytes) {
+    if (setting.shared != nullptr) {
+      out_ = setting.shared->out.data();
+      in_ = setting.shared->in.data();
+      return;
+    }
+    first_.emplace(bytes);
+    if (setting.app.collective()) second_.emplace(bytes);
+    out_ = first_->data();
+    in_ = second_ ? second_->data() : out_;
+  }
+  void close() {
+    first_.reset();
+    second_.reset();
+  }
+  [[nodiscard]] char* out() const { return out_; }
+  [[nodiscard]] char* in() const { return in_; }
+
+ private:
+  std::optional<Array<char>> first_;
+  std::optional<Array<char>> second_;
+  char* out_ = nullptr;
+  char* in_ = nullptr;
+};
+
+/// MPI moves the data from where they are to where they belong.
+class MpiDdt final : public Method {
+ public:
+  using Method::Method;
+
+  void create() override { types_ = setting().app.commit(Origin::bottom); }
+  void destroy() override { types_ = {}; }
+
+  void send() override {
+    const auto& [base, count, type] = types_.send;
+    MPI_Send(base, count, type, setting().ends.peer(), tag, setting().ends.comm);
+  }
+  void receive() override {
+    const auto& [base, count, type] = types_.receive;
+    MPI_Recv(base, count, type, setting().ends.peer(), tag, setting().ends.comm,
+             MPI_STATUS_IGNORE);
+  }
+  void exchange() override {
+    MPI_Alltoall(types_.send.base, 1, types_.send.type, types_.receive.base, 1,
+                 types_.receive.type, setting().ends.comm);
+  }
+  void turn() override {
+    std::swap(types_.send.base, types_.receive.base);
+    setting().app.turn();
+  }
+
+ private:
+  Datatypes types_;
+};
+
+/// The application's loops pack into a contiguous buffer of its element type.
+class Manual : public Method {
+ public:
+  explicit Manual(const Setting& setting) : Method(setting) {
+    int element_bytes = 1;
+    MPI_Type_size(setting.app.element(), &element_bytes);
+    count_ = static_cast<int>(setting.bytes) / element_bytes;
+  }
+
+  void create() override {
+    packing_.open(setting(), setting().bytes);
+    landing_ = moves_data() ? setting().app.landing() : nullptr;
+    if (landing_ == nullptr) landing_ = packing_.in();
+  }
+  void destroy() override { packing_.close(); }
+
+  void pack() override { setting().app.pack(packing_.out()); }
+  void unpack() override { setting().app.unpack(landing_); }
+
+  void send() override {
+    MPI_Send(packing_.out(), count_, setting().app.element(), setting().ends.peer(), tag,
+             setting().ends.comm);
+  }
+  void receive() override {
+    MPI_Recv(landing_, count_, setting().app.element(), setting().ends.peer(), tag,
+             setting().ends.comm, MPI_STATUS_IGNORE);
+  }
+  void exchange() override {
+    const int block = count_ / setting().ends.size;
+    MPI_Alltoall(packing_.out(), block, setting().app.element(), landing_, block,
+                 setting().app.element(), setting().ends.comm);
+  }
+  void turn() override { setting().app.turn(); }
+
+ private:
+  Packing packing_;
+  char* landing_ = nullptr;
+  int count_ = 0;
+};
+
+/// MPI packs, by the datatypes, into a contiguous buffer.
+class MpiPackDdt final : public Method {
+ public:
+  using Method::Method;
+
+  void create() override {
+    types_ = setting().app.commit(setting().pack_origin);
+    MPI_Pack_size(types_.send.count, types_.send.type, setting().ends.comm, &capacity_);
+    packing_.open(setting(), static_cast<std::size_t>(capacity_));
+  }
+  void destroy() override {
+    types_ = {};
+    packing_.close();
+  }
+
+  void pack() override {
+    const auto& [base, count, type] = types_.send;
+    packed_ = 0;
+    MPI_Pack(base, count, type, packing_.out(), capacity_, &packed_, setting().ends.comm);
+  }
+  void unpack() override {
+    const auto& [base, count, type] = types_.receive;
+    int position = 0;
+    MPI_Unpack(packing_.in(), capacity_, &position, base, count, type, setting().ends.comm);
+  }
+
+  void send() override {
+    MPI_Send(packing_.out(), packed_, MPI_PACKED, setting().ends.peer(), tag,
+             setting().ends.comm);
+  }
+  void receive() override {
+    MPI_Recv(packing_.in(), capacity_, MPI_PACKED, setting().ends.peer(), tag,
+             setting().ends.comm, MPI_STATUS_IGNORE);
+  }
+  void exchange() override {
+    const int block = packed_ / setting().ends.size;
+    MPI_Alltoall(packing_.out(), block, MPI_PACKED, packing_.in(), block, MPI_PACKED,
+                 setting().ends.comm);
+  }
+  void turn() override {
+    std::swap(types_.send.base, types_.receive.base);
+    setting().app.turn();
+  }
+
+ private:
+  Datatypes types_;
+  Packing packing_;
+  int capacity_ = 0;
+  int packed_ = 0;
+};
+
+/// The same bytes, contiguous, packed by nobody: what the network alone costs.
+class Reference final : public Manual {
+ public:
+  using Manual::Manual;
+
+  [[nodiscard]] bool moves_data() const override { return false; }
+  void pack() override {}
+  void unpack() override {}
+  void turn() override {}
+};
+
+template <class Kind>
+std::unique_ptr<Method> make(const Setting& setting) {
+  return std::make_unique<Kind>(setting);
+}
+
+}  // namespace
+
+const std::array<MethodInfo, 4>& methods() {
+  static constexpr std::array<MethodInfo, 4> all = {{
+      {.name = "mpi_ddt", .creates = true, .packs = false, .make = make<MpiDdt>},
+      {.name = "manual", .creates = true, .packs = true, .make = make<Manual>},
+      {.name = "mpi_pack_ddt", .creates = true, .packs = true, .make = make<MpiPackDdt>},
+      {.name = "reference", .creates = false, .packs = false, .make = make<Reference>},
+  }};
+  return all;
+}
+
+}  // namespace roundtrip::ddtbench

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddtbench/array.hpp"
+#include "ddtbench/micro_app.hpp"
+
+namespace roundtrip::ddtbench {
+
+/// The ranks that take part in a case, and this one among them.
+struct Ends {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+
+  [[nodiscard]] int peer() const { return 1 - rank; }  ///< of two
+};
+
+/// Contiguous memory for packed messages, one to send and one to receive.
+struct Buffers {
+  Array<char> out;
+  Array<char> in;
+  std::size_t capacity;
+
+  explicit Buffers(std::size_t bytes) : out(bytes), in(bytes), capacity(bytes) {}
+};
+
+/// What a method works with; all of it outlives the method.
+struct Setting {
+  MicroApp& app;
+  Ends ends;
+  std::size_t bytes;                 ///< of the app's message
+  Buffers* shared = nullptr;         ///< buffers that all methods use; null: a method makes its own
+  Origin pack_origin = Origin::bottom;  ///< of the datatypes given to MPI_Pack
+};
+
+/// A way to get the data from one rank's arrays to another's.
+class Method {
+ public:
+  explicit Method(const Setting& setting) : setting_(setting) {}
+  virtual ~Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  /// Makes and frees datatypes and buffers.
+  virtual void create() = 0;
+  virtual void destroy() = 0;
+
+  virtual void pack() {}
+  virtual void unpack() {}
+
+  /// Two ranks.
+  virtual void send() = 0;
+  virtual void receive() = 0;
+  /// All with all.
+  virtual void exchange() = 0;
+
+  /// All with all: the next message goes the other way.
+  virtual void turn() {}
+
+  /// Whether the data get into the app's arrays at all.
+  [[nodiscard]] virtual bool moves_data() const { return true; }
+
+ protected:
+  [[nodiscard]] const Setting& setting() const { return setting_; }
+
+ private:
+  Setting setting_;
+};
+
+/// Epochs of the measurement loop that a method has.
+struct MethodInfo {
+  std::string_view name;  ///< as in the study
+  bool creates;           ///< ddt_create_overhead, ddt_free_overhead
+  bool packs;             ///< pack, unpack
+  std::unique_ptr<Method> (*make)(const Setting&);
+};
+
+/// mpi_ddt, manual, mpi_pack_ddt, reference.
+const std::array<MethodInfo, 4>& methods();
+
+}  // namespace roundtrip::ddtbench

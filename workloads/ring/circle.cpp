@@ -1,0 +1,110 @@
+#include "ring/circle.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "core/failure.hpp"
+
+namespace roundtrip::ring {
+namespace {
+
+/// All processors that some rank of the node may use.
+cpu_set_t processors_of(MPI_Comm node) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  cpu_set_t all;
+  MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
+  return all;
+}
+
+cpu_set_t first_of(const cpu_set_t& set, int count) {
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&chosen) < count; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) CPU_SET(cpu, &chosen);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Circle::Circle(const Session& session, const std::vector<int>& pretended, int processors)
+    : session_(session), pretended_(!pretended.empty()) {
+  session.settle([&] {
+    if (pretended_ && pretended.size() != static_cast<std::size_t>(session.size())) {
+      throw Failure(Exit::usage, "--pretend-nodes: names " + std::to_string(pretended.size()) +
+                                     " ranks, started with " + std::to_string(session.size()));
+    }
+  });
+  MPI_Comm_dup(session.world(), &comm_);
+  MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node_);
+  confine(processors);
+  if (pretended_) {
+    MPI_Comm machine = node_;
+    MPI_Comm_split(machine, pretended[static_cast<std::size_t>(rank())], rank(), &node_);
+    MPI_Comm_free(&machine);
+  }
+  int member = 0;
+  MPI_Comm_rank(node_, &member);
+  MPI_Comm_size(node_, &members_);
+  int lowest = rank();
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, node_);
+  node_of_.resize(static_cast<std::size_t>(size()));
+  member_of_.resize(node_of_.size());
+  MPI_Allgather(&lowest, 1, MPI_INT, node_of_.data(), 1, MPI_INT, comm_);
+  MPI_Allgather(&member, 1, MPI_INT, member_of_.data(), 1, MPI_INT, comm_);
+}
+
+Circle::~Circle() {
+  MPI_Comm_free(&node_);
+  MPI_Comm_free(&comm_);
+}
+
+void Circle::confine(int processors) {
+  cpu_set_t all = processors_of(node_);
+  session_.settle([&] {
+    if (CPU_COUNT(&all) < processors) {
+      throw Failure(Exit::usage, "--processors: the ranks of a node may use only " +
+                                     std::to_string(CPU_COUNT(&all)) + " processors");
+    }
+    if (processors == 0) return;
+    all = first_of(all, processors);
+    if (sched_setaffinity(0, sizeof all, &all) != 0) {
+      throw Failure(Exit::usage, "--processors: the system does not let ranks choose processors");
+    }
+  });
+  processors_ = CPU_COUNT(&all);
+  int ranks = 0;
+  MPI_Comm_size(node_, &ranks);
+  // Who waits on a processor that another rank needs makes that rank late.
+  if (ranks > processors_) wait_ = {.spins = 0, .yields = 20};
+}
+
+std::optional<int> Circle::member(int rank) const {
+  const auto other = static_cast<std::size_t>(rank);
+  if (node_of_[other] != node_of_[static_cast<std::size_t>(this->rank())]) return std::nullopt;
+  return member_of_[other];
+}
+
+std::string Circle::shape() const {
+  std::string text;
+  std::vector<int> seen;
+  for (const int node : node_of_) {
+    if (std::ranges::find(seen, node) != seen.end()) continue;
+    seen.push_back(node);
+    text += (text.empty() ? "" : "+") + std::to_string(std::ranges::count(node_of_, node));
+  }
+  return text;
+}
+
+int Circle::shared_passes() const {
+  int count = 0;
+  for (std::size_t i = 0; i < node_of_.size(); ++i) {
+    if (node_of_[i] == node_of_[(i + 1) % node_of_.size()]) ++count;
+  }
+  return count;
+}
+
+}  // namespace roundtrip::ring

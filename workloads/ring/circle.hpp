@@ -1,0 +1,66 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/session.hpp"
+#include "ring/region/wait.hpp"
+
+namespace roundtrip::ring {
+
+/// The ranks in a ring, and which of them share memory. Collective to make.
+class Circle {
+ public:
+  /// `pretended`: a node number for each rank, to part the ranks of one machine as if they could not
+  /// share memory; empty: as it is. `processors`: confine the ranks of a node to so many processors;
+  /// 0: leave them where they are. Throws Failure(usage) on every rank.
+  Circle(const Session& session, const std::vector<int>& pretended, int processors);
+  ~Circle();
+  Circle(const Circle&) = delete;
+  Circle& operator=(const Circle&) = delete;
+
+  [[nodiscard]] const Session& session() const { return session_; }
+  /// Of all ranks, for what the transports send.
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  /// Of this node's ranks.
+  [[nodiscard]] MPI_Comm node() const { return node_; }
+
+  [[nodiscard]] int rank() const { return session_.rank(); }
+  [[nodiscard]] int size() const { return session_.size(); }
+  [[nodiscard]] int next() const { return (rank() + 1) % size(); }
+  [[nodiscard]] int previous() const { return (rank() + size() - 1) % size(); }
+
+  [[nodiscard]] int member() const { return member_of_[static_cast<std::size_t>(rank())]; }
+  [[nodiscard]] int members() const { return members_; }
+  /// Place in its node of a rank of this node; nothing for ranks of other nodes.
+  [[nodiscard]] std::optional<int> member(int rank) const;
+  [[nodiscard]] bool one_node() const { return members_ == size(); }
+  [[nodiscard]] bool pretended() const { return pretended_; }
+  /// Ranks on each node, in order of nodes, joined by '+': `2`, `1+1`, `2+1`.
+  [[nodiscard]] std::string shape() const;
+  /// Of the passes of a lap, those between ranks of one node.
+  [[nodiscard]] int shared_passes() const;
+  /// Processors that this node's ranks may use, together.
+  [[nodiscard]] int processors() const { return processors_; }
+  /// Patient where each rank has a processor of its own, else quick to give it up.
+  [[nodiscard]] const WaitPolicy& wait() const { return wait_; }
+
+ private:
+  void confine(int processors);
+
+  const Session& session_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm node_ = MPI_COMM_NULL;
+  std::vector<int> node_of_;    ///< lowest rank of each rank's node
+  std::vector<int> member_of_;  ///< of each rank
+  int members_ = 1;
+  int processors_ = 1;
+  bool pretended_ = false;
+  WaitPolicy wait_;
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/pattern.hpp"
+#include "ring/circle.hpp"
+#include "ring/region/wait.hpp"
+#include "ring/token.hpp"
+
+/// The transports that copy. Each has one buffer a rank: the token arrives there, is changed there
+/// and is sent from there.
+namespace roundtrip::ring {
+
+/// What MPI's two-sided calls are told of the bytes: nothing, as the sender or the datatype says.
+enum class Sending { standard, synchronous, typed };
+
+/// MPI two-sided. `synchronous` (MPI_Ssend) makes sender and receiver agree on every message by
+/// control messages; `typed` describes the same bytes by a derived datatype.
+template <Sending sending>
+class TwoSidedPort {
+ public:
+  TwoSidedPort(const Circle& circle, std::size_t most, std::size_t /*heap*/)
+      : circle_(circle), buffer_(most) {}
+  TwoSidedPort(const TwoSidedPort&) = delete;
+  TwoSidedPort& operator=(const TwoSidedPort&) = delete;
+  ~TwoSidedPort() { forget_type(); }
+
+  void begin(std::size_t bytes) {
+    bytes_ = bytes;
+    count_ = static_cast<int>(bytes);
+    if constexpr (sending == Sending::typed) describe_bytes();
+  }
+  char* held() { return buffer_.data(); }
+  void put() {
+    if constexpr (sending == Sending::synchronous) {
+      MPI_Ssend(buffer_.data(), count_, type_, circle_.next(), tag, circle_.comm());
+    } else {
+      MPI_Send(buffer_.data(), count_, type_, circle_.next(), tag, circle_.comm());
+    }
+  }
+  char* get() {
+    MPI_Recv(buffer_.data(), count_, type_, circle_.previous(), tag, circle_.comm(),
+             MPI_STATUS_IGNORE);
+    return buffer_.data();
+  }
+  void poison() {
+    if (circle_.rank() != 0) fill_poison(std::span(buffer_).first(bytes_), 0);
+  }
+  [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
+
+ private:
+  static constexpr int tag = 1;
+
+  /// A struct of an integer and bytes, without gaps: what an application's message might be.
+  void describe_bytes() {
+    forget_type();
+    const std::array<int, 2> lengths{1, static_cast<int>(bytes_ - counter_bytes)};
+    const std::array<MPI_Aint, 2> places{0, static_cast<MPI_Aint>(counter_bytes)};
+    const std::array<MPI_Datatype, 2> types{MPI_UINT64_T, MPI_BYTE};
+    MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &type_);
+    MPI_Type_commit(&type_);
+    count_ = 1;
+  }
+  void forget_type() {
+    if (type_ != MPI_BYTE) MPI_Type_free(&type_);
+  }
+
+  const Circle& circle_;
+  std::vector<char> buffer_;
+  std::size_t bytes_ = 0;
+  int count_ = 0;
+  MPI_Datatype type_ = MPI_BYTE;
+};
+
+/// An MPI window open for passive access all the time; freed when this goes away.
+class Window {
+ public:
+  Window() = default;
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window() {
+    MPI_Win_unlock_all(handle);
+    MPI_Win_free(&handle);
+  }
+  MPI_Win handle = MPI_WIN_NULL;
+  char* base = nullptr;
+};
+
+/// MPI one-sided: puts the bytes into the next rank's window, then tells it by an empty message,
+/// which makes progress everywhere, unlike looking at one's own window.
+class RmaPort {
+ public:
+  RmaPort(const Circle& circle, std::size_t most, std::size_t /*heap*/) : circle_(circle) {
+    MPI_Win_allocate(static_cast<MPI_Aint>(most), 1, MPI_INFO_NULL, circle.comm(), &window_.base,
+                     &window_.handle);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);
+  }
+
+  void begin(std::size_t bytes) { bytes_ = bytes; }
+  char* held() { return window_.base; }
+  void put() {
+    MPI_Win_sync(window_.handle);
+    const int count = static_cast<int>(bytes_);
+    MPI_Put(window_.base, count, MPI_BYTE, circle_.next(), 0, count, MPI_BYTE, window_.handle);
+    MPI_Win_flush(circle_.next(), window_.handle);
+    MPI_Send(nullptr, 0, MPI_BYTE, circle_.next(), tag, circle_.comm());
+  }
+  char* get() {
+    MPI_Recv(nullptr, 0, MPI_BYTE, circle_.previous(), tag, circle_.comm(), MPI_STATUS_IGNORE);
+    MPI_Win_sync(window_.handle);
+    return window_.base;
+  }
+  void poison() {
+    if (circle_.rank() != 0) fill_poison({window_.base, bytes_}, 0);
+  }
+  [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
+
+ private:
+  static constexpr int tag = 2;
+  const Circle& circle_;
+  Window window_;
+  std::size_t bytes_ = 0;
+};
+
+/// One copy, no MPI call: each rank has a mailbox in an MPI-3 shared window, into which the one before
+/// copies the bytes. Waits as the region transport does, so that the copy is all the difference.
+class SharedWindowPort {
+ public:
+  SharedWindowPort(const Circle& circle, std::size_t most, std::size_t /*heap*/)
+      : circle_(circle) {
+    MPI_Win_allocate_shared(static_cast<MPI_Aint>(line_pair + sizeof(Mailbox) + most), 1,
+                            MPI_INFO_NULL, circle.node(), &window_.base, &window_.handle);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);
+    mine_ = new (aligned(window_.base)) Mailbox;
+    MPI_Aint size = 0;
+    int unit = 0;
+    char* next = nullptr;
+    MPI_Win_shared_query(window_.handle, *circle.member(circle.next()), &size, &unit, &next);
+    next_ = reinterpret_cast<Mailbox*>(aligned(next));
+    MPI_Barrier(circle.node());
+  }
+
+  void begin(std::size_t bytes) { bytes_ = bytes; }
+  char* held() { return mine_->data(); }
+  void put() {
+    std::memcpy(next_->data(), mine_->data(), bytes_);
+    MPI_Win_sync(window_.handle);
+    next_->flag.post(++sent_);
+  }
+  char* get() {
+    mine_->flag.await(++received_, circle_.wait(), forever);
+    MPI_Win_sync(window_.handle);
+    return mine_->data();
+  }
+  void poison() {
+    if (circle_.rank() != 0) fill_poison({mine_->data(), bytes_}, 0);
+  }
+  [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
+
+ private:
+  struct alignas(line_pair) Mailbox {
+    Flag flag;
+    char* data() { return reinterpret_cast<char*>(this + 1); }
+  };
+
+  /// MPI does not promise alignment, but all ranks see the same pages, so all align alike.
+  static char* aligned(char* base) {
+    const auto address = reinterpret_cast<std::uintptr_t>(base);
+    return base + (line_pair - address % line_pair) % line_pair;
+  }
+
+  const Circle& circle_;
+  Window window_;
+  Mailbox* mine_ = nullptr;
+  Mailbox* next_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint32_t sent_ = 0;
+  std::uint32_t received_ = 0;
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/failure.hpp"
+#include "ring/region/wait.hpp"
+
+namespace roundtrip::ring {
+
+/// A region was misused or cannot be had; says which region and how.
+class RegionError : public Failure {
+ public:
+  enum class Kind { heap_exhausted, freed_twice, given_away, not_a_region };
+  RegionError(Kind kind, const std::string& what)
+      : Failure(kind == Kind::heap_exhausted ? Exit::usage : Exit::internal, what), kind_(kind) {}
+  [[nodiscard]] Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// Head of a block. It shares its cache line with the first bytes of the region, so that who has
+/// one has the other.
+struct Block {
+  enum class State : std::uint32_t { live = 0x4c495645, free = 0x46524545 };
+  std::atomic<std::uint32_t> references;
+  std::atomic<State> state;
+  std::uint64_t bytes;  ///< of the region if live; of the whole block if free
+  std::uint64_t next;   ///< if free: position of the next free block; else the first bytes
+
+  /// Another reference to the region, for a further holder.
+  void share() { references.fetch_add(1, std::memory_order_relaxed); }
+
+  /// No one else holds the region; what earlier holders did to it has happened before.
+  [[nodiscard]] bool sole() const { return references.load(std::memory_order_acquire) == 1; }
+};
+
+/// The comm heap of one process: a stretch of memory that all of a node's processes have mapped,
+/// perhaps at different addresses. Any of them may free what the owner allocated. First fit; free
+/// neighbours are joined. Lives in that memory itself, at its beginning.
+class Heap {
+ public:
+  /// Bytes between the beginning of a block and its region.
+  static constexpr std::size_t head_bytes = 16;
+  static constexpr std::size_t alignment = line_pair;
+
+  /// Memory for regions of `region_bytes` in total, if they are `regions` in number.
+  static std::size_t bytes_for(std::size_t region_bytes, std::size_t regions);
+
+  /// Makes the `total` bytes from `this` on a heap. `owner` is a name for messages.
+  void initialise(std::size_t total, int owner);
+
+  /// Distance of the new region's bytes from `this`; it has one reference. Throws
+  /// RegionError(heap_exhausted).
+  std::uint64_t allocate(std::size_t bytes, const WaitPolicy& policy);
+
+  /// Gives up one reference to the region; the last one frees it. Throws RegionError(freed_twice).
+  void release(std::uint64_t region, const WaitPolicy& policy);
+
+  [[nodiscard]] std::size_t total() const { return total_; }
+  /// Bytes that are not allocated, in one piece or many.
+  std::size_t free_bytes(const WaitPolicy& policy);
+
+ private:
+  static constexpr std::uint64_t none = 0;
+
+  template <class T>
+  T& at(std::uint64_t position) {
+    return *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(this) + position);
+  }
+  Block& block_of(std::uint64_t region) { return at<Block>(region - head_bytes); }
+  void insert(std::uint64_t position, std::uint64_t size);
+
+  alignas(line_pair) Cursor lock_;
+  std::uint64_t first_free_ = none;
+  std::uint64_t total_ = 0;
+  int owner_ = 0;
+};
+
+}  // namespace roundtrip::ring

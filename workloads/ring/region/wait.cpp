@@ -1,0 +1,35 @@
+#include "ring/region/wait.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+namespace roundtrip::ring {
+namespace {
+
+long futex(Word& word, int operation, std::uint32_t value, const std::timespec* timeout) {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout,
+                 nullptr, 0);
+}
+
+}  // namespace
+
+bool futex_wait(Word& word, std::uint32_t value, Timeout timeout) {
+  if (timeout == forever) {
+    futex(word, FUTEX_WAIT, value, nullptr);
+    return true;
+  }
+  constexpr Timeout::rep second = 1'000'000'000;
+  const std::timespec span{.tv_sec = timeout.count() / second, .tv_nsec = timeout.count() % second};
+  return futex(word, FUTEX_WAIT, value, &span) == 0 || errno != ETIMEDOUT;
+}
+
+void futex_wake_all(Word& word) {
+  futex(word, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace roundtrip::ring {
+
+/// A word in memory that processes share.
+using Word = std::atomic<std::uint32_t>;
+static_assert(Word::is_always_lock_free);
+
+/// What one core must not share with another unawares: two cache lines, because processors fetch
+/// lines in pairs.
+inline constexpr std::size_t line_pair = 128;
+
+using Timeout = std::chrono::nanoseconds;
+inline constexpr Timeout no_wait{0};
+inline constexpr Timeout forever = Timeout::max();
+
+/// How to wait: look again `spins` times, then `yields` times after giving up the processor, then
+/// sleep in the kernel.
+struct WaitPolicy {
+  int spins = 20'000;
+  int yields = 100;
+};
+
+inline void relax_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Sleeps while `word` holds `value`; false if `timeout` passed. May return early.
+bool futex_wait(Word& word, std::uint32_t value, Timeout timeout);
+
+/// Wakes all that sleep on `word`, in any process.
+void futex_wake_all(Word& word);
+
+/// Waits until `ready(value of word)`; false if `timeout` passed before. Acquires what was released
+/// with the value. Whoever changes the word must clear the bit `sleeping` in the same step and call
+/// futex_wake_all if it was set.
+template <class Ready>
+bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout timeout,
+           Ready ready) {
+  // A pause takes as long as a hand-over between cores: do without at first.
+  constexpr int without_pause = 2'000;
+  if (ready(word.load(std::memory_order_acquire))) return true;
+  if (timeout == no_wait) return false;
+  for (int i = 0; i < policy.spins; ++i) {
+    if (ready(word.load(std::memory_order_acquire))) return true;
+    if (i >= without_pause) relax_processor();
+  }
+  for (int i = 0; i < policy.yields; ++i) {
+    sched_yield();
+    if (ready(word.load(std::memory_order_acquire))) return true;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    std::uint32_t value = word.load(std::memory_order_acquire);
+    if (ready(value)) return true;
+    if ((value & sleeping) == 0) {
+      if (!word.compare_exchange_weak(value, value | sleeping, std::memory_order_relaxed)) continue;
+      value |= sleeping;
+    }
+    const Timeout passed = std::chrono::steady_clock::now() - start;
+    if (passed >= timeout) return false;
+    futex_wait(word, value, timeout == forever ? forever : timeout - passed);
+  }
+}
+
+/// Numbers and positions count modulo this; of two of them, the one less than half of it ahead is
+/// the later.
+inline constexpr std::uint32_t modulus = 1U << 30U;
+
+/// A number that one side posts, always a later one, and others await.
+class Flag {
+ public:
+  /// Releases what was written before.
+  void post(std::uint32_t number) {
+    const std::uint32_t before =
+        word_.exchange(number % modulus << shift, std::memory_order_acq_rel);
+    if ((before & sleeping) != 0) futex_wake_all(word_);
+  }
+
+  /// Waits for this number or a later one; acquires what was written before it was posted.
+  bool await(std::uint32_t number, const WaitPolicy& policy, Timeout timeout) {
+    return ring::await(word_, sleeping, policy, timeout, [number](std::uint32_t value) {
+      return ((value >> shift) - number) % modulus < modulus / 2;
+    });
+  }
+
+ private:
+  static constexpr std::uint32_t sleeping = 1;
+  static constexpr std::uint32_t shift = 2;
+  Word word_{0};
+};
+
+/// A position that only the holder of its lock may move. One word, so that taking it costs one
+/// atomic operation.
+class Cursor {
+ public:
+  Cursor() = default;
+  explicit Cursor(std::uint32_t position) : word_(position % modulus << shift) {}
+
+  [[nodiscard]] std::uint32_t position() const {
+    return word_.load(std::memory_order_acquire) >> shift;
+  }
+
+  /// Takes the lock. The position no longer moves.
+  std::uint32_t lock(const WaitPolicy& policy) {
+    while (true) {
+      std::uint32_t value = word_.load(std::memory_order_relaxed);
+      if ((value & locked) == 0 &&
+          word_.compare_exchange_weak(value, value | locked, std::memory_order_acquire)) {
+        return value >> shift;
+      }
+      await_unlocked(policy);
+    }
+  }
+
+  void await_unlocked(const WaitPolicy& policy) {
+    ring::await(word_, sleeping, policy, forever,
+                [](std::uint32_t value) { return (value & locked) == 0; });
+  }
+
+  /// Takes the lock if it is free and the position is still this one.
+  bool try_lock_at(std::uint32_t position) {
+    std::uint32_t value = word_.load(std::memory_order_relaxed);
+    return value >> shift == position && (value & locked) == 0 &&
+           word_.compare_exchange_strong(value, value | locked, std::memory_order_acquire);
+  }
+
+  /// Gives the lock back, and the position a new value.
+  void unlock_at(std::uint32_t position) {
+    const std::uint32_t before =
+        word_.exchange(position % modulus << shift, std::memory_order_acq_rel);
+    if ((before & sleeping) != 0) futex_wake_all(word_);
+  }
+
+  /// Waits until the position is no longer this one.
+  bool await_move(std::uint32_t from, const WaitPolicy& policy, Timeout timeout) {
+    return ring::await(word_, sleeping, policy, timeout,
+                       [from](std::uint32_t value) { return value >> shift != from; });
+  }
+
+ private:
+  static constexpr std::uint32_t locked = 1;
+  static constexpr std::uint32_t sleeping = 2;
+  static constexpr std::uint32_t shift = 2;
+  Word word_{0};
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,77 @@
+#include "ring/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "core/failure.hpp"
+
+namespace roundtrip::ring {
+namespace {
+
+[[noreturn]] void fail(std::size_t bytes, int error) {
+  throw Failure(Exit::usage, "cannot share " + std::to_string(bytes) +
+                                 " bytes of memory between the ranks of a node: " +
+                                 std::generic_category().message(error));
+}
+
+/// An open file; closed when this goes away.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// A file in memory that has all its memory; its number, or minus an error.
+int create(std::size_t bytes) {
+  const int file = memfd_create("roundtrip-ring", MFD_CLOEXEC);
+  if (file < 0) return -errno;
+  // Now rather than on first touch, when lack of memory kills.
+  const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error == 0) return file;
+  close(file);
+  return -error;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(const Circle& circle, std::size_t bytes) : bytes_(bytes) {
+  circle.session().settle([&] { map(circle); });
+}
+
+/// The first rank of the node makes it, the others open it through /proc.
+void SharedMemory::map(const Circle& circle) {
+  std::array<int, 2> origin{getpid(), 0};
+  if (circle.member() == 0) origin[1] = create(bytes_);
+  const Descriptor made(circle.member() == 0 ? origin[1] : -1);
+  MPI_Bcast(origin.data(), 2, MPI_INT, 0, circle.node());
+  if (origin[1] < 0) fail(bytes_, -origin[1]);
+  const auto path = "/proc/" + std::to_string(origin[0]) + "/fd/" + std::to_string(origin[1]);
+  const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int error = file.number() < 0 ? errno : 0;
+  MPI_Barrier(circle.node());  // before the first closes it
+  if (error != 0) fail(bytes_, error);
+  void* const address =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.number(), 0);
+  if (address == MAP_FAILED) fail(bytes_, errno);
+  data_ = static_cast<std::byte*>(address);
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+#include "ring/circle.hpp"
+
+namespace roundtrip::ring {
+
+/// Memory that all ranks of a node have mapped. It never has a name in a file system, so nothing is
+/// left of it however its processes end.
+class SharedMemory {
+ public:
+  /// Collective over all ranks. Zeroed; aligned to a page. Throws Failure(usage) on every rank if a
+  /// node has not so much memory.
+  SharedMemory(const Circle& circle, std::size_t bytes);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+ private:
+  void map(const Circle& circle);
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,293 @@
+// The comm space between threads: run under ThreadSanitizer, and without.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/pattern.hpp"
+#include "ring/region/space.hpp"
+
+namespace roundtrip::ring {
+namespace {
+
+using Kind = RegionError::Kind;
+using std::chrono::milliseconds;
+
+constexpr WaitPolicy patient{.spins = 200, .yields = 20};
+
+/// A comm space in the memory of this process, one member a thread.
+class CommSpace {
+ public:
+  explicit CommSpace(Layout layout)
+      : memory_(static_cast<std::byte*>(
+                    std::aligned_alloc(line_pair, Space::bytes(layout) / line_pair * line_pair)),
+                &std::free),
+        space_(memory_.get(), layout) {
+    space_.initialise();
+  }
+  Member member(int number) { return {space_, number, patient}; }
+  std::size_t free_bytes(int number) { return space_.heap(number).free_bytes(patient); }
+  Cell& cell(CellAddress address) { return space_.cell(address); }
+
+ private:
+  std::unique_ptr<std::byte, decltype(&std::free)> memory_;
+  Space space_;
+};
+
+Kind kind_of(const std::function<void()>& misuse) {
+  try {
+    misuse();
+  } catch (const RegionError& error) {
+    return error.kind();
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
+std::uint64_t counter(const Region& region) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, region.bytes().data(), sizeof value);
+  return value;
+}
+
+void set_counter(const Region& region, std::uint64_t value) {
+  std::memcpy(region.bytes().data(), &value, sizeof value);
+}
+
+TEST(Region, IsHandedOverInPlaceRoundARingOfThreads) {
+  constexpr int members = 3;
+  constexpr std::uint64_t laps = 300;
+  constexpr std::size_t size = 1000;
+  CommSpace space({.members = members, .heap_bytes = Heap::bytes_for(size, 1)});
+  std::vector<std::thread> threads;
+  for (int i = 1; i < members; ++i) {
+    threads.emplace_back([&, i] {
+      Member self = space.member(i);
+      for (std::uint64_t lap = 0; lap < laps; ++lap) {
+        Region region = *self.get({i, 0});
+        self.modify(region);
+        EXPECT_EQ(counter(region), lap * members + static_cast<std::uint64_t>(i));
+        set_counter(region, counter(region) + 1);
+        self.put({(i + 1) % members, 0}, region);
+      }
+      EXPECT_EQ(self.copies(), 0);
+    });
+  }
+  Member self = space.member(0);
+  Region region = self.allocate(size);
+  fill_pattern(region.bytes().subspan(sizeof(std::uint64_t)), 7);
+  set_counter(region, 0);
+  const std::uint64_t offset = region.offset();
+  const char* const address = region.bytes().data();
+  for (std::uint64_t lap = 0; lap < laps; ++lap) {
+    set_counter(region, counter(region) + 1);
+    ASSERT_EQ(self.put({1, 0}, region), Put::done);
+    region = *self.get({0, 0});
+    self.modify(region);
+    ASSERT_EQ(region.offset(), offset);
+    ASSERT_EQ(region.bytes().data(), address);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter(region), laps * members);
+  EXPECT_FALSE(first_mismatch(region.bytes().subspan(sizeof(std::uint64_t)), 7));
+}
+
+TEST(Region, EachIsTakenOnceByOneOfManyFromOneOfMany) {
+  constexpr int producers = 3;
+  constexpr int consumers = 2;
+  constexpr int each = 400;
+  CommSpace space({.members = producers + consumers, .heap_bytes = Heap::bytes_for(256 * 128, 8)});
+  const std::size_t free_before = space.free_bytes(0);
+  std::vector<std::vector<int>> taken(consumers, std::vector<int>(producers * each));
+  std::vector<std::thread> threads;
+  for (int p = 0; p < producers; ++p) {
+    threads.emplace_back([&, p] {
+      Member self = space.member(p);
+      for (int i = 0; i < each; ++i) {
+        Region region = self.allocate(24);
+        set_counter(region, static_cast<std::uint64_t>(p * each + i));
+        EXPECT_EQ(self.put({0, 0}, region), Put::done);
+      }
+    });
+  }
+  for (int c = 0; c < consumers; ++c) {
+    threads.emplace_back([&, c] {
+      Member self = space.member(producers + c);
+      while (auto region = self.get({0, 0}, milliseconds(300))) {
+        ++taken[static_cast<std::size_t>(c)][counter(*region)];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < taken[0].size(); ++i) ASSERT_EQ(taken[0][i] + taken[1][i], 1) << i;
+  EXPECT_EQ(space.free_bytes(0), free_before);
+}
+
+TEST(Region, ReadersShareItWhileTheWriterReplacesIt) {
+  constexpr int readers = 2;
+  constexpr std::uint64_t versions = 300;
+  CommSpace space({.members = 1 + readers, .heap_bytes = Heap::bytes_for(64 * 1024, 64)});
+  std::vector<std::thread> threads;
+  for (int r = 0; r < readers; ++r) {
+    threads.emplace_back([&, r] {
+      Member self = space.member(1 + r);
+      std::uint64_t seen = 0;
+      while (seen < versions) {
+        const auto region = self.read({0, 0}, milliseconds(2000));
+        ASSERT_TRUE(region);
+        ASSERT_GE(counter(*region), seen);
+        seen = counter(*region);
+        ASSERT_FALSE(first_mismatch(region->bytes().subspan(8), static_cast<unsigned>(seen)));
+      }
+    });
+  }
+  Member writer = space.member(0);
+  for (std::uint64_t version = 1; version <= versions; ++version) {
+    Region region = writer.allocate(500);
+    set_counter(region, version);
+    fill_pattern(region.bytes().subspan(8), static_cast<unsigned>(version));
+    writer.replace({0, 0}, region);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Region, ModifyCopiesOnlyWhatIsShared) {
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 4)});
+  Member self = space.member(0);
+  Region region = self.allocate(100);
+  set_counter(region, 1);
+  const std::uint64_t offset = region.offset();
+  self.modify(region);
+  EXPECT_EQ(region.offset(), offset);
+  {
+    const Region reader = self.share(region);
+    self.modify(region);
+    EXPECT_NE(region.offset(), offset);
+    EXPECT_EQ(self.copies(), 1);
+    set_counter(region, 2);
+    EXPECT_EQ(counter(reader), 1U);
+  }
+  const std::uint64_t copy = region.offset();
+  self.modify(region);
+  EXPECT_EQ(region.offset(), copy);
+  EXPECT_EQ(self.copies(), 1);
+}
+
+TEST(Region, ReadLeavesItInTheCell) {
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 4)});
+  Member self = space.member(0);
+  Region region = self.allocate(100);
+  set_counter(region, 5);
+  self.put({0, 0}, region);
+  const auto first = self.read({0, 0});
+  const auto second = self.read({0, 0});
+  auto taken = self.get({0, 0});
+  EXPECT_EQ(first->offset(), taken->offset());
+  EXPECT_EQ(second->offset(), taken->offset());
+  EXPECT_FALSE(self.get({0, 0}, no_wait));
+  self.modify(*taken);
+  EXPECT_NE(first->offset(), taken->offset());
+}
+
+TEST(Region, AFullQueueSaysSoAndKeepsTheRegionWithItsHolder) {
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 8)});
+  Member self = space.member(0);
+  for (std::uint32_t i = 0; i < Cell::capacity; ++i) {
+    Region region = self.allocate(8);
+    EXPECT_EQ(self.put({0, 0}, region, no_wait), Put::done);
+  }
+  Region late = self.allocate(8);
+  EXPECT_EQ(self.put({0, 0}, late, no_wait), Put::full);
+  EXPECT_TRUE(late.held());
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(self.put({0, 0}, late, milliseconds(30)), Put::timeout);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(30));
+  EXPECT_TRUE(late.held());
+  std::thread reader([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    space.member(0).get({0, 0});
+  });
+  EXPECT_EQ(self.put({0, 0}, late, milliseconds(5000)), Put::done);
+  reader.join();
+}
+
+TEST(Region, GetGivesUpAfterItsTimeout) {
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 1)});
+  Member self = space.member(0);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(self.get({0, 0}, milliseconds(30)));
+  EXPECT_FALSE(self.read({0, 0}, milliseconds(30)));
+  const auto passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(passed, milliseconds(60));
+  EXPECT_LT(passed, milliseconds(2000));
+}
+
+TEST(Region, MisuseIsCaughtAndNamed) {
+  CommSpace space({.members = 2, .cells = 3, .heap_bytes = Heap::bytes_for(1024, 1)});
+  Member self = space.member(0);
+  Region region = self.allocate(100);
+  self.put({1, 2}, region);
+  EXPECT_EQ(kind_of([&] { self.put({1, 2}, region); }), Kind::given_away);
+  EXPECT_EQ(kind_of([&] { self.modify(region); }), Kind::given_away);
+  EXPECT_EQ(kind_of([&] { self.free(region); }), Kind::given_away);
+  try {
+    static_cast<void>(region.bytes());
+    FAIL();
+  } catch (const RegionError& error) {
+    EXPECT_EQ(std::string(error.what()), "region at " + std::to_string(region.offset()) +
+                                             " used after being given away to cell 2 of process 1");
+  }
+  Region other = self.allocate(10);
+  self.free(other);
+  EXPECT_EQ(kind_of([&] { self.free(other); }), Kind::freed_twice);
+  EXPECT_EQ(kind_of([] { static_cast<void>(Region().bytes()); }), Kind::not_a_region);
+  EXPECT_EQ(kind_of([&] { self.allocate(5000); }), Kind::heap_exhausted);
+}
+
+TEST(Heap, FindsADoubleFreeByItself) {
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 4)});
+  Member self = space.member(0);
+  Heap& heap = self.space().heap(0);
+  const auto first = heap.allocate(10, patient);
+  const auto second = heap.allocate(10, patient);
+  heap.release(first, patient);
+  EXPECT_EQ(kind_of([&] { heap.release(first, patient); }), Kind::freed_twice);
+  heap.release(second, patient);
+  EXPECT_EQ(kind_of([&] { heap.release(second, patient); }), Kind::freed_twice);
+}
+
+TEST(Heap, IsWholeAgainWhateverTheOrderOfFreeing) {
+  CommSpace space({.members = 1, .heap_bytes = 64 * 1024});
+  Heap& heap = space.member(0).space().heap(0);
+  const std::size_t before = heap.free_bytes(patient);
+  for (const auto& order : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {
+    std::vector<std::uint64_t> regions;
+    for (int i = 0; i < 4; ++i) regions.push_back(heap.allocate(1000, patient));
+    for (const int i : order) heap.release(regions[static_cast<std::size_t>(i)], patient);
+    EXPECT_EQ(heap.free_bytes(patient), before);
+    heap.release(heap.allocate(before - 2 * Heap::alignment, patient), patient);
+  }
+}
+
+TEST(Cell, CountsPastTheEndOfItsPositions) {
+  Cell cell(modulus - 2);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    EXPECT_FALSE(cell.dequeue(patient, no_wait));
+    EXPECT_EQ(cell.enqueue({.offset = i, .bytes = 0}, patient, no_wait), Put::done);
+    EXPECT_EQ(cell.dequeue(patient, no_wait)->offset, i);
+  }
+  for (std::uint32_t i = 0; i < Cell::capacity; ++i) {
+    EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::done);
+  }
+  EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::full);
+}
+
+}  // namespace
+}  // namespace roundtrip::ring

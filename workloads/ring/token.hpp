@@ -1,0 +1,169 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/pattern.hpp"
+#include "ring/transport.hpp"
+
+namespace roundtrip::ring {
+
+/// The first bytes of a token count its passes; the others hold a pattern.
+inline constexpr std::size_t counter_bytes = sizeof(std::uint64_t);
+
+inline std::uint64_t count_of(const char* token) {
+  std::uint64_t count = 0;
+  std::memcpy(&count, token, sizeof count);
+  return count;
+}
+
+inline void set_count(char* token, std::uint64_t count) {
+  std::memcpy(token, &count, sizeof count);
+}
+
+/// The loop around every transport that moves bytes. A `Port` is a class with
+///   Port(const Circle&, std::size_t most, std::size_t heap)   collective
+///   void begin(std::size_t bytes)   rank 0 holds a token of so many bytes, the others none
+///   char* held()                    rank 0: the bytes of that token
+///   void put()                      passes the token that get() or begin() left here
+///   char* get()                     waits for the token; its bytes, to be written to in place
+///   void poison()                   makes wrong what the next get() might leave as it was
+///   std::optional<std::string> fault() const
+/// all inline, so that nothing but the transport is timed.
+template <class Port>
+class PortTransport : public Transport {
+ public:
+  PortTransport(const Circle& circle, std::size_t most, std::size_t heap)
+      : circle_(circle), port_(circle, most, heap) {}
+
+  void begin(std::size_t bytes) override {
+    bytes_ = bytes;
+    port_.begin(bytes);
+  }
+
+  LapsSeen run(const Laps& laps) override {
+    LapsSeen seen;
+    const bool root = circle_.rank() == 0;
+    if (root) token_ = port_.held();
+    count_ = laps.count + static_cast<std::uint64_t>(circle_.rank());
+    if (root) set_count(token_, count_);
+    wrong_count_.reset();
+    if (laps.verify) verify(seen);
+    go(laps.warm);
+    double start = now();
+    if (laps.each) {
+      for (std::int64_t lap = 0; lap < laps.timed; ++lap) {
+        go(1);
+        const double end = now();
+        if (root) seen.seconds.push_back(end - start);
+        start = end;
+      }
+    } else {
+      go(laps.timed);
+      if (root) seen.seconds.push_back(now() - start);
+    }
+    if (wrong_count_ && !seen.fault) {
+      seen.fault = "stale bytes: the token's count of passes is " +
+                   std::to_string(wrong_count_->first) + ", expected " +
+                   std::to_string(wrong_count_->second);
+    }
+    if (auto fault = port_.fault(); fault && !seen.fault) seen.fault = fault;
+    return seen;
+  }
+
+  void describe(nlohmann::ordered_json& record) const override {
+    if constexpr (requires { port_.describe(record); }) port_.describe(record);
+  }
+
+ private:
+  /// Laps in which every rank looks at the count of passes and adds its own, in place.
+  void go(std::int64_t laps) {
+    const auto size = static_cast<std::uint64_t>(circle_.size());
+    if (circle_.rank() == 0) {
+      for (std::int64_t lap = 0; lap < laps; ++lap) {
+        set_count(token_, count_ + 1);
+        port_.put();
+        token_ = port_.get();
+        count_ += size;
+        check_count();
+      }
+    } else {
+      for (std::int64_t lap = 0; lap < laps; ++lap) {
+        token_ = port_.get();
+        check_count();
+        set_count(token_, count_ + 1);
+        port_.put();
+        count_ += size;
+      }
+    }
+  }
+
+  /// The token goes on in any case, so that no rank waits in vain.
+  void check_count() {
+    const std::uint64_t count = count_of(token_);
+    if (count != count_ && !wrong_count_) wrong_count_ = {count, count_};
+  }
+
+  /// A lap in which every rank checks all bytes and then writes a pattern of its own.
+  void verify(LapsSeen& seen) {
+    const auto rank = static_cast<unsigned>(circle_.rank());
+    const auto last = static_cast<unsigned>(circle_.size()) - 1;
+    if (rank == 0) {
+      write(first_pattern);
+      port_.poison();
+      port_.put();
+      token_ = port_.get();
+      check(seen, first_pattern + last);
+      count_ += last + 1;
+    } else {
+      port_.poison();
+      token_ = port_.get();
+      check(seen, first_pattern + rank - 1);
+      write(first_pattern + rank);
+      port_.put();
+      count_ += last + 1;
+    }
+  }
+
+  std::span<char> body() { return std::span(token_, bytes_).subspan(counter_bytes); }
+
+  void write(unsigned pattern) {
+    set_count(token_, count_ + 1);
+    fill_pattern(body(), pattern);
+  }
+
+  void check(LapsSeen& seen, unsigned pattern) {
+    if (circle_.rank() != 0) check_count();
+    const auto element = first_mismatch(body(), pattern);
+    if (!element || seen.fault) return;
+    const auto number = [](char byte) { return std::to_string(static_cast<unsigned char>(byte)); };
+    seen.fault = "byte " + std::to_string(*element + counter_bytes) + " is " +
+                 number(body()[*element]) + ", expected " + number(pattern_byte(*element, pattern));
+  }
+
+  static constexpr unsigned first_pattern = 11;
+
+  const Circle& circle_;
+  Port port_;
+  std::size_t bytes_ = 0;
+  char* token_ = nullptr;
+  std::uint64_t count_ = 0;  ///< what the token must show when it comes here next
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> wrong_count_;
+};
+
+template <class Port>
+Variant variant(std::string name,
+                std::optional<std::string> (*obstacle)(const Circle&) = nowhere_in_the_way) {
+  return {.name = std::move(name),
+          .obstacle = obstacle,
+          .make = [](const Circle& circle, std::size_t most, std::size_t heap) {
+            return std::make_unique<PortTransport<Port>>(circle, most, heap);
+          }};
+}
+
+}  // namespace roundtrip::ring
