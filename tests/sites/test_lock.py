@@ -1,0 +1,114 @@
+"""The recorded lock file is whole; a copy with one odd build is told apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.sites import lock as locks
+from roundtrip.sites.lock import Lock
+
+RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
+Change = Callable[[dict[str, Any]], None]
+
+
+def changed(tmp_path: Path, change: Change) -> Lock:
+    """The recorded lock file with `change` made to its JSON."""
+    content = json.loads(RECORDED.read_text())
+    change(content)
+    file = tmp_path / "spack.lock"
+    file.write_text(json.dumps(content))
+    return locks.read(file)
+
+
+def by_name(content: dict[str, Any], name: str) -> str:
+    return next(key for key, spec in content["concrete_specs"].items() if spec["name"] == name)
+
+
+def root(content: dict[str, Any], words: str) -> str:
+    return str(next(r["hash"] for r in content["roots"] if words in r["spec"]))
+
+
+def drift(content: dict[str, Any]) -> None:
+    """What preferences did: MPICH of one suite becomes another build under the same label."""
+    usual = by_name(content, "mpich")
+    odd = json.loads(json.dumps(content["concrete_specs"][usual]))
+    odd["parameters"] |= {"device": "ch3:sock", "datatype-engine": "dataloop"}
+    content["concrete_specs"]["odd0000"] = odd
+    suite = content["concrete_specs"][root(content, "osu-micro-benchmarks@7.5 ^mpich")]
+    for edge in suite["dependencies"]:
+        if edge["hash"] == usual:
+            edge["hash"] = "odd0000"
+
+
+def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
+    lock = locks.read(RECORDED)
+    labels = sorted(spec.label for spec in lock.mpis.values())
+    assert labels == [
+        "mpich@4.3.2",
+        "mvapich2@2.3.7-1",
+        "mvapich@4.0",
+        "openmpi@4.1.8",
+        "openmpi@5.0.8",
+    ]
+    assert len(lock.roots) == 26
+    assert locks.split_builds(lock) == []
+    assert locks.split_targets(lock) == []
+
+
+def test_every_fabric_is_the_required_one() -> None:
+    lock = locks.read(RECORDED)
+    by_label = {spec.name: spec.parameters for spec in lock.mpis.values()}
+    for spec in lock.mpis.values():
+        if spec.name == "openmpi":
+            assert spec.parameters["fabrics"] == ["ucx"]
+            assert spec.parameters["schedulers"] == ["slurm"]
+    mpich = by_label["mpich"]
+    assert (mpich["device"], mpich["netmod"], mpich["pmi"]) == ("ch4", "ucx", "pmi2")
+    assert by_label["mvapich"]["netmod"] == "ucx"
+    assert by_label["mvapich2"]["fabrics"] == "mrail"
+    assert {spec.target for spec in lock.mpis.values()} == {"x86_64_v3"}
+
+
+def test_an_odd_build_is_named_with_what_makes_it_odd(tmp_path: Path) -> None:
+    (line,) = locks.split_builds(changed(tmp_path, drift))
+    assert "mpich@4.3.2 is 2 builds" in line
+    assert "the odd one odd0000 in 1: osu-micro-benchmarks@7.5 ^mpich@4.3" in line
+    assert "device=ch3:sock instead of ch4" in line
+    assert "datatype-engine=dataloop instead of auto" in line
+
+
+def test_an_odd_target_is_named(tmp_path: Path) -> None:
+    def change(content: dict[str, Any]) -> None:
+        spec = content["concrete_specs"][by_name(content, "mvapich2")]
+        spec["arch"]["target"] = {"name": "icelake"}
+
+    (line,) = locks.split_targets(changed(tmp_path, change))
+    assert "the odd one: mvapich2@2.3.7-1 for icelake" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a Spack lock file"),
+        ("[]", "not a Spack lock file"),
+        ('{"roots": []}', "not a Spack lock file"),
+        ('{"roots": [{"spec": "a", "hash": "abc"}], "concrete_specs": {}}', "truncated"),
+    ],
+)
+def test_a_broken_lock_file_is_one_clear_error(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "spack.lock"
+    file.write_text(text)
+    with pytest.raises(UserError, match=message) as caught:
+        locks.read(file)
+    assert caught.value.file == str(file)
+
+
+def test_no_lock_file_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="spack concretize"):
+        locks.read(tmp_path / "spack.lock")

@@ -1,0 +1,91 @@
+"""What a cluster says of itself, read from the texts of its commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtrip.sites import probe
+from roundtrip.sites.probe import Facts, Partition, Port
+
+DATA = Path(__file__).parent / "data"
+OUTPUTS = {
+    "sinfo -h": "sinfo.txt",
+    "srun --mpi=list": "srun-mpi-list.txt",
+    "ibv_devinfo": "ibv_devinfo.txt",
+    "lscpu -J": "lscpu.json",
+}
+TEXTS = {
+    "sinfo --version": "slurm 23.11.1\n",
+    "scontrol show": "SlurmctldHost = head\nTaskPlugin              = task/cgroup,task/affinity\n",
+    "ucx_info -v": "# Library version: 1.17.0\n# API headers version: 1.17.0\n",
+    "rpm -q": "47.1",
+}
+
+
+def cluster(*command: str) -> str | None:
+    """A cluster that answers with the recorded texts."""
+    words = " ".join(command)
+    for start, file in OUTPUTS.items():
+        if words.startswith(start):
+            return (DATA / file).read_text()
+    return next((text for start, text in TEXTS.items() if words.startswith(start)), None)
+
+
+def interfaces(folder: Path) -> Path:
+    """A /sys/class/net with an Ethernet device, an IPoIB device and a loopback."""
+    for name, kind in (("eno1", "1"), ("ib0", "32"), ("lo", "772")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "type").write_text(kind + "\n")
+        if name != "lo":
+            (folder / name / "device").mkdir()
+    return folder
+
+
+def test_a_cluster_is_read_whole(tmp_path: Path) -> None:
+    facts = probe.look(cluster, interfaces(tmp_path))
+    assert facts.slurm == "23.11.1"
+    assert facts.partition == Partition("compute", True, 128, 48, ("cascadelake", "ib", "icelake"))
+    assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
+    assert facts.binds_tasks is True
+    assert facts.port == Port("mlx5_0", 1, True, "InfiniBand")
+    assert facts.interface(infiniband=True) == "ib0"
+    assert facts.interface(infiniband=False) == "eno1"
+    assert dict(facts.versions) == {"ucx": "1.17.0", "rdma-core": "47.1"}
+    assert (facts.sockets, facts.cores) == (1, 2)
+
+
+def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
+    facts = probe.look(lambda *_: None, tmp_path)
+    assert facts == Facts()
+    assert facts.partition is None
+    assert facts.port is None
+    assert "not found" in facts.lines()[0]
+
+
+def test_nodes_that_differ_count_by_the_smallest() -> None:
+    compute, gpu, debug = probe.parse_sinfo((DATA / "sinfo.txt").read_text())
+    assert (compute.nodes, compute.cores) == (128, 48)
+    assert (gpu.cores, gpu.features) == (32, ())
+    assert not debug.default
+
+
+def test_every_port_is_found_and_those_down_are_marked() -> None:
+    ports = probe.parse_ibv_devinfo((DATA / "ibv_devinfo.txt").read_text())
+    assert [(p.device, p.number, p.active, p.link_layer) for p in ports] == [
+        ("mlx5_0", 1, True, "InfiniBand"),
+        ("mlx5_1", 1, False, "Ethernet"),
+        ("mlx5_1", 2, True, "Ethernet"),
+    ]
+    assert Facts(ports=ports[1:]).port == ports[2]
+    assert probe.parse_ibstat((DATA / "ibstat.txt").read_text()) == (
+        Port("mlx4_0", 1, True, "InfiniBand"),
+        Port("mlx4_0", 2, False, "Ethernet"),
+    )
+
+
+def test_garbage_gives_nothing() -> None:
+    for text in ("", "sinfo: error: Unable to contact slurm controller", "a|b|c|d", "hca"):
+        assert probe.parse_sinfo(text) == ()
+        assert probe.parse_ibv_devinfo(text) == ()
+        assert probe.parse_ibstat(text) == ()
+        assert probe.parse_lscpu(text) == (None, None, None)

@@ -1,0 +1,97 @@
+"""Environments out of a lock file: each is one concrete spec, and only one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.sites import lock as locks
+from roundtrip.sites.software import one_to_one
+from roundtrip.sites.toolchains import environments, installed, prefix, toolchains
+
+RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
+LAUNCH = {name: ("srun", ["--mpi=pmi2"]) for name in ("openmpi", "mpich", "mvapich", "mvapich2")}
+NAMES = {
+    f"{mpi}-{boost}"
+    for mpi in ("openmpi41", "openmpi50", "mvapich2-23", "mvapich40", "mpich43")
+    for boost in ("boost174", "boost181", "boost186")
+}
+
+
+def test_each_root_of_the_workloads_is_one_toolchain() -> None:
+    lock = locks.read(RECORDED)
+    found = toolchains(lock)
+    assert {item.name for item in found} == NAMES
+    assert len({item.root.hash for item in found}) == len(NAMES)
+    for item in found:
+        assert item.mpi.hash in {spec.hash for spec in lock.reached(item.root.hash)}
+        assert {"osu-micro-benchmarks", "npb"} == set(item.suites)
+
+
+def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> None:
+    content = json.loads(RECORDED.read_text())
+    first = content["roots"][0]
+    content["concrete_specs"]["twin000"] = content["concrete_specs"][first["hash"]]
+    content["roots"].append({"spec": "roundtrip-workloads@main ^elsewhere", "hash": "twin000"})
+    file = tmp_path / "spack.lock"
+    file.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"'openmpi41-boost174' would be two .*twin000.*elsewhere"):
+        toolchains(locks.read(file))
+
+
+def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
+    lock = locks.read(RECORDED)
+    view = RECORDED.parent / ".spack-view"
+    item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
+    assert prefix(item.mpi, lock) == f"{view}/openmpi-5.0.8"
+    assert prefix(item.boost, lock) == f"{view}/boost-1.86.0/openmpi-5.0.8"
+    assert prefix(item.root, lock) == f"{view}/roundtrip-workloads-main/openmpi-5.0.8/boost-1.86.0"
+    assert prefix(item.suites["npb"], lock) == f"{view}/npb-3.4.1/openmpi-5.0.8"
+    slurm = next(spec for spec in lock.specs.values() if spec.name == "slurm")
+    assert prefix(slurm, lock) == "/usr"
+
+
+def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None:
+    found = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    assert set(found) == NAMES
+    item = found["mvapich2-23-boost181"]
+    assert item["extras"]["launcher_options"] == ["--mpi=pmi2"]
+    assert item["extras"]["toolchain"] == "MVAPICH2 2.3.7-1, Boost 1.81.0"
+    assert item["target_systems"] == ["infiniband"]
+    assert item["cxx"] == f"{active}/.spack-view/mvapich2-2.3.7-1/bin/mpicxx"
+    assert one_to_one(locks.read(active / "spack.lock"), list(found.values()))[0].verdict == "ok"
+
+
+def test_what_is_not_installed_is_no_offer(active: Path) -> None:
+    found = environments("infiniband", LAUNCH)
+    assert set(installed(found)) == NAMES
+    assert not any("mvapich2" in name for name in installed(found, without=["mvapich2"]))
+    shutil.rmtree(active / ".spack-view" / "boost-1.86.0" / "mpich-4.3.2")
+    assert NAMES - set(installed(found)) == {"mpich43-boost186"}
+
+
+def test_without_an_active_environment_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    assert environments("infiniband", LAUNCH) == []
+
+
+def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
+    with pytest.raises(UserError, match=r"does not say how mpich@4\.3\.2 starts ranks"):
+        environments("x", {name: how for name, how in LAUNCH.items() if name != "mpich"})
+
+
+def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
+    lock = locks.read(active / "spack.lock")
+    found = environments("infiniband", LAUNCH)
+    found[1]["extras"]["spec"] = found[0]["extras"]["spec"]
+    found[2]["extras"]["spec"] = "f00dfeed"
+    found[3]["extras"].pop("spec")
+    details = [item.detail for item in one_to_one(lock, found) if item.verdict == "fault"]
+    assert any("'openmpi41-boost174' and 'openmpi50-boost174' are both" in d for d in details)
+    assert any("is f00dfee, which is no root" in d for d in details)
+    assert any(f"'{found[3]['name']}' names no concrete spec" in d for d in details)
+    assert sum(d.startswith("no environment for") for d in details) == 3
