@@ -10,8 +10,8 @@
 
 namespace roundtrip::ring {
 
-/// The floor: one cache line goes from processor to processor, and nothing else happens. A number in
-/// it says whose turn it is.
+/// The floor: one cache line goes from processor to processor, and nothing else happens. A number
+/// in it says whose turn it is.
 class CacheLineProbe final : public Transport {
  public:
   explicit CacheLineProbe(const Circle& circle)

@@ -94,7 +94,8 @@ std::string Circle::shape() const {
   for (const int node : node_of_) {
     if (std::ranges::find(seen, node) != seen.end()) continue;
     seen.push_back(node);
-    text += (text.empty() ? "" : "+") + std::to_string(std::ranges::count(node_of_, node));
+    if (!text.empty()) text += '+';
+    text += std::to_string(std::ranges::count(node_of_, node));
   }
   return text;
 }

@@ -15,9 +15,9 @@ namespace roundtrip::ring {
 /// The ranks in a ring, and which of them share memory. Collective to make.
 class Circle {
  public:
-  /// `pretended`: a node number for each rank, to part the ranks of one machine as if they could not
-  /// share memory; empty: as it is. `processors`: confine the ranks of a node to so many processors;
-  /// 0: leave them where they are. Throws Failure(usage) on every rank.
+  /// `pretended`: a node number for each rank, to part the ranks of one machine as if they could
+  /// not share memory; empty: as it is. `processors`: confine the ranks of a node to so many
+  /// processors; 0: leave them where they are. Throws Failure(usage) on every rank.
   Circle(const Session& session, const std::vector<int>& pretended, int processors);
   ~Circle();
   Circle(const Circle&) = delete;

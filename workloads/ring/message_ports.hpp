@@ -132,12 +132,12 @@ class RmaPort {
   std::size_t bytes_ = 0;
 };
 
-/// One copy, no MPI call: each rank has a mailbox in an MPI-3 shared window, into which the one before
-/// copies the bytes. Waits as the region transport does, so that the copy is all the difference.
+/// One copy, no MPI call: each rank has a mailbox in an MPI-3 shared window, into which the one
+/// before copies the bytes. Waits as the region transport does, so that the copy is all the
+/// difference.
 class SharedWindowPort {
  public:
-  SharedWindowPort(const Circle& circle, std::size_t most, std::size_t /*heap*/)
-      : circle_(circle) {
+  SharedWindowPort(const Circle& circle, std::size_t most, std::size_t /*heap*/) : circle_(circle) {
     MPI_Win_allocate_shared(static_cast<MPI_Aint>(line_pair + sizeof(Mailbox) + most), 1,
                             MPI_INFO_NULL, circle.node(), &window_.base, &window_.handle);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);

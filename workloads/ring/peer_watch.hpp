@@ -10,7 +10,8 @@
 namespace roundtrip::ring {
 
 /// Ends this process with an error as soon as another rank of its node dies, whatever it is waiting
-/// for then. Costs nothing meanwhile: a thread sleeps until the kernel tells it. Collective to make.
+/// for then. Costs nothing meanwhile: a thread sleeps until the kernel tells it. Collective to
+/// make.
 class PeerWatch {
  public:
   explicit PeerWatch(const Circle& circle);

@@ -14,16 +14,17 @@ namespace roundtrip::ring {
 
 /// Some laps of the token, the same on every rank.
 struct Laps {
-  std::int64_t warm = 0;    ///< untimed ones before
+  std::int64_t warm = 0;  ///< untimed ones before
   std::int64_t timed = 0;
   std::uint64_t count = 0;  ///< passes that the token has made before
-  bool verify = false;      ///< before all: one lap in which every rank checks every byte and changes it
-  bool each = false;        ///< time each lap by itself
+  bool verify =
+      false;          ///< before all: one lap in which every rank checks every byte and changes it
+  bool each = false;  ///< time each lap by itself
 };
 
 /// What a rank saw of them.
 struct LapsSeen {
-  std::vector<double> seconds;  ///< rank 0: of all timed laps together, or of each
+  std::vector<double> seconds;       ///< rank 0: of all timed laps together, or of each
   std::optional<std::string> fault;  ///< wrong data, or a region that was not handed over in place
 };
 

@@ -28,7 +28,8 @@ class Cell {
   /// An empty cell; `start` is the position of the first region.
   explicit Cell(std::uint32_t start = 0) : tail_(start), head_seen_(start), head_(start) {
     // Each slot shows the position that it would have had one turn earlier.
-    for (std::uint32_t i = 0; i < capacity; ++i) slot(start + i).flag.post(start + i + 1 - capacity);
+    for (std::uint32_t i = 0; i < capacity; ++i)
+      slot(start + i).flag.post(start + i + 1 - capacity);
   }
 
   /// Appends. `full` at once with no_wait, else `timeout` if there was no room for so long.
@@ -46,14 +47,14 @@ class Cell {
     }
   }
 
-  /// Takes out the oldest region; nothing if none came in time. The time begins anew whenever another
-  /// process was quicker.
+  /// Takes out the oldest region; nothing if none came in time. The time begins anew whenever
+  /// another process was quicker.
   std::optional<Descriptor> dequeue(const WaitPolicy& policy, Timeout timeout) {
     return front(policy, timeout, [](const Descriptor&) { return true; });
   }
 
-  /// Looks at the oldest region without taking it out; `share(Descriptor)` is called while it cannot
-  /// go away.
+  /// Looks at the oldest region without taking it out; `share(Descriptor)` is called while it
+  /// cannot go away.
   template <class Share>
   std::optional<Descriptor> read(const WaitPolicy& policy, Timeout timeout, Share share) {
     return front(policy, timeout, [&share](const Descriptor& region) {

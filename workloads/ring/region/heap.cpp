@@ -69,9 +69,9 @@ std::uint64_t Heap::allocate(std::size_t bytes, const WaitPolicy& policy) {
 void Heap::release(std::uint64_t region, const WaitPolicy& policy) {
   Block& block = block_of(region);
   if (block.state.load(std::memory_order_relaxed) != Block::State::live) {
-    throw RegionError(RegionError::Kind::freed_twice,
-                      "region at " + std::to_string(region) + " of rank " + std::to_string(owner_) +
-                          "'s comm heap freed twice");
+    throw RegionError(RegionError::Kind::freed_twice, "region at " + std::to_string(region) +
+                                                          " of rank " + std::to_string(owner_) +
+                                                          "'s comm heap freed twice");
   }
   if (block.references.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
   const Held held(lock_, policy);

@@ -66,9 +66,9 @@ void Region::complain(const char* use) const {
   const std::string name = "region at " + std::to_string(where_.offset) + " " + use;
   switch (state_) {
     case State::given_away:
-      fail(RegionError::Kind::given_away,
-           name + " after being given away to cell " + std::to_string(given_to_.number) +
-               " of process " + std::to_string(given_to_.member));
+      fail(RegionError::Kind::given_away, name + " after being given away to cell " +
+                                              std::to_string(given_to_.number) + " of process " +
+                                              std::to_string(given_to_.member));
     case State::freed:
       fail(RegionError::Kind::freed_twice, name + " after being freed");
     default:
@@ -95,17 +95,15 @@ void Member::free(Region& region) {
 
 void Member::replace(CellAddress cell, Region& region) {
   region.require_held("passed");
-  space_.cell(cell).replace(region.where_, policy_, [this](const Descriptor& old) {
-    space_.release(old.offset, policy_);
-  });
+  space_.cell(cell).replace(region.where_, policy_,
+                            [this](const Descriptor& old) { space_.release(old.offset, policy_); });
   region.state_ = Region::State::given_away;
   region.given_to_ = cell;
 }
 
 std::optional<Region> Member::read(CellAddress cell, Timeout timeout) {
-  const auto where = space_.cell(cell).read(policy_, timeout, [this](const Descriptor& region) {
-    space_.block(region.offset).share();
-  });
+  const auto where = space_.cell(cell).read(
+      policy_, timeout, [this](const Descriptor& region) { space_.block(region.offset).share(); });
   if (!where) return std::nullopt;
   return Region(&space_, *where, &policy_);
 }

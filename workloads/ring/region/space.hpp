@@ -11,9 +11,9 @@
 #include "ring/region/heap.hpp"
 
 /// Cooperative Data Sharing between the processes of one node, after DiNucci, "Cooperative Data
-/// Sharing: a layered approach" (MPI Developer's Conference 1996): each process has a comm heap, whose
-/// regions it reads and writes like any memory, and cells, which are queues of regions. Regions move
-/// whole, by reference.
+/// Sharing: a layered approach" (MPI Developer's Conference 1996): each process has a comm heap,
+/// whose regions it reads and writes like any memory, and cells, which are queues of regions.
+/// Regions move whole, by reference.
 namespace roundtrip::ring {
 
 /// A cell of a process (`member` of the node).
@@ -25,8 +25,8 @@ struct CellAddress {
 /// What a comm space consists of.
 struct Layout {
   int members = 1;
-  int cells = 1;                ///< of each member
-  std::size_t heap_bytes = 0;   ///< of each member
+  int cells = 1;               ///< of each member
+  std::size_t heap_bytes = 0;  ///< of each member
 };
 
 /// Memory that all processes of a node have mapped: every member's cells and comm heap.

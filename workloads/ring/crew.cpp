@@ -1,0 +1,99 @@
+#include "ring/crew.hpp"
+
+#include <array>
+#include <utility>
+
+#include "core/failure.hpp"
+
+namespace roundtrip::ring {
+namespace {
+
+enum Kind : std::int64_t { stop_order, begin_order, laps_order };
+
+/// What rank 0 says: kind, arm, then bytes, or warm, timed, count, verify and each.
+using Order = std::array<std::int64_t, 7>;
+
+void broadcast(Order& order, const Circle& circle) {
+  MPI_Bcast(order.data(), static_cast<int>(order.size()), MPI_INT64_T, 0, circle.session().world());
+}
+
+}  // namespace
+
+Crew::Crew(const Circle& circle, const std::vector<Variant>& variants, std::size_t most,
+           std::size_t heap)
+    : circle_(circle), bytes_(variants.size()), passes_(variants.size()) {
+  for (const Variant& variant : variants) {
+    names_.push_back(variant.name);
+    transports_.push_back(variant.make(circle, most, heap));
+  }
+}
+
+void Crew::begin(std::size_t arm, std::size_t bytes) {
+  Order order{begin_order, static_cast<std::int64_t>(arm), static_cast<std::int64_t>(bytes)};
+  broadcast(order, circle_);
+  begin_here(arm, bytes);
+}
+
+std::vector<double> Crew::run(std::size_t arm, Laps laps) {
+  laps.count = passes_[arm];
+  Order order{laps_order,
+              static_cast<std::int64_t>(arm),
+              laps.warm,
+              laps.timed,
+              static_cast<std::int64_t>(laps.count),
+              static_cast<std::int64_t>(laps.verify),
+              static_cast<std::int64_t>(laps.each)};
+  broadcast(order, circle_);
+  const std::int64_t all = laps.warm + laps.timed + (laps.verify ? 1 : 0);
+  passes_[arm] += static_cast<std::uint64_t>(all * circle_.size());
+  return run_here(arm, laps).seconds;
+}
+
+void Crew::stop() {
+  Order order{stop_order};
+  broadcast(order, circle_);
+}
+
+void Crew::follow() {
+  Order order{};
+  while (true) {
+    broadcast(order, circle_);
+    const auto arm = static_cast<std::size_t>(order[1]);
+    if (order[0] == stop_order) return;
+    if (order[0] == begin_order) {
+      begin_here(arm, static_cast<std::size_t>(order[2]));
+    } else {
+      run_here(arm, {.warm = order[2],
+                     .timed = order[3],
+                     .count = static_cast<std::uint64_t>(order[4]),
+                     .verify = order[5] != 0,
+                     .each = order[6] != 0});
+    }
+  }
+}
+
+void Crew::begin_here(std::size_t arm, std::size_t bytes) {
+  bytes_[arm] = bytes;
+  circle_.session().settle([&] { transports_[arm]->begin(bytes); });
+}
+
+LapsSeen Crew::run_here(std::size_t arm, const Laps& laps) {
+  LapsSeen seen = transports_[arm]->run(laps);
+  require_right(arm, seen);
+  return seen;
+}
+
+void Crew::require_right(std::size_t arm, const LapsSeen& seen) const {
+  const int mine = seen.fault ? 1 : 0;
+  int any = 0;
+  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, circle_.session().world());
+  if (any == 0) return;
+  circle_.session().settle([&] {
+    if (!seen.fault) return;
+    throw Failure(Exit::wrong_data, "wrong data: transport " + names_[arm] + ", " +
+                                        std::to_string(bytes_[arm]) + " bytes, at rank " +
+                                        std::to_string(circle_.rank()) + ": " + *seen.fault);
+  });
+}
+
+}  // namespace roundtrip::ring

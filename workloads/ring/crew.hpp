@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ring/circle.hpp"
+#include "ring/transport.hpp"
+
+namespace roundtrip::ring {
+
+/// All ranks doing the same laps: rank 0 says which, the others follow. Whatever any rank finds
+/// wrong ends the run on all of them, with the same Failure(wrong_data).
+class Crew {
+ public:
+  /// Collective. `arms` are the transports, by the names of `variants`.
+  Crew(const Circle& circle, const std::vector<Variant>& variants, std::size_t most,
+       std::size_t heap);
+
+  /// Rank 0: from now on the token of this arm has so many bytes.
+  void begin(std::size_t arm, std::size_t bytes);
+  /// Rank 0: the arm's token does these laps (`count` is filled in). Seconds as in LapsSeen.
+  std::vector<double> run(std::size_t arm, Laps laps);
+  /// Rank 0: the others may leave.
+  void stop();
+
+  /// Other ranks: do what rank 0 says until it says stop.
+  void follow();
+
+  [[nodiscard]] const Transport& transport(std::size_t arm) const { return *transports_[arm]; }
+
+ private:
+  void begin_here(std::size_t arm, std::size_t bytes);
+  LapsSeen run_here(std::size_t arm, const Laps& laps);
+  void require_right(std::size_t arm, const LapsSeen& seen) const;
+
+  const Circle& circle_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<std::size_t> bytes_;     ///< of each arm's token
+  std::vector<std::uint64_t> passes_;  ///< that each arm's token has made
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/workload.hpp"
+#include "ring/survey.hpp"
+#include "ring/transport.hpp"
+
+namespace roundtrip::ring {
+
+/// One token of growing size round a ring of all ranks, by several transports.
+class Ring final : public Workload {
+ public:
+  /// `variants`: what --transports can choose from, all of it unless told otherwise.
+  Ring(std::string name, std::vector<Variant> variants);
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] int fewest_ranks() const override { return 2; }
+  void declare(CLI::App& app) override;
+  void check_flags() override;
+  void run(Launch& launch) override;
+
+ private:
+  struct Skipped {
+    std::string variant;
+    std::string reason;
+  };
+  [[nodiscard]] std::vector<Variant> chosen(const Circle& circle);
+  [[nodiscard]] std::vector<std::int64_t> sizes() const;
+  void lead(Launch& launch, const Circle& circle, Crew& crew,
+            const std::vector<Variant>& variants) const;
+  void record(Launch& launch, const Circle& circle, const Survey& survey,
+              const std::string& case_name) const;
+
+  std::string name_;
+  std::vector<Variant> variants_;
+  std::vector<std::string> names_;
+  std::vector<Skipped> skipped_;
+  std::vector<int> pretended_;
+  std::int64_t start_ = 10;
+  std::int64_t end_ = 16'777'216;
+  std::int64_t heap_ = 0;
+  double precision_percent_ = 2;
+  int processors_ = 0;
+};
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,148 @@
+#include "ring/survey.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace roundtrip::ring {
+namespace {
+
+/// Fewest batches of a point: the least for which a 95 % interval of the median exists.
+constexpr std::size_t fewest_samples = 6;
+
+/// A batch lasts at least this, and a hundred times what the clock costs and resolves.
+double shortest_batch_s(const ClockQuality& clock) {
+  constexpr double shortest_s = 100e-6;
+  constexpr double factor = 100;
+  return std::max({shortest_s, factor * clock.resolution_s, factor * clock.overhead_s});
+}
+
+/// Part of the budget kept for writing the files.
+constexpr double closing_share = 0.02;
+
+}  // namespace
+
+Survey::Survey(SurveyPlan plan, Crew& crew, Launch& launch)
+    : plan_(std::move(plan)),
+      crew_(crew),
+      launch_(launch),
+      rule_(plan_.precision),
+      interleaver_(launch.flags.seed),
+      batch_s_(shortest_batch_s(launch.clock)),
+      byte_s_(plan_.names.size(), 0),
+      left_out_(plan_.names.size(), false) {}
+
+void Survey::run() {
+  const double closing_s = closing_share * launch_.flags.budget_s;
+  for (std::size_t i = 0; i < plan_.sizes.size(); ++i) {
+    const auto left = static_cast<double>(plan_.sizes.size() - i);
+    measure(plan_.sizes[i], std::max(0.0, launch_.time_left() - closing_s) / left);
+  }
+}
+
+void Survey::measure(std::int64_t size, double share_s) {
+  const double start = now();
+  std::vector<Arm> arms;
+  for (std::size_t i = 0; i < plan_.names.size(); ++i) {
+    if (admit(i, size, share_s)) arms.push_back(warm_up(i, size));
+  }
+  if (arms.empty()) return;
+  const double each = share_s / static_cast<double>(arms.size());
+  for (const Arm& arm : arms) time_laps(arm, size, each);
+  for (Arm& arm : arms) arm.samples = &series(arm, size, "measure", "time_per_pass");
+  repeat(arms, start + share_s);
+  judge(arms);
+  for (const Arm& arm : arms) {
+    results_.push_back({.variant = plan_.names[arm.index],
+                        .size = size,
+                        .samples = arm.samples->size(),
+                        .laps = laps(arm.lap_s),
+                        .estimate = arm.estimate,
+                        .status = arm.converged ? Status::converged : Status::budget});
+  }
+}
+
+/// Leaves a transport out for good once its fewest batches would take more than its share of the
+/// time.
+bool Survey::admit(std::size_t arm, std::int64_t size, double share_s) {
+  if (left_out_[arm]) return false;
+  const double least_s = static_cast<double>(fewest_samples + 2) *
+                         std::max(batch_s_, byte_s_[arm] * static_cast<double>(size));
+  const double dearest_s = std::max(share_s, static_cast<double>(fewest_samples + 2) * batch_s_);
+  if (least_s <= dearest_s) return true;
+  left_out_[arm] = true;
+  results_.push_back({.variant = plan_.names[arm], .size = size, .status = Status::bounded});
+  return false;
+}
+
+/// A checked lap, then batches until their length is known. Nothing of it is recorded.
+Survey::Arm Survey::warm_up(std::size_t index, std::int64_t size) {
+  Arm arm{.index = index};
+  crew_.begin(index, static_cast<std::size_t>(size));
+  arm.lap_s = crew_.run(index, {.timed = 1, .verify = true}).front();
+  ++discarded_;
+  for (int round = 0; round < 3 && arm.lap_s < batch_s_; ++round, ++discarded_) {
+    const std::int64_t count = laps(arm.lap_s);
+    const double batch_s = crew_.run(index, {.warm = 1, .timed = count}).front();
+    arm.lap_s = std::min(arm.lap_s, batch_s / static_cast<double>(count));
+  }
+  byte_s_[index] = arm.lap_s / static_cast<double>(size);
+  return arm;
+}
+
+void Survey::time_laps(const Arm& arm, std::int64_t size, double share_s) {
+  constexpr double most = 200;
+  constexpr double part = 0.1;
+  const double count = std::min(most, std::floor(part * share_s / arm.lap_s));
+  if (count < 2) return;
+  const auto times =
+      crew_.run(arm.index, {.warm = 2, .timed = static_cast<std::int64_t>(count), .each = true});
+  auto& samples = series(arm, size, "laps", "lap_time");
+  samples.insert(samples.end(), times.begin(), times.end());
+}
+
+void Survey::repeat(std::vector<Arm>& arms, double until) {
+  std::size_t look = StoppingRule::next_look(0);
+  for (std::size_t rounds = 1;; ++rounds) {
+    std::vector<Arm*> riders;
+    for (Arm& arm : arms) riders.push_back(&arm);
+    interleaver_.shuffle(riders);
+    for (Arm* arm : riders) {
+      const std::int64_t count = laps(arm->lap_s);
+      const Laps batch{.warm = 1 + count / 16, .timed = count};
+      const double seconds = crew_.run(arm->index, batch).front();
+      arm->samples->push_back(seconds / static_cast<double>(count * plan_.passes));
+    }
+    if (rounds >= fewest_samples && now() >= until) return;
+    if (rounds < look) continue;
+    judge(arms);
+    if (std::ranges::all_of(arms, &Arm::converged)) return;
+    look = StoppingRule::next_look(rounds);
+  }
+}
+
+void Survey::judge(std::vector<Arm>& arms) const {
+  for (Arm& arm : arms) {
+    arm.estimate = estimate_median(*arm.samples);
+    arm.converged = rule_.reached(*arm.estimate);
+  }
+}
+
+std::int64_t Survey::laps(double lap_s) const {
+  constexpr double most = 1e6;
+  return static_cast<std::int64_t>(
+      std::clamp(std::ceil(batch_s_ / std::max(lap_s, 1e-9)), 1.0, most));
+}
+
+std::vector<double>& Survey::series(const Arm& arm, std::int64_t size, const char* phase,
+                                    const char* metric) {
+  return launch_.recorder.open({.study = "ring",
+                                .case_name = plan_.case_name,
+                                .variant = plan_.names[arm.index],
+                                .size_bytes = size,
+                                .phase = phase,
+                                .metric = metric,
+                                .unit = "s"});
+}
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/interleaver.hpp"
+#include "core/median.hpp"
+#include "core/workload.hpp"
+#include "ring/crew.hpp"
+
+namespace roundtrip::ring {
+
+/// What to measure.
+struct SurveyPlan {
+  std::string case_name;
+  std::vector<std::string> names;  ///< of the crew's transports
+  std::vector<std::int64_t> sizes;
+  int passes = 1;           ///< in a lap
+  double precision = 0.02;  ///< relative half-width of the median's interval to reach
+};
+
+/// Why a point has the samples it has: precise enough; the time was spent; or it would have taken
+/// too long, so that the transport was left out from this size on.
+enum class Status { converged, budget, bounded };
+
+/// One transport at one size.
+struct PointResult {
+  std::string variant;
+  std::int64_t size = 0;
+  std::size_t samples = 0;
+  std::int64_t laps = 0;               ///< of a timed batch
+  std::optional<Estimate> estimate{};  ///< of the time per pass, seconds
+  Status status = Status::budget;
+};
+
+/// Rank 0's part: every size by every transport, interleaved in random order, until each median is
+/// known well enough or the size's share of the time is spent. A sample is the time of a batch of
+/// laps over its passes. Before, each transport's laps are timed one by one for a moment: what a
+/// single lap can take.
+class Survey {
+ public:
+  Survey(SurveyPlan plan, Crew& crew, Launch& launch);
+
+  /// Measures, and records every sample in the launch.
+  void run();
+
+  [[nodiscard]] const std::vector<PointResult>& results() const { return results_; }
+  /// Batches that were not recorded.
+  [[nodiscard]] std::int64_t discarded() const { return discarded_; }
+
+ private:
+  /// A transport at the size being measured.
+  struct Arm {
+    std::size_t index = 0;
+    double lap_s = 0;
+    std::vector<double>* samples = nullptr;
+    std::optional<Estimate> estimate{};
+    bool converged = false;
+  };
+
+  void measure(std::int64_t size, double share_s);
+  bool admit(std::size_t arm, std::int64_t size, double share_s);
+  Arm warm_up(std::size_t arm, std::int64_t size);
+  void time_laps(const Arm& arm, std::int64_t size, double share_s);
+  void repeat(std::vector<Arm>& arms, double until);
+  void judge(std::vector<Arm>& arms) const;
+  [[nodiscard]] std::int64_t laps(double lap_s) const;
+  std::vector<double>& series(const Arm& arm, std::int64_t size, const char* phase,
+                              const char* metric);
+
+  SurveyPlan plan_;
+  Crew& crew_;
+  Launch& launch_;
+  StoppingRule rule_;
+  Interleaver interleaver_;
+  double batch_s_;
+  std::vector<double> byte_s_;  ///< of each transport at the last size: a lap's time over its bytes
+  std::vector<bool> left_out_;
+  std::vector<PointResult> results_;
+  std::int64_t discarded_ = 0;
+};
+
+}  // namespace roundtrip::ring
