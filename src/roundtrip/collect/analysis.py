@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
+from roundtrip.stats.levels import Levels
 
 FILE_NAME = "analysis.toml"
 
@@ -24,17 +25,6 @@ class Disturbance:
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """Interval level, false-discovery level, and the effects that matter (relative)."""
-
-    confidence_level: float
-    false_discovery_level: float
-    minimum_effect: float
-    equivalence_margin: float
-    minimum_launches: int
-
-
-@dataclass(frozen=True)
 class NetPIPE:
     """Where the variants are compared (bytes), and the ratio below which a loss is great."""
 
@@ -47,7 +37,7 @@ class Analysis:
     """The whole file; `text` is what is copied into the bundle and printed in the report."""
 
     disturbance: Disturbance
-    statistics: Statistics
+    statistics: Levels
     netpipe: NetPIPE
     text: str
 
@@ -76,7 +66,7 @@ def parse(text: str, file: Path | str) -> Analysis:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"not TOML: {error}", file) from None
-    tables = {"disturbance": Disturbance, "statistics": Statistics, "netpipe": NetPIPE}
+    tables = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE}
     if set(data) != set(tables):
         raise UserError(f"needs exactly the tables {', '.join(tables)}", file)
     parsed = {name: _table(kind, data[name], name, file) for name, kind in tables.items()}

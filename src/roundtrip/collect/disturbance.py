@@ -21,13 +21,17 @@ def reasons(run: dict[str, Any], limits: Disturbance, cores: int | None) -> tupl
         fraction = steal / (elapsed * run["ranks"])
         if fraction > limits.steal_fraction:
             found.append(f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor")
-        rate = max(facts.get("involuntary_context_switches") or [0]) / elapsed
+        rate = _worst(facts.get("involuntary_context_switches")) / elapsed
         if rate > limits.involuntary_context_switches_per_s:
             found.append(f"{rate:.0f} involuntary context switches per second")
-    moves = max(facts.get("core_migrations") or [0])
+    moves = _worst(facts.get("core_migrations"))
     if moves > limits.core_migrations:
         found.append(f"a rank moved between cores {moves:.0f} times")
-    load = (facts.get("load_average_start") or [0.0])[0]
+    load = _worst((facts.get("load_average_start") or [])[:1])
     if cores is not None and load > cores + limits.load_above_cores:
         found.append(f"load average {load:.1f} at the start, on {cores} cores")
     return tuple(found)
+
+
+def _worst(values: list[float | None] | None) -> float:
+    return max((value for value in values or () if value is not None), default=0.0)

@@ -10,37 +10,24 @@ from typing import Any
 
 
 def cores(file: Path) -> int | None:
-    """Number of online processing units of the host described in host.json; None if not told."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    for key in ("online_cpus", "logical_cpus", "cpus", "cpu_count", "cores"):
-        value = _find(data, key)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
-    return None
+    """Number of online processors of the host described in host.json; None if not told."""
+    cpu = _read(file).get("cpu")
+    logical = cpu.get("logical") if isinstance(cpu, dict) else None
+    return logical if isinstance(logical, int) and logical > 0 else None
 
 
 def names(file: Path) -> list[str]:
-    """Host names written in host.json."""
+    """The host name written in host.json, if there is one."""
+    name = _read(file).get("hostname")
+    return [name] if isinstance(name, str) and name else []
+
+
+def _read(file: Path) -> dict[str, Any]:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    found = [_find(data, key) for key in ("hostname", "host", "node", "fqdn", "nodename")]
-    return [value for value in found if isinstance(value, str) and value]
-
-
-def _find(data: Any, key: str) -> Any:
-    """The value of the first `key`, depth first; None if there is none."""
-    if isinstance(data, dict):
-        if key in data and not isinstance(data[key], dict):
-            return data[key]
-        for value in data.values():
-            if (found := _find(value, key)) is not None:
-                return found
-    return None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 class Pseudonyms:

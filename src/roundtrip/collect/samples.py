@@ -6,6 +6,7 @@ read again line by line, to say what is wrong where and to keep every row that i
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -139,7 +140,7 @@ def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[
     for number, line in enumerate(lines, first_line):
         try:
             rows.append(_row(line.removesuffix(b"\r")))
-        except ValueError as error:
+        except (ValueError, csv.Error) as error:
             problems.append(Problem(file, number, str(error)))
     if truncated:
         number = first_line + len(lines)
@@ -157,7 +158,7 @@ def _row(line: bytes) -> list[Any]:
         raise ValueError(f"byte 0x{line[error.start]:02x} is not UTF-8") from None
     if text == HEADER:
         raise ValueError("a second header")
-    columns = text.split(",")
+    columns = next(csv.reader([text])) if '"' in text else text.split(",")
     if len(columns) != len(SCHEMA):
         raise ValueError(f"{len(columns)} columns instead of {len(SCHEMA)}")
     row: dict[str, Any] = dict(zip(SCHEMA, columns, strict=True))

@@ -8,7 +8,7 @@ _TEXT = {"type": "string", "minLength": 1}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
 _COUNT = {"type": "integer", "minimum": 0}
-_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_NUMBERS = {"type": ["array", "null"], "items": {"type": ["number", "null"]}}
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:

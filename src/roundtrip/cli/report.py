@@ -1,0 +1,76 @@
+"""``roundtrip report``: a bundle becomes a published report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roundtrip import paths
+from roundtrip.cli import app
+from roundtrip.collect import bundle, manifest
+from roundtrip.errors import UserError
+from roundtrip.report import publish as publishing
+from roundtrip.report.build import Correction
+
+
+@app.command()
+def report(
+    source: Annotated[Path, typer.Argument(help="A bundle, a run tree, or a published report.")],
+    output: Annotated[
+        Path | None, typer.Option(help="Where reports are published; reports/ by default.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Rebuild and compare byte for byte.")
+    ] = False,
+    supersedes: Annotated[str | None, typer.Option(help="The revision this corrects: r1.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why it had to be corrected.")] = None,
+) -> None:
+    """Publish the report of a campaign; never overwrite one.
+
+    The last line names the page.  The same bundle is published once.  Exit status: 0 good;
+    1 --verify found a difference; 2 bad input.
+    """
+    if bool(supersedes) != bool(reason):
+        raise UserError("--supersedes and --reason go together")
+    correction = Correction(supersedes, reason) if supersedes and reason else None
+    if verify and (source / publishing.FACTS).is_file():
+        revision = source
+    else:
+        revision = publishing.publish(_bundle(source), output or paths.reports(), correction)
+    if verify:
+        _verify(revision)
+    _tell(revision)
+
+
+def publish(run_dir: Path) -> Path:
+    """Collect and publish a run tree: the page, which is also named on the last line printed."""
+    revision = publishing.publish(_bundle(run_dir), paths.reports())
+    return _tell(revision)
+
+
+def _bundle(source: Path) -> Path:
+    if (source / manifest.FILE_NAME).is_file():
+        return source
+    if (source / publishing.FACTS).is_file():
+        return source / "bundle"
+    if (source / "state.json").is_file():
+        return bundle.build(source)
+    raise UserError("neither a bundle nor the tree of a campaign run", source)
+
+
+def _verify(revision: Path) -> None:
+    different = publishing.verify(revision)
+    for name in different:
+        print(f"{revision / name}: differs when rebuilt", file=sys.stderr)
+    if different:
+        raise typer.Exit(1)
+    typer.echo("verified: rebuilt byte for byte")
+
+
+def _tell(revision: Path) -> Path:
+    page = revision / publishing.PAGE
+    typer.echo(f"report: {page}")
+    return page

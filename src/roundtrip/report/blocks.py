@@ -1,0 +1,149 @@
+"""What a report is made of, without a look: both renderers draw the same blocks.
+
+All text is data: the renderers escape it.  Inline marks are types, never markup in a string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Tone = Literal["plain", "good", "bad", "warn", "muted"]
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A name as a machine knows it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A word that matters."""
+
+    text: str
+
+
+Inline = str | Code | Strong
+Text = tuple[Inline, ...]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Level 3 or 4, inside a part."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Running text; a note is set apart."""
+
+    text: Text
+    is_note: bool = False
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list without order."""
+
+    items: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A file, as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value in a table.  The tone never says more than the text does."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Name and alignment; numbers to the right."""
+
+    name: str
+    align: Align = "left"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of as many cells as columns; the first column names the row."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An SVG drawn for a light and for a dark page; `name` is its file name without suffix."""
+
+    name: str
+    alt: str
+    light: str
+    dark: str
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Figures of one kind beside each other, under one caption."""
+
+    caption: Text
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Detail that is folded away on a screen, and open on paper."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+Block = Heading | Paragraph | Items | Verbatim | Table | Gallery | Fold
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One sentence that answers a question of the campaign."""
+
+    text: Text
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section: its answers and verdicts go to the top of the report, its blocks into its body."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    answers: tuple[Answer, ...] = ()
+    verdicts: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report; `facts` are the small print under the title."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    notices: tuple[Text, ...]
+    parts: tuple[Part, ...]
+    figures: tuple[Figure, ...] = field(default=())
+
+
+def text_cells(*texts: str) -> tuple[Cell, ...]:
+    """A row of plain cells."""
+    return tuple(Cell(text) for text in texts)

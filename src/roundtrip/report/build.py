@@ -1,0 +1,94 @@
+"""The report of a bundle, as blocks: a pure function of the bundle and its correction note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Report, Strong, Text
+from roundtrip.report.data import Data
+from roundtrip.report.sections import StudySection, audit, launches, netpipe, provenance
+from roundtrip.stats.verdicts import judge
+
+#: The studies there are; each gives its section if the bundle has launches of it.
+STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (netpipe.section,)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Why this report replaces an earlier one, ``r<N>``."""
+
+    supersedes: str
+    reason: str
+
+
+def build(data: Data, correction: Correction | None = None) -> Report:
+    """Judge the claims of all studies together, then lay out the report."""
+    sections = [section for make in STUDIES if (section := make(data)) is not None]
+    claims = {key: ratios for section in sections for key, ratios in section.claims().items()}
+    judged = judge(claims, data.analysis.statistics)
+    parts = [section.part(judged) for section in sections]
+    parts += [launches.part(data), provenance.part(data), audit.part(data, judged)]
+    return Report(
+        title=data.title,
+        facts=_facts(data, len(claims)),
+        notices=tuple(_notices(data, correction)),
+        parts=tuple(parts),
+        figures=tuple(figure for part in parts for figure in _figures(part.blocks)),
+    )
+
+
+def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
+    facts = data.manifest.data
+    host = data.environment.get("host.json")
+    cpu = host.get("cpu") if isinstance(host, dict) else None
+    model = cpu.get("model") if isinstance(cpu, dict) else None
+    counts = launches.counts(data)
+    expected = counts["passed"] + counts["failed"] + counts["missing"]
+    return (
+        ("Campaign", f"{facts['campaign']}, {facts['started']}"),
+        ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
+        ("Launches", f"{counts['passed']} of {expected} came back"),
+        ("Claims tested", str(claims)),
+        ("Revision", provenance.revision(data)),
+        ("Bundle", data.manifest.digest[:16]),
+    )
+
+
+def _notices(data: Data, correction: Correction | None) -> Iterator[Text]:
+    """What a reader must know before believing a number."""
+    if correction:
+        yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
+    counts = launches.counts(data)
+    lost = [f"{counts[name]} {name}" for name in ("failed", "missing") if counts[name]]
+    if lost:
+        yield (Strong("Incomplete: "), f"{' and '.join(lost)} of the expected launches; see below.")
+    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
+    if disturbed:
+        told = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
+        yield (Strong("Disturbed: "), told, "; kept, marked, and their effect shown below.")
+    if data.manifest.data["git"]["dirty"]:
+        yield (
+            Strong("Uncommitted changes: "),
+            "the checkout that measured was not a clean commit.",
+        )
+    passed = data.launches["status"] == "passed"
+    labelled = data.launches.filter(passed)
+    for name, mark in (("emulated", "EMULATED"), ("simulated", "SIMULATED")):
+        column = labelled[name]
+        count = int((column.is_not_null() if name == "emulated" else column.fill_null(False)).sum())
+        if count:
+            told = units.plural(count, "launch", "launches")
+            yield (
+                Strong(f"{mark}: "),
+                f"{told} did not run on real hardware; labelled throughout.",
+            )
+
+
+def _figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:
+    for block in blocks:
+        if isinstance(block, Gallery):
+            yield from block.figures
+        elif isinstance(block, Fold):
+            yield from _figures(block.blocks)

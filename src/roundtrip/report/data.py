@@ -1,0 +1,77 @@
+"""A verified bundle, opened for reading."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip.collect import analysis, cases, manifest, samples
+from roundtrip.errors import UserError
+
+
+@dataclass(frozen=True)
+class Data:
+    """`launches` has the columns of cases.parquet; `samples` is read lazily, and grows large."""
+
+    folder: Path
+    manifest: manifest.Manifest
+    launches: pl.DataFrame
+    samples: pl.LazyFrame
+    analysis: analysis.Analysis
+    campaign_text: str
+    environment: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The campaign's title, or its name."""
+        try:
+            title = tomllib.loads(self.campaign_text).get("title")
+        except tomllib.TOMLDecodeError:
+            title = None
+        return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
+
+    def passed(self, study: str) -> pl.DataFrame:
+        """Launches of a study that came back."""
+        return self.launches.filter((pl.col("study") == study) & (pl.col("status") == "passed"))
+
+
+def read(bundle: Path) -> Data:
+    """Open a bundle after checking every file of it against its manifest."""
+    checked = manifest.verify(bundle)
+    launches = _parquet(bundle / "cases.parquet", cases.SCHEMA).collect()
+    rows = _parquet(
+        bundle / "samples.parquet", {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    )
+    environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
+    return Data(
+        folder=bundle,
+        manifest=checked,
+        launches=launches,
+        samples=rows,
+        analysis=analysis.load(bundle / analysis.FILE_NAME),
+        campaign_text=(bundle / "campaign.toml").read_text(encoding="utf-8"),
+        environment=environment,
+    )
+
+
+def _parquet(file: Path, schema: dict[str, Any]) -> pl.LazyFrame:
+    try:
+        frame = pl.scan_parquet(file)
+        found = dict(frame.collect_schema())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UserError(f"not a parquet file: {str(error).splitlines()[0]}", file) from None
+    if found != schema:
+        raise UserError("other columns than this version of roundtrip writes", file)
+    return frame
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return None

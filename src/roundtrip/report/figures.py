@@ -1,0 +1,127 @@
+"""The look of figures, and their rendering to SVG: the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from roundtrip.report.blocks import Figure
+
+WIDTH = 330
+_VEGA_LITE = "6.4"
+_FONT = "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a page; `series` by role: hue tells the payload, shade raw MPI from Boost.MPI."""
+
+    surface: str
+    ink: str
+    muted: str
+    grid: str
+    series: dict[str, str]
+    margin: str
+
+
+LIGHT = Theme(
+    surface="#ffffff",
+    ink="#1c2430",
+    muted="#5b6675",
+    grid="#e6e9ee",
+    series={
+        "mpi": "#8cc0ea",
+        "boost": "#0b4f94",
+        "mpi-datatype": "#f4b478",
+        "boost-datatype": "#a84600",
+        "boost-serialized": "#6a3d9a",
+    },
+    margin="#dfe7df",
+)
+DARK = Theme(
+    surface="#161b22",
+    ink="#e6eaf0",
+    muted="#98a3b3",
+    grid="#2a313c",
+    series={
+        "mpi": "#2f6fae",
+        "boost": "#a9d3fb",
+        "mpi-datatype": "#9a5a1c",
+        "boost-datatype": "#ffc892",
+        "boost-serialized": "#c9a3f5",
+    },
+    margin="#26332a",
+)
+
+
+def render(name: str, alt_text: str, draw: Callable[[Theme], Any]) -> Figure:
+    """The figure that `draw` makes, in both themes."""
+    return Figure(name, alt_text, _svg(draw(LIGHT), LIGHT), _svg(draw(DARK), DARK))
+
+
+def size_axis(theme: Theme, is_titled: bool = True) -> Any:
+    """Message size on a binary log scale: 1, 32, 1Ki, 32Ki, 1Mi."""
+    label = (
+        "datum.value < 1024 ? format(datum.value, 'd') : datum.value < 1048576 "
+        "? format(datum.value / 1024, 'd') + 'Ki' : format(datum.value / 1048576, 'd') + 'Mi'"
+    )
+    return alt.Axis(
+        title="Message size (bytes)" if is_titled else None,
+        values=[1, 32, 1 << 10, 32 << 10, 1 << 20, 32 << 20],
+        labelExpr=label,
+        labels=is_titled,
+        ticks=is_titled,
+        gridColor=theme.grid,
+    )
+
+
+def _svg(chart: Any, theme: Theme) -> str:
+    text = {"labelColor": theme.muted, "titleColor": theme.ink}
+    styled = chart.configure(
+        background=theme.surface,
+        font=_FONT,
+        padding={"left": 4, "top": 4, "right": 4, "bottom": 4},
+    )
+    styled = styled.configure_view(stroke=None).configure_axis(
+        **text,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titlePadding=8,
+        domainColor=theme.muted,
+        tickColor=theme.muted,
+        tickSize=4,
+        gridColor=theme.grid,
+    )
+    styled = styled.configure_title(
+        color=theme.ink,
+        subtitleColor=theme.muted,
+        fontSize=14,
+        subtitleFontSize=12,
+        fontWeight=600,
+        anchor="start",
+        frame="group",
+        offset=12,
+    )
+    svg: str = vl_convert.vegalite_to_svg(styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE)
+    return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}", svg)
+
+
+def spread_apart(wanted: dict[str, float], gap: float, low: float, high: float) -> dict[str, float]:
+    """Positions near those wanted, at least `gap` apart, within [low, high] where they fit."""
+    placed: list[tuple[str, float]] = []
+    for name, position in sorted(wanted.items(), key=lambda item: (item[1], item[0])):
+        floor = placed[-1][1] + gap if placed else low
+        placed.append((name, max(position, floor)))
+    ceiling = high
+    result: dict[str, float] = {}
+    for name, position in reversed(placed):
+        result[name] = min(position, ceiling)
+        ceiling = result[name] - gap
+    return result

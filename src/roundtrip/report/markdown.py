@@ -1,0 +1,111 @@
+"""Draws a report as Markdown: the same blocks as the HTML page, for diffs and terminals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from roundtrip.report.blocks import (
+    Block,
+    Code,
+    Fold,
+    Gallery,
+    Heading,
+    Inline,
+    Items,
+    Paragraph,
+    Report,
+    Strong,
+    Table,
+    Text,
+    Verbatim,
+)
+
+#: What could begin a link, an image, HTML, emphasis, code, a table cell, an entity or mathematics.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+
+
+def render(report: Report) -> str:
+    """The whole document, ending in a newline."""
+    return "\n".join(_lines(report)).rstrip() + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield from (f"# {escape(report.title)}", "")
+    yield from (f"- {escape(name)}: {escape(value)}" for name, value in report.facts)
+    yield ""
+    for notice in report.notices:
+        yield from (f"> {_text(notice)}", "")
+    answers = [answer for part in report.parts for answer in part.answers]
+    if answers:
+        yield from ("## The answer", "")
+        yield from (f"- {_text(answer.text)}" for answer in answers)
+        yield ""
+    for part in report.parts:
+        for table in part.verdicts:
+            yield from _table(table)
+    for part in report.parts:
+        yield from (f"## {escape(part.title)}", "")
+        for block in part.blocks:
+            yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(level, text):
+            yield from (f"{'#' * level} {escape(text)}", "")
+        case Paragraph(text, is_note):
+            yield from (f"{'> ' if is_note else ''}{_text(text)}", "")
+        case Items(items):
+            yield from (f"- {_text(item)}" for item in items)
+            yield ""
+        case Verbatim(text):
+            yield from _verbatim(text)
+        case Table():
+            yield from _table(block)
+        case Gallery(caption, figures):
+            for figure in figures:
+                yield f"![{escape(figure.alt)}](figures/{figure.name}.svg)"
+            yield from ("", f"*{_text(caption)}*", "")
+        case Fold(summary, blocks):
+            yield from (f"**{escape(summary)}**", "")
+            for inner in blocks:
+                yield from _block(inner)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield from (f"*{escape(table.caption)}*", "")
+    yield _row(escape(column.name) for column in table.columns)
+    yield _row("---:" if column.align == "right" else "---" for column in table.columns)
+    for row in table.rows:
+        yield _row(escape(cell.text) for cell in row)
+    yield ""
+
+
+def _row(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _verbatim(text: str) -> Iterator[str]:
+    ticks = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    yield from (f"{fence}text", text.rstrip("\n"), fence, "")
+
+
+def _text(text: Text) -> str:
+    return "".join(_inline(part) for part in text)
+
+
+def _inline(part: Inline) -> str:
+    match part:
+        case Code(text):
+            return f"`{text.replace('`', '')}`"
+        case Strong(text):
+            return f"**{escape(text.strip())}**{' ' if text.endswith(' ') else ''}"
+        case _:
+            return escape(part)
+
+
+def escape(text: str) -> str:
+    """Any text on one line, with nothing left that Markdown or HTML would act on."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))

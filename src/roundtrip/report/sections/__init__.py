@@ -1,0 +1,26 @@
+"""One module a study, and one each for what all studies share.
+
+A study's section is built from the bundle, makes claims (ratios, one a launch) that are judged
+together with those of all other studies, and then gives its part of the report.  A new study adds
+a module and a line to STUDIES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Protocol
+
+from roundtrip.report.blocks import Part
+from roundtrip.stats.verdicts import Judged
+
+Claim = Hashable
+
+
+class StudySection(Protocol):
+    """What the report needs of a study."""
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """Ratios to be judged, one a launch."""
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """The study's part of the report."""

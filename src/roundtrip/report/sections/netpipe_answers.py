@@ -1,0 +1,83 @@
+"""The NetPIPE section's answers: one sentence a toolchain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.report.sections.netpipe_findings import Finding
+from roundtrip.stats.verdicts import Judged, Verdict
+
+_TONES: dict[str, Tone] = {"agrees": "good", "differs": "bad", "cannot tell": "warn"}
+
+
+def tone(outcome: str) -> Tone:
+    """Colour of an outcome."""
+    return _TONES[outcome]
+
+
+def sentence(findings: Sequence[Finding]) -> Answer:
+    """What the four findings of one panel say together."""
+    plain, datatypes, own, serialized = findings
+    panel = plain.panel
+    clauses = [
+        _on_par(plain, "Boost.MPI", "raw MPI"),
+        _on_par(datatypes, "with derived datatypes Boost.MPI", "MPI"),
+        _slower(own),
+        _greatly(serialized),
+    ]
+    told = [clause for clause in clauses if clause]
+    text = "; ".join(told) if told else "nothing of the study was measured"
+    outcomes = {plain.outcome, datatypes.outcome}
+    worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
+    return Answer((Strong(panel.label), f": {text}."), tone(worst))
+
+
+def _on_par(finding: Finding, subject: str, base: str) -> str:
+    if not finding.evidence:
+        return ""
+    ratios = units.spread(finding.ratios)
+    if finding.outcome == "agrees":
+        return f"{subject} is on par with {base} ({ratios} of its bandwidth)"
+    if finding.outcome == "cannot tell":
+        return f"whether {subject} is on par with {base} cannot be told (medians {ratios})"
+    contrary = [
+        f"{judged.verdict} at {units.size(size)} (ratio {units.interval(judged.interval)})"
+        for size, judged in finding.evidence
+        if judged.verdict in (Verdict.FASTER, Verdict.SLOWER)
+    ]
+    return f"{subject} is not on par with {base}: {', '.join(contrary)}"
+
+
+def _slower(finding: Finding) -> str:
+    if not finding.evidence:
+        return ""
+    ratios = units.spread(finding.ratios)
+    if finding.outcome == "agrees":
+        return f"MPI's own derived datatypes are slower than bytes ({ratios} of the bandwidth)"
+    if finding.outcome == "cannot tell":
+        return f"whether MPI's own datatypes are slower than bytes cannot be told ({ratios})"
+    where = [
+        f"{judged.verdict} at {units.size(size)}"
+        for size, judged in finding.evidence
+        if judged.verdict in (Verdict.FASTER, Verdict.ON_PAR)
+    ]
+    return f"MPI's own derived datatypes are not slower everywhere ({', '.join(where)})"
+
+
+def _greatly(finding: Finding) -> str:
+    if not finding.evidence:
+        return ""
+    size, worst = min(finding.evidence, key=lambda item: item[1].interval.median)
+    cost = f"{units.factor(worst.interval.median)} slower than raw MPI at {units.size(size)}"
+    if finding.outcome == "agrees":
+        return f"serializing every byte is {cost}"
+    if finding.outcome == "cannot tell":
+        return f"whether serializing every byte costs that much cannot be told (median: {cost})"
+    return f"serializing every byte costs less than the study says (at worst {cost})"
+
+
+def ratio_text(judged: Judged) -> str:
+    """Ratio, interval and verdict of one comparison."""
+    return f"{units.interval(judged.interval)} {judged.verdict}"

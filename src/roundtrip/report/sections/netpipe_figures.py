@@ -1,0 +1,232 @@
+"""The figures of the NetPIPE section, laid out like the study's: log-log, one curve a variant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from roundtrip.report import figures, units
+from roundtrip.report.blocks import Figure, Text
+from roundtrip.report.figures import WIDTH, Theme
+from roundtrip.report.sections.netpipe_curves import Curves, Panel
+from roundtrip.studies import netpipe, published
+
+BANDWIDTH_CAPTION: Text = (
+    "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
+    "variant, median over launches; bands are 95 % rank intervals. Wide pale lines are raw MPI, "
+    "thin dark lines Boost.MPI: where they lie on each other, the abstraction is free. All panels "
+    "share their axes. The last panel is the study itself (2005), read off the published figure.",
+)
+_HEIGHT = 270
+_CLOSE, _FAR = 120, 150
+_LINE_GAP = 15.0
+_NEAR = (0.75, 1.25)
+_STUDY_TITLE = (
+    "The study: Open MPI 1.1, InfiniBand, 2005",
+    published.SOURCE + "; Mbit/s converted",
+)
+
+
+def ratio_caption(margin: float) -> Text:
+    """What the ratio figures show."""
+    return (
+        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are 95 % "
+        "rank intervals over launches. Above: close to 1, on a linear scale; the shaded strip is "
+        f"“on par”, within {units.percent(margin)} of 1. Below: the whole range, on a log scale.",
+    )
+
+
+def bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """One figure a panel, and the study's own last; all with the same axes."""
+    frames = [curves.of(curves.bandwidth, panel) for panel in panels]
+    titles = [(panel.label, _subtitle(panel)) for panel in panels]
+    names = [f"{name}-{number}" for number in range(1, len(panels) + 1)]
+    if panels[0].is_pingpong:
+        frames.append(_study())
+        titles.append(_STUDY_TITLE)
+        names.append(f"{name}-study")
+    domain = _decades(frames, 1.0)
+    return tuple(
+        figures.render(
+            file,
+            f"Bandwidth over message size: {title[0]}",
+            partial(_bandwidth, frame, domain, title),
+        )
+        for file, frame, title in zip(names, frames, titles, strict=True)
+    )
+
+
+def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> tuple[Figure, ...]:
+    """Ratio to raw MPI, one figure a panel; all with the same axes."""
+    frames = [curves.of(curves.ratio, panel) for panel in panels]
+    domain = _decades(frames, 1.0)
+    return tuple(
+        figures.render(
+            f"{name}-{number}",
+            f"Ratio to raw MPI over message size: {panel.label}",
+            partial(_ratio, frame, domain, margin, (panel.label, _subtitle(panel))),
+        )
+        for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
+    )
+
+
+def _subtitle(panel: Panel) -> str:
+    return f"{panel.environ}, {units.plural(panel.launches, 'launch', 'launches')}"
+
+
+def _study() -> pl.DataFrame:
+    rows = [
+        {"variant": variant, "size_bytes": size, "median": rate, "low": None, "high": None}
+        for variant in netpipe.VARIANTS
+        for size, rate in published.curve(variant)
+    ]
+    schema = {"variant": pl.String, "size_bytes": pl.Int64, "median": pl.Float64}
+    frame = pl.DataFrame(rows, schema={**schema, "low": pl.Float64, "high": pl.Float64})
+    return frame.with_columns(
+        case_id=pl.lit(""), case=pl.lit(""), n=pl.lit(1, dtype=pl.Int64)
+    ).select("case_id", "case", "variant", "size_bytes", "median", "low", "high", "n")
+
+
+def _decades(frames: Sequence[pl.DataFrame], inside: float) -> tuple[float, float]:
+    """The powers of ten around all medians and bands, and around `inside`."""
+    values = pl.concat([frame.select("median", "low", "high") for frame in frames])
+    low = min(inside, values.min().min_horizontal().item())
+    high = max(inside, values.max().max_horizontal().item())
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+
+
+def _bandwidth(
+    frame: pl.DataFrame, domain: tuple[float, float], title: tuple[str, str], theme: Theme
+) -> Any:
+    y = _Axis(alt.Scale(type="log", domain=list(domain)), _decade_axis(domain, "Bandwidth (MB/s)"))
+    layers = _curves(frame, theme, y, figures.size_axis(theme))
+    layers += _direct_labels(frame, theme, domain, _HEIGHT)
+    return alt.layer(*layers).properties(
+        width=WIDTH, height=_HEIGHT, title=alt.TitleParams(title[0], subtitle=title[1])
+    )
+
+
+def _ratio(
+    frame: pl.DataFrame,
+    domain: tuple[float, float],
+    margin: float,
+    title: tuple[str, str],
+    theme: Theme,
+) -> Any:
+    close_y = _Axis(
+        alt.Scale(domain=list(_NEAR), nice=False),
+        alt.Axis(title="close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"),
+    )
+    strip = alt.Chart(pl.DataFrame({"low": [1 / (1 + margin)], "high": [1 + margin], "one": [1.0]}))
+    close = [
+        strip.mark_rect(color=theme.margin).encode(y="low:Q", y2="high:Q"),
+        strip.mark_rule(color=theme.muted).encode(y="one:Q"),
+        *_curves(frame, theme, close_y, figures.size_axis(theme, is_titled=False)),
+    ]
+    far_y = _Axis(
+        alt.Scale(type="log", domain=list(domain)), _decade_axis(domain, "Ratio to raw MPI")
+    )
+    far = [
+        strip.mark_rule(color=theme.muted).encode(y="one:Q"),
+        *_curves(frame, theme, far_y, figures.size_axis(theme)),
+        *_direct_labels(frame, theme, domain, _FAR),
+    ]
+    return alt.vconcat(
+        alt.layer(*close).properties(width=WIDTH, height=_CLOSE),
+        alt.layer(*far).properties(width=WIDTH, height=_FAR),
+        spacing=10,
+        title=alt.TitleParams(title[0], subtitle=title[1]),
+    )
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Scale and axis that the layers of a chart share."""
+
+    scale: Any
+    axis: Any
+
+    def of(self, field: str) -> Any:
+        return alt.Y(field, scale=self.scale, axis=self.axis)
+
+
+def _decade_axis(domain: tuple[float, float], title: str) -> Any:
+    exponents = range(round(math.log10(domain[0])), round(math.log10(domain[1])) + 1)
+    return alt.Axis(
+        title=title,
+        values=[10.0**exponent for exponent in exponents],
+        labelExpr="datum.value >= 1 ? replace(format(datum.value, ',d'), /,/g, '\u202f') "
+        ": format(datum.value, '~g')",
+    )
+
+
+def _curves(frame: pl.DataFrame, theme: Theme, y: _Axis, x_axis: Any) -> list[Any]:
+    """Band and line of each variant: raw MPI wide and pale below, Boost.MPI thin on top."""
+    top = max(int(frame["size_bytes"].max() or 1), 8 << 20)  # type: ignore[arg-type]
+    scale = alt.Scale(type="log", base=2, domain=[1, top], nice=False)
+    x = alt.X("size_bytes:Q", scale=scale, axis=x_axis)
+    layers: list[Any] = []
+    for variant in netpipe.VARIANTS:
+        rows = frame.filter(pl.col("variant") == variant).select(
+            "size_bytes", "median", "low", "high"
+        )
+        if rows.is_empty():
+            continue
+        base = alt.Chart(rows)
+        colour = theme.series[variant]
+        layers.append(
+            base.transform_filter("isValid(datum.low)")
+            .mark_area(color=colour, opacity=0.28, clip=True)
+            .encode(x, y.of("low:Q"), y2="high:Q")
+        )
+        width = 4.5 if variant.startswith("mpi") else 1.6
+        layers.append(
+            base.mark_line(color=colour, strokeWidth=width, clip=True, strokeCap="round").encode(
+                x, y.of("median:Q")
+            )
+        )
+    return layers
+
+
+def _direct_labels(
+    frame: pl.DataFrame, theme: Theme, domain: tuple[float, float], height: int
+) -> list[Any]:
+    """The study's names at the right of the curves, apart from each other, tied to their ends."""
+    ends = frame.sort("size_bytes").group_by("variant", maintain_order=True).last()
+    low, high = (math.log10(value) for value in domain)
+    wanted = {
+        row["variant"]: height * (math.log10(row["median"]) - low) / (high - low)
+        for row in ends.iter_rows(named=True)
+    }
+    places = figures.spread_apart(wanted, _LINE_GAP, 4.0, height - 4.0)
+    rows = [
+        {
+            "variant": netpipe.VARIANTS[row["variant"]],
+            "colour": theme.series[row["variant"]],
+            "size_bytes": row["size_bytes"],
+            "end": row["median"],
+            "place": 10 ** (low + places[row["variant"]] / height * (high - low)),
+        }
+        for row in ends.iter_rows(named=True)
+    ]
+    base = alt.Chart(pl.DataFrame(rows))
+    return [
+        base.mark_rule(strokeWidth=0.8, color=theme.muted, opacity=0.6).encode(
+            x=alt.X("size_bytes:Q"), x2=alt.value(WIDTH + 9), y="end:Q", y2="place:Q"
+        ),
+        base.mark_rule(strokeWidth=3.5).encode(
+            x=alt.value(WIDTH + 11),
+            x2=alt.value(WIDTH + 19),
+            y="place:Q",
+            color=alt.Color("colour:N", scale=None),
+        ),
+        base.mark_text(align="left", baseline="middle", fontSize=12, color=theme.ink).encode(
+            x=alt.value(WIDTH + 23), y="place:Q", text="variant:N"
+        ),
+    ]

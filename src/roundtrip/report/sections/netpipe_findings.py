@@ -1,0 +1,108 @@
+"""The study's four findings, put to the test with our numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from roundtrip.collect.analysis import NetPIPE
+from roundtrip.report.sections.netpipe_curves import Curves, Panel
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import netpipe
+from roundtrip.studies.published import STATEMENTS, Statement
+
+#: From this size on the study's own figure shows what it says of datatypes.
+_DATATYPE_FROM = 1024
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`variant` against `base` at `size_bytes`, in one panel: a claim of the report."""
+
+    panel: tuple[str, str]
+    variant: str
+    base: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What we say to one statement of the study: agrees, differs or cannot tell."""
+
+    statement: Statement
+    panel: Panel
+    outcome: str
+    evidence: tuple[tuple[int, Judged], ...]
+    not_measured: tuple[int, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Medians of the ratio at the compared sizes."""
+        return [judged.interval.median for _, judged in self.evidence]
+
+
+def claims(curves: Curves, settings: NetPIPE) -> dict[Comparison, Sequence[float]]:
+    """The ratios, one a launch, behind every comparison of the report."""
+    found: dict[Comparison, Sequence[float]] = {}
+    sizes = pl.col("size_bytes").is_in(list(settings.compared_sizes))
+    medians = curves.medians.filter(sizes)
+    for base, variants in ((netpipe.BASE, netpipe.COMPARED), ("mpi-datatype", ("boost-datatype",))):
+        ratios = netpipe.ratios(medians, ["launch", "case_id"], base)
+        ratios = ratios.filter(pl.col("variant").is_in(list(variants)))
+        keys = ["case_id", "case", "variant", "size_bytes"]
+        for row in ratios.group_by(keys).agg("ratio").sort(keys).iter_rows(named=True):
+            panel = (row["case_id"], row["case"])
+            comparison = Comparison(panel, row["variant"], base, row["size_bytes"])
+            found[comparison] = row["ratio"]
+    return found
+
+
+def findings(
+    panel: Panel, judged: Mapping[Comparison, Judged], settings: NetPIPE, levels: Levels
+) -> list[Finding]:
+    """The four findings of one panel."""
+    return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
+
+
+def _finding(
+    statement: Statement,
+    panel: Panel,
+    judged: Mapping[Comparison, Judged],
+    settings: NetPIPE,
+    levels: Levels,
+) -> Finding:
+    evidence, lacking = [], []
+    for size in settings.compared_sizes:
+        if statement.expects == "slower" and size < _DATATYPE_FROM:
+            continue
+        key = Comparison(panel.key, statement.variant, statement.base, size)
+        if key in judged:
+            evidence.append((size, judged[key]))
+        else:
+            lacking.append(size)
+    outcome = _outcome(statement.expects, [one for _, one in evidence], settings, levels)
+    return Finding(statement, panel, outcome, tuple(evidence), tuple(lacking))
+
+
+def _outcome(expects: str, evidence: Sequence[Judged], settings: NetPIPE, levels: Levels) -> str:
+    """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
+    if not evidence:
+        return "cannot tell"
+    verdicts = [one.verdict for one in evidence]
+    if expects == "on par":
+        agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
+        differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
+    elif expects == "slower":
+        agrees = all(verdict is Verdict.SLOWER for verdict in verdicts)
+        differs = any(verdict in (Verdict.FASTER, Verdict.ON_PAR) for verdict in verdicts)
+    else:
+        bound = settings.great_loss
+        agrees = all(
+            one.interval.within(0, bound) and one.q < levels.false_discovery_level
+            for one in evidence
+        )
+        differs = any(one.interval.low is not None and one.interval.low > bound for one in evidence)
+    return "agrees" if agrees else "differs" if differs else "cannot tell"

@@ -1,0 +1,121 @@
+"""Tables on how the NetPIPE launches went: latency tails, convergence, curves that end early."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Column, Table, Text, text_cells
+from roundtrip.report.data import Data
+from roundtrip.report.sections.netpipe_curves import Curves, Panel
+from roundtrip.studies import netpipe
+
+
+def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
+    """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
+    rows = []
+    for panel in panels:
+        tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
+        batches = _batches(data, panel)
+        for variant, title in netpipe.VARIANTS.items():
+            median = curves.at(curves.seconds, panel, variant, 1)
+            if median is None:
+                continue
+            tail = tails[variant]
+            values = [units.microseconds(tail[name]) for name in ("least", "p50", "p90", "p99")]
+            cells = (panel.label, title, units.interval(median, 1e6), *values)
+            rows.append(
+                text_cells(*cells, str(tail["samples"]), batches.get(variant, units.NOTHING))
+            )
+    names = ("Launch median, µs", "Least", "p50", "p90", "p99", "Samples", "Messages a sample")
+    return Table(
+        "Latency: half-round-trip time at 1 byte, µs. Median over launches with 95 % interval; "
+        "percentiles over all samples of all launches. A sample is the mean over a batch of "
+        "messages, so tails of single messages are flatter than they are.",
+        (Column("Toolchain"), Column("Variant"), *(Column(name, "right") for name in names)),
+        tuple(rows),
+    )
+
+
+def convergence(data: Data, panels: Sequence[Panel]) -> Table:
+    """How the points of all launches ended, by toolchain."""
+    rows = []
+    for panel in panels:
+        ends = Counter(point["status"] for _, point in _points(data, panel))
+        known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
+        others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
+        warm_up = _launches(data, panel)["warmup_discarded"].sum()
+        counts = (panel.launches, sum(known) + ends.total(), *known)
+        rows.append(
+            text_cells(panel.label, *map(str, counts), others or units.NOTHING, str(warm_up))
+        )
+    names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
+    return Table(
+        "Convergence of the points of all launches (a point is one variant at one size).",
+        (
+            Column("Toolchain"),
+            *(Column(name, "right") for name in names),
+            Column("Warm-up messages discarded", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def bounded(data: Data, panels: Sequence[Panel]) -> tuple[Text, ...]:
+    """Where a variant's curve ends before that of the others, one line each."""
+    lines: list[Text] = []
+    for panel in panels:
+        ends: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for _, point in _points(data, panel):
+            if point["samples"] == 0:
+                ends[point["variant"]].append((point["size_bytes"], point["status"]))
+        for variant, points in sorted(ends.items()):
+            title = netpipe.VARIANTS.get(variant, variant)
+            why = ", ".join(sorted({status for _, status in points}))
+            first = units.size(min(size for size, _ in points))
+            count = f"{len(points)} of {panel.launches} launches"
+            lines.append(
+                (f"{panel.label}, {title}: not measured from {first} on ({why}), {count}",)
+            )
+    return tuple(lines)
+
+
+def buffers(panels: Sequence[Panel]) -> Text:
+    """Whether send and receive share a buffer: it changes the curve of large messages."""
+    shared = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
+    apart = sorted({panel.case for panel in panels} - set(shared))
+    told = []
+    if shared:
+        told.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
+    if apart:
+        told.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
+    return (" ".join(told) + " This changes the curve of large messages.",)
+
+
+def _launches(data: Data, panel: Panel) -> pl.DataFrame:
+    return data.passed(netpipe.STUDY).filter(pl.col("case_id") == panel.case_id)
+
+
+def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(launch, point of its run.json) for each point of the panel."""
+    for launch, text in _launches(data, panel).select("launch", "points").iter_rows():
+        for point in json.loads(text or "[]"):
+            if point["case"] == panel.case:
+                yield launch, point
+
+
+def _batches(data: Data, panel: Panel) -> dict[str, str]:
+    """Messages in a sample at 1 byte: least to most over launches, by variant."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for _, point in _points(data, panel):
+        if point["size_bytes"] == 1 and point.get("batch"):
+            found[point["variant"]].append(int(point["batch"]))
+    return {
+        variant: f"{min(b)} to {max(b)}" if min(b) < max(b) else str(b[0])
+        for variant, b in found.items()
+    }

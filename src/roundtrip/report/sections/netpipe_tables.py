@@ -1,0 +1,162 @@
+"""The tables of comparisons in the NetPIPE section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.sections.netpipe_answers import tone
+from roundtrip.report.sections.netpipe_curves import Curves, Panel
+from roundtrip.report.sections.netpipe_findings import Comparison, Finding
+from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import netpipe, published
+from roundtrip.studies.published import Statement
+
+_TONES: dict[Verdict, Tone] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.ON_PAR: "good",
+    Verdict.CANNOT_TELL: "warn",
+}
+_NOT_MEASURED = Cell("not measured", "muted")
+
+
+def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
+    """One row a toolchain and setting, one column a finding of the study."""
+    statements = published.STATEMENTS
+    several = len({four[0].panel.setting for four in all_findings}) > 1
+    rows = []
+    for four in all_findings:
+        panel = four[0].panel
+        name = f"{panel.label}; {panel.setting}" if several else panel.label
+        rows.append((Cell(name), *(_verdict(finding) for finding in four)))
+    return Table(
+        "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
+        "whether we agree with the study.",
+        (Column("Toolchain"), *(Column(statement.short) for statement in statements)),
+        tuple(rows),
+    )
+
+
+def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
+    """One finding of the study: its words, its numbers, ours."""
+    sizes = sorted({size for one in ours for size in (*dict(one.evidence), *one.not_measured)})
+    study = [_published_ratio(statement, size) for size in sizes]
+    rows = [(Cell("The study, read off its figure"), *study, Cell(units.NOTHING, "muted"))]
+    for finding in ours:
+        evidence = dict(finding.evidence)
+        cells = [_judged(evidence.get(size)) for size in sizes]
+        outcome = Cell(finding.outcome, tone(finding.outcome))
+        rows.append((Cell(finding.panel.label), *cells, outcome))
+    variant, base = netpipe.VARIANTS[statement.variant], netpipe.VARIANTS[statement.base]
+    return Table(
+        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
+        (
+            Column("Toolchain"),
+            *(Column(units.size(size), "right") for size in sizes),
+            Column("We find: it"),
+        ),
+        tuple(rows),
+    )
+
+
+def ratios(
+    curves: Curves,
+    panels: Sequence[Panel],
+    judged: Mapping[Comparison, Judged],
+    sizes: Sequence[int],
+) -> Table:
+    """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
+    rows = []
+    for panel in panels:
+        base = [curves.at(curves.bandwidth, panel, netpipe.BASE, size) for size in sizes]
+        rows.append(
+            (
+                Cell(panel.label),
+                Cell("MPI (base), MB/s"),
+                *(_NOT_MEASURED if b is None else Cell(units.interval(b)) for b in base),
+            )
+        )
+        for variant in netpipe.COMPARED:
+            keys = [Comparison(panel.key, variant, netpipe.BASE, size) for size in sizes]
+            if any(key in judged for key in keys):
+                cells = [_judged(judged.get(key), with_q=True) for key in keys]
+                rows.append((Cell(panel.label), Cell(netpipe.VARIANTS[variant]), *cells))
+    return Table(
+        "Bandwidth relative to raw MPI: median of the paired ratio over launches, 95 % interval, "
+        "verdict; q is the p-value after correction for false discoveries.",
+        (
+            Column("Toolchain"),
+            Column("Variant"),
+            *(Column(units.size(size), "right") for size in sizes),
+        ),
+        tuple(rows),
+    )
+
+
+def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
+    """Peak, where half of it is reached, and the rate of the whole schedule."""
+    rows = []
+    for panel in panels:
+        medians = curves.of(curves.medians, panel)
+        for variant, title in netpipe.VARIANTS.items():
+            of_variant = medians.filter(pl.col("variant") == variant)
+            if of_variant.is_empty():
+                continue
+            curve = (
+                of_variant.sort("size_bytes")
+                .group_by("launch")
+                .agg(pl.col("bandwidth").max().alias("peak"), "size_bytes", "bandwidth")
+            )
+            peak = median_interval(curve["peak"].to_list(), curves.level)
+            halves = [
+                netpipe.half_performance_size(sizes, bandwidths)
+                for _, _, sizes, bandwidths in curve.iter_rows()
+            ]
+            reached = [half for half in halves if half == half]
+            half = median_interval(reached, curves.level) if reached else None
+            rows.append(
+                (
+                    Cell(panel.label),
+                    Cell(title),
+                    Cell(units.interval(peak)),
+                    Cell(units.interval(half) if half else "below the first size"),
+                )
+            )
+    return Table(
+        "Peak bandwidth and n½ of each launch; median over launches, 95 % interval.",
+        (
+            Column("Toolchain"),
+            Column("Variant"),
+            Column("Peak, MB/s", "right"),
+            Column("n½, bytes", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _verdict(finding: Finding) -> Cell:
+    if not finding.evidence:
+        return _NOT_MEASURED
+    return Cell(f"{finding.outcome}: {units.spread(finding.ratios)}", tone(finding.outcome))
+
+
+def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
+    if judged is None:
+        return _NOT_MEASURED
+    told = f"{units.interval(judged.interval)} {judged.verdict}"
+    if with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        told += f", q\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
+    return Cell(told, _TONES[judged.verdict])
+
+
+def _published_ratio(statement: Statement, size: int) -> Cell:
+    variant = published.rate(statement.variant, size)
+    base = published.rate(statement.base, size)
+    if variant is None or base is None:
+        return Cell(units.NOTHING, "muted")
+    return Cell(f"about {units.number(variant / base, 2)}")

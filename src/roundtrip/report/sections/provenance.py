@@ -1,0 +1,178 @@
+"""Where the numbers come from: machine, toolchains, code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Part,
+    Table,
+    Verbatim,
+    text_cells,
+)
+from roundtrip.report.data import Data
+
+_LONG = 12
+
+
+def part(data: Data) -> Part:
+    """Everything that was recorded, in the order a reader asks for it."""
+    blocks: list[Block] = [_code(data), *_machine(data), _toolchains(data), _clocks(data)]
+    blocks += _others(data)
+    blocks += [
+        Heading(3, "Thresholds"),
+        Paragraph(("Every threshold behind every word of this report: ", Code("analysis.toml"))),
+        Verbatim(data.analysis.text),
+        Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
+        Fold("Files of the bundle, with checksums", (_files(data),)),
+    ]
+    return Part("provenance", "Provenance: what this was measured with", tuple(blocks))
+
+
+def revision(data: Data) -> str:
+    """Commit and state of the checkout that ran the campaign."""
+    git = data.manifest.data["git"]
+    if not git["commit"]:
+        return "no git revision recorded"
+    return f"{git['commit'][:12]}{', with uncommitted changes' if git['dirty'] else ''}"
+
+
+def _code(data: Data) -> Table:
+    facts = data.manifest.data
+    tools = ", ".join(f"{name} {version}" for name, version in sorted(facts["tools"].items()))
+    rows = (
+        ("Roundtrip revision", revision(data)),
+        ("Campaign", f"{facts['campaign']} on site {facts['site']}"),
+        ("Started", facts["started"]),
+        ("Finished", facts["finished"] or "did not finish: see the launches that are missing"),
+        ("Collected with", tools),
+        ("Bundle digest", data.manifest.digest),
+    )
+    return _pairs("Code and campaign.", rows)
+
+
+def _machine(data: Data) -> list[Block]:
+    host = data.environment.get("host.json")
+    heading = Heading(3, "Machine")
+    if not isinstance(host, dict):
+        return [heading, Paragraph(("No record of the machine (env/host.json) in this bundle.",))]
+    simple = {k: v for k, v in host.items() if not isinstance(v, dict)}
+    blocks: list[Block] = [heading]
+    sections = {"host": simple, **{k: v for k, v in host.items() if isinstance(v, dict)}}
+    for name, section in sections.items():
+        rows = tuple(_flat(section))
+        if not rows:
+            continue
+        table = _pairs(name.replace("_", " ").capitalize() + ".", rows)
+        is_long = len(rows) > _LONG
+        blocks.append(Fold(f"Machine: {name} ({len(rows)} facts)", (table,)) if is_long else table)
+    return blocks
+
+
+def _flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(name, value) of every leaf; lists of plain values stay on one line."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _flat(value, f"{prefix} {key}".strip())
+    elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
+        for number, item in enumerate(data, 1):
+            told = (
+                ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
+            )
+            yield f"{prefix} {number}", str(told)
+    else:
+        yield prefix.replace("_", " "), _plain(data)
+
+
+def _plain(value: Any) -> str:
+    if value is None or value == [] or value == "":
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return str(value)
+
+
+def _toolchains(data: Data) -> Table:
+    columns = ["environ", "mpi_library", "boost", "compiler", "compiler_flags", "ranks", "binding"]
+    passed = data.launches.filter(pl.col("status") == "passed")
+    rows = []
+    for row in passed.select(columns).unique().sort(columns).iter_rows(named=True):
+        facts = [row[name] or "not recorded" for name in columns[:5]]
+        rows.append(text_cells(*facts, str(row["ranks"]), _binding(row["binding"])))
+    names = ("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
+    return Table(
+        "Toolchains as the launches found them; binding: rank on host: processors it may use.",
+        tuple(Column(name) for name in names),
+        tuple(sorted(set(rows), key=lambda cells: [cell.text for cell in cells])),
+    )
+
+
+def _binding(text: str | None) -> str:
+    placed = json.loads(text or "null")
+    if not placed:
+        return "not recorded"
+    return "; ".join(
+        f"{p.get('rank')} on {p.get('host')}: {','.join(map(str, p.get('cpus') or ['any']))}"
+        for p in placed
+        if isinstance(p, dict)
+    )
+
+
+def _clocks(data: Data) -> Table:
+    passed = data.launches.filter(pl.col("status") == "passed")
+    rows = []
+    for environ, group in sorted(passed.group_by("environ"), key=lambda item: str(item[0])):
+        clocks = [json.loads(text or "null") or {} for text in group["clock"]]
+        names = ", ".join(sorted({str(clock.get("name")) for clock in clocks}))
+        worst = [_worst(clocks, key) for key in ("resolution_s", "overhead_s")]
+        rows.append(text_cells(str(environ[0]), names, *worst))
+    return Table(
+        "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
+        (
+            Column("Toolchain"),
+            Column("Clock"),
+            Column("Resolution, ns", "right"),
+            Column("Overhead, ns", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _worst(clocks: list[dict[str, Any]], key: str) -> str:
+    values = [clock[key] for clock in clocks if isinstance(clock.get(key), int | float)]
+    return f"{max(values) * 1e9:.0f}" if values else "not recorded"
+
+
+def _others(data: Data) -> list[Block]:
+    blocks: list[Block] = []
+    for name, content in sorted(data.environment.items()):
+        if name == "host.json" or content is None:
+            continue
+        table = _pairs(f"env/{name}", tuple(_flat(content)))
+        blocks.append(Fold(f"Recorded in env/{name}", (table,)))
+    return blocks
+
+
+def _files(data: Data) -> Table:
+    entries = sorted(data.manifest.data["files"].items())
+    rows = [text_cells(name, str(entry["bytes"]), entry["sha256"]) for name, entry in entries]
+    columns = (Column("File"), Column("Bytes", "right"), Column("SHA-256"))
+    return Table("The bundle is beside this report, in bundle/.", columns, tuple(rows))
+
+
+def _pairs(caption: str, rows: tuple[tuple[str, str], ...]) -> Table:
+    body = tuple((Cell(name), Cell(value)) for name, value in rows)
+    return Table(caption, (Column("Fact"), Column("Value")), body)

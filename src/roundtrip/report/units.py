@@ -1,0 +1,65 @@
+"""Numbers for people: three digits, units, intervals."""
+
+from __future__ import annotations
+
+import math
+
+from roundtrip.stats.intervals import Interval
+
+NOTHING = "\N{EN DASH}"
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+_SPACE = "\N{NO-BREAK SPACE}"
+_BINARY = ("B", "KiB", "MiB", "GiB")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`digits` significant digits, thousands set apart, never an exponent."""
+    if not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}".replace(",", _THIN)
+
+
+def size(size_bytes: int) -> str:
+    """Bytes in the largest binary unit that divides them: 1 B, 64 KiB, 65539 B."""
+    unit, value = 0, size_bytes
+    while value and value % 1024 == 0 and unit < len(_BINARY) - 1:
+        unit, value = unit + 1, value // 1024
+    return f"{value}{_SPACE}{_BINARY[unit]}"
+
+
+def microseconds(seconds: float) -> str:
+    """A time in µs."""
+    return number(seconds * 1e6)
+
+
+def interval(value: Interval, scale: float = 1.0, digits: int = 3) -> str:
+    """Median and interval; says so where there is none."""
+    median = number(value.median * scale, digits)
+    if value.low is None or value.high is None:
+        return f"{median} (no CI, n{_SPACE}={_SPACE}{value.n})"
+    low, high = number(value.low * scale, digits), number(value.high * scale, digits)
+    return f"{median} [{low},{_SPACE}{high}]"
+
+
+def spread(values: list[float]) -> str:
+    """Least to largest of some ratios, or the one."""
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def factor(ratio: float) -> str:
+    """How many times slower a ratio below 1 is."""
+    return f"{number(1 / ratio, 2)} times"
+
+
+def percent(part: float) -> str:
+    """A fraction as a percentage."""
+    return f"{number(100 * part, 2)}{_SPACE}%"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """``1 launch``, ``2 launches``."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,33 @@
+"""Summaries of rates that keep their meaning: never the arithmetic mean of MB/s.
+
+The rate of a whole is its total work over its total time.  If every part did the same work that
+is the harmonic mean of the parts' rates (T. Hoefler and R. Belli, SC 2015, rule 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scipy import stats
+
+
+def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
+    """sum(work) / sum(times): the rate at which all of it was done.
+
+    Parameters
+    ----------
+    work
+        Amounts done, >= 0 (bytes).
+    times
+        Times they took, > 0 (seconds), as many.
+    """
+    if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
+        raise ValueError("needs as many amounts >= 0 as times > 0, and at least one")
+    return sum(work) / sum(times)
+
+
+def harmonic_mean(rates: Sequence[float]) -> float:
+    """Mean of rates over parts of equal work; ValueError unless all are positive."""
+    if not rates or min(rates) <= 0:
+        raise ValueError("needs at least one rate, all positive")
+    return float(stats.hmean(rates))

@@ -1,0 +1,55 @@
+"""Exact p-values for "the ratio is 1", and control of false discoveries.
+
+Signed-rank test: under the null the signs of log(ratio) are independent coin tosses given their
+absolute values, so the null distribution of the rank sum is known exactly (F. Wilcoxon, Individual
+Comparisons by Ranking Methods, Biometrics Bulletin 1, 1945).  Assumes that log(ratio) is
+symmetric about its median; the sign test does not.  Both are done by SciPy.
+
+False discoveries: Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, J. R.
+Statist. Soc. B 57, 1995.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+#: Up to here the null distribution with ties is enumerated, 2^n sign patterns.
+_ENUMERATED = 14
+
+
+def signed_rank_p(ratios: Sequence[float]) -> float:
+    """Two-sided exact Wilcoxon signed-rank p-value of "the median of log(ratio) is 0".
+
+    Parameters
+    ----------
+    ratios
+        One positive ratio a launch.  Ratios of exactly 1 carry no sign and are left out; with
+        none left, p is 1.
+    """
+    logs = np.log(np.asarray(ratios, dtype=float))
+    logs = logs[logs != 0]
+    if not logs.size:
+        return 1.0
+    tied = np.unique(np.abs(logs)).size < logs.size
+    if tied and logs.size <= _ENUMERATED:
+        method: object = stats.PermutationMethod(n_resamples=np.inf)
+    else:
+        method = "approx" if tied else "exact"
+    return float(stats.wilcoxon(logs, method=method).pvalue)
+
+
+def sign_p(ratios: Sequence[float]) -> float:
+    """Two-sided exact sign-test p-value of "the median of the ratio is 1"; ratios of 1 left out."""
+    values = np.asarray(ratios, dtype=float)
+    above, below = int((values > 1).sum()), int((values < 1).sum())
+    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
+
+
+def q_values(p_values: Sequence[float]) -> list[float]:
+    """Benjamini-Hochberg adjusted p-values, in the order given; of nothing, nothing."""
+    if not p_values:
+        return []
+    return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]

@@ -1,0 +1,269 @@
+"""A generator of run trees: what a campaign leaves, without running one.
+
+Seeded; times follow latency + size / bandwidth with log-normal noise, and launches are bimodal
+(some see 2.5 times the latency), as measured on shared two-core machines.
+
+As a program it writes a large tree to look at by hand:
+``python tests/report/synthetic.py FOLDER [SAMPLES_PER_POINT [ENVIRON...]]``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
+VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
+#: Latency s, added latency of Boost.MPI s, s/byte, s/byte of datatypes, s/byte of serializing.
+TOOLCHAINS = {
+    "openmpi41-boost181": ("Open MPI 4.1, Boost 1.81", 0.28e-6, 6e-9, 1.1e-10, 1.3e-9, 9e-9),
+    "mpich40-boost181": ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.5e-10, 11e-9),
+    "openmpi50-boost181": ("Open MPI 5.0, Boost 1.81", 0.31e-6, 60e-9, 1.0e-10, 1.1e-9, 8e-9),
+    "mpich50-boost174": ("MPICH 5.0, Boost 1.74", 0.24e-6, 4e-9, 1.2e-10, 1.4e-10, 12e-9),
+}
+SIZES = sorted({1, 2, 3, *(2**k for k in range(2, 24)), *(3 * 2**k for k in range(1, 22))})
+
+
+@dataclass
+class Tree:
+    """A run tree under construction."""
+
+    path: Path
+    launches: int = 8
+    samples: int = 12
+    seed: int = 1
+    sizes: list[int] = field(default_factory=lambda: SIZES)
+    environs: tuple[str, ...] = ("openmpi41-boost181", "mpich40-boost181")
+    mode: str = "pingpong"
+    extras: dict[str, Any] = field(default_factory=dict)
+    expected: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+
+    def write(self) -> Tree:
+        """The whole tree."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(self.seed)
+        for environ in self.environs:
+            self.expected.append({"case": self.case_id(environ), "launches": self.launches})
+        for number in range(1, self.launches + 1):
+            tests = [self.launch(number, environ, rng) for environ in self.environs]
+            self.report(number, tests)
+        self.environment()
+        return self
+
+    def case_id(self, environ: str) -> str:
+        return f"NetPIPE/mode={self.mode},placement=shared-memory@local:smp+{environ}"
+
+    def folder(self, number: int, environ: str, part: str = "output") -> Path:
+        below = self.path / "rounds" / f"{number:03d}" / part / "local" / "smp"
+        return below / environ / f"NetPIPE_{self.mode[:4]}"
+
+    def launch(self, number: int, environ: str, rng: np.random.Generator) -> dict[str, Any]:
+        """Files of one launch; returns its entry in ReFrame's report."""
+        folder = self.folder(number, environ)
+        folder.mkdir(parents=True)
+        frame = self.frame(environ, rng)
+        (folder / "samples.csv").write_text('# schema: 1\n# workload: "netpipe"\n')
+        with (folder / "samples.csv").open("ab") as stream:
+            frame.write_csv(stream, float_precision=None)
+        self.case(folder, environ)
+        self.run(folder, frame, number)
+        (folder / "rfm_job.out").write_text("ROUNDTRIP COMPLETE ranks=2 hosts=1\n")
+        return self.entry(number, environ, "pass")
+
+    def frame(self, environ: str, rng: np.random.Generator) -> pl.DataFrame:
+        _, latency, boost, per_byte, per_datatype, per_object = TOOLCHAINS[environ]
+        slow = 2.5 if rng.random() < 0.25 else 1.0
+        drift = 1 + 0.03 * rng.standard_normal()
+        frames = []
+        for variant in VARIANTS:
+            sizes = np.array([s for s in self.sizes if variant != VARIANTS[4] or s <= 3 << 19])
+            rate = {"mpi": per_byte, "boost": per_byte, "boost-serialized": per_object}
+            time = latency * slow + sizes * rate.get(variant, per_datatype)
+            time += (boost if variant.startswith("boost") else 0) + (sizes > 4096) * 1.2e-6
+            time += 6e-7 if variant == "boost-serialized" else 0
+            size = np.repeat(sizes, self.samples)
+            noise = np.exp(0.03 * rng.standard_normal(size.size))
+            frames.append(
+                pl.DataFrame(
+                    {
+                        "variant": variant,
+                        "size_bytes": size,
+                        "rep": np.tile(np.arange(self.samples), sizes.size),
+                        "value": np.repeat(time, self.samples) * drift * noise,
+                    }
+                )
+            )
+        metric = "half_round_trip_time" if self.mode == "pingpong" else "time_per_message"
+        return pl.concat(frames).select(
+            study=pl.lit("netpipe"),
+            case=pl.lit(f"{self.mode}/same"),
+            variant="variant",
+            size_bytes="size_bytes",
+            phase=pl.lit("measure"),
+            rep="rep",
+            metric=pl.lit(metric),
+            value="value",
+            unit=pl.lit("s"),
+        )
+
+    def case(self, folder: Path, environ: str, **changes: Any) -> None:
+        parameters = {"mode": self.mode, "placement": "shared-memory"}
+        shown = "".join(f" %{key}={value}" for key, value in parameters.items())
+        case = {
+            "schema": 1,
+            "study": "netpipe",
+            "check": "NetPIPE",
+            "display_name": f"NetPIPE{shown}",
+            "hash": "26ad4637",
+            "parameters": parameters,
+            "system": "local",
+            "partition": "smp",
+            "environ": environ,
+            "features": ["shared-memory", "mpi", "boost"],
+            "extras": {"toolchain": TOOLCHAINS[environ][0]},
+            "num_tasks": 2,
+            "num_nodes": 1,
+            "emulated": None,
+            "simulated": False,
+            **self.extras,
+            **changes,
+        }
+        (folder / "case.json").write_text(json.dumps(case, indent=1))
+
+    def run(self, folder: Path, frame: pl.DataFrame, number: int, **changes: Any) -> None:
+        medians = frame.group_by("variant", "size_bytes", maintain_order=True).agg(
+            pl.col("value").median(), pl.len()
+        )
+        points = [
+            {
+                "case": f"{self.mode}/same",
+                "variant": variant,
+                "size_bytes": size,
+                "samples": count,
+                "batch": max(1, round(2e-5 / median)),
+                "median_s": median,
+                "ci_relative_half_width": 0.011,
+                "status": "converged" if size < 1 << 20 else "budget",
+                "verified": True,
+            }
+            for variant, size, median, count in medians.iter_rows()
+        ]
+        if max(self.sizes) > 3 << 19:
+            lost = {"variant": VARIANTS[4], "size_bytes": 2 << 20, "samples": 0, "batch": None}
+            points.append(
+                {**points[0], **lost, "median_s": None, "status": "bounded", "verified": False}
+            )
+        disturbed = number % 5 == 0
+        run = {
+            "schema": 1,
+            "workload": "netpipe",
+            "version": "0.1.0",
+            "command": ["netpipe", "--variants=all"],
+            "mpi": {"standard": "3.1", "library": "Open MPI v4.1.4, package: Debian OpenMPI"},
+            "boost": "1.81.0",
+            "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3 -DNDEBUG"},
+            "clock": {"name": "MPI_Wtime", "resolution_s": 1e-9, "overhead_s": 3.1e-8},
+            "ranks": 2,
+            "hosts": ["thunderbolt.example.org"],
+            "placement": [
+                {"rank": rank, "host": "thunderbolt.example.org", "cpus": [rank]} for rank in (0, 1)
+            ],
+            "start_time": f"2026-11-21T07:{number:02d}:00Z",
+            "elapsed_s": 4.2,
+            "seed": number,
+            "budget_s": 5.0,
+            "disturbance": {
+                "load_average_start": [0.4 + 4 * disturbed, 0.5, 0.5],
+                "load_average_end": [1.9, 0.9, 0.6],
+                "involuntary_context_switches": [12, 2300 if disturbed else 9],
+                "core_migrations": [0, 0],
+                "steal_s": 0.01,
+            },
+            "warmup_discarded": 4210,
+            "points": points,
+            "samples": {"rows": frame.height},
+            "complete": True,
+            **changes,
+        }
+        (folder / "run.json").write_text(json.dumps(run))
+
+    def entry(self, number: int, environ: str, result: str, **changes: Any) -> dict[str, Any]:
+        """One test case in ReFrame's run report."""
+        return {
+            "name": f"NetPIPE %mode={self.mode} %placement=shared-memory",
+            "display_name": f"NetPIPE %mode={self.mode} %placement=shared-memory",
+            "hashcode": "26ad4637",
+            "environ": environ,
+            "partition": "smp",
+            "system": "local",
+            "result": result,
+            "fixture": False,
+            "fail_phase": None,
+            "fail_reason": None,
+            "job_exitcode": 0,
+            "stagedir": str(self.folder(number, environ, "stage")),
+            **changes,
+        }
+
+    def report(self, number: int, tests: list[dict[str, Any]]) -> None:
+        file = self.path / "rounds" / f"{number:03d}" / "report.json"
+        file.write_text(json.dumps({"session_info": {}, "runs": [{"testcases": tests}]}))
+
+    def fail(self, number: int, environ: str, **changes: Any) -> Path:
+        """Turn a launch into one that failed: its files move to the stage folder."""
+        stage = self.folder(number, environ, "stage")
+        stage.parent.mkdir(parents=True, exist_ok=True)
+        self.folder(number, environ).rename(stage)
+        report = self.path / "rounds" / f"{number:03d}" / "report.json"
+        tests = json.loads(report.read_text())["runs"][0]["testcases"]
+        kept = [test for test in tests if test["environ"] != environ]
+        self.report(number, [*kept, self.entry(number, environ, "fail", **changes)])
+        return stage
+
+    def environment(self) -> None:
+        """state.json, campaign.toml and env/."""
+        state = {
+            "schema": 1,
+            "campaign": "synthetic",
+            "site": "local",
+            "started": "2026-11-21T07:00:00Z",
+            "git": {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
+            "repeats": self.launches,
+            "expected": self.expected,
+            "skipped": self.skipped,
+            "finished": "2026-11-21T07:59:00Z",
+        }
+        (self.path / "state.json").write_text(json.dumps(state, indent=1))
+        (self.path / "campaign.toml").write_text(
+            'title = "What does Boost.MPI cost over raw MPI on this machine?"\n'
+            f"launches = {self.launches}\n"
+        )
+        host = {
+            "schema": 1,
+            "hostname": "thunderbolt.example.org",
+            "cpu": {
+                "model": "Example CPU 3000 @ 2.40GHz",
+                "logical": 2,
+                "cores": 2,
+                "governors": ["performance"],
+                "caches": [{"level": 1, "kind": "Data", "size_kib": 32, "shared_by": 1}],
+            },
+            "system": {"kernel": "6.1.0-40-amd64", "distribution": "Debian GNU/Linux 12"},
+            "load_average": [0.4, 0.5, 0.5],
+        }
+        (self.path / "env").mkdir(exist_ok=True)
+        (self.path / "env" / "host.json").write_text(json.dumps(host))
+        (self.path / "env" / "site-config.py").write_text("# on thunderbolt\n")
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+    names = tuple(sys.argv[3:]) or ("openmpi41-boost181", "mpich40-boost181")
+    Tree(Path(sys.argv[1]), samples=count, environs=names).write()
