@@ -1,0 +1,131 @@
+"""`roundtrip site new`: a folder that ReFrame loads, filled in with what was found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign.site import Site
+from roundtrip.errors import UserError
+from roundtrip.sites import lint, new, yamlfile
+from roundtrip.sites.debian import External
+from roundtrip.sites.probe import Facts, Partition, Port
+from roundtrip.sites.software import files
+
+CHECKOUT = Path(__file__).parents[2]
+CLUSTER = Facts(
+    partitions=(Partition("batch", True, 64, 32, ()),),
+    slurm="24.05.3",
+    ports=(Port("mlx5_2", 1, True, "InfiniBand"),),
+    interfaces=(("eno1", False), ("ibs2", True)),
+    versions=(("ucx", "1.16.0"), ("gcc", "13.2.0")),
+)
+ROCE = Facts(
+    partitions=(Partition("batch", True, 64, 32, ()),),
+    ports=(Port("mlx5_bond_0", 1, True, "Ethernet"),),
+    interfaces=(("eth2", False),),
+)
+ETHERNET = Facts(partitions=(Partition("all", False, 4, 8, ()),), interfaces=(("eno2", False),))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with what a site needs of one; ReFrame is the one that runs this test."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    folder = tmp_path / "checkout"
+    for part in ("site-configs", "reframe", "checks", "campaigns"):
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("facts", "partitions", "device"),
+    [
+        (CLUSTER, ["ib-rc", "ib-dc", "ib-ud", "ipoib-tcp"], "mlx5_2:1"),
+        (ROCE, ["roce-rc", "roce-ud", "ethernet-tcp"], "mlx5_bond_0:1"),
+        (ETHERNET, ["ethernet-tcp"], "eno2"),
+    ],
+    ids=["infiniband", "roce", "ethernet"],
+)
+def test_a_cluster_gets_a_site_that_loads_and_is_sound(
+    checkout: Path, active: Path, facts: Facts, partitions: list[str], device: str
+) -> None:
+    folder = new.write("mine", facts, checkout)
+    site = Site("mine", checkout)
+    assert list(site.partitions) == partitions
+    first = site.partitions[partitions[0]]
+    assert dict(first["env_vars"])["UCX_NET_DEVICES"] == device
+    assert facts.partition is not None
+    assert f"--partition={facts.partition.name}" in first["access"]
+    assert len(site.toolchains) == 15
+    findings = [*lint.site_file(site), *lint.partitions(site)]
+    findings += files(folder / "spack", checkout / "spack.yaml")
+    assert [item for item in findings if item.verdict == "fault"] == []
+
+
+def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) -> None:
+    folder = new.write("mine", CLUSTER, checkout)
+    packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    assert packages["slurm"]["externals"][0]["spec"] == "slurm@24-05-3-1"
+    assert packages["ucx"]["externals"][0]["spec"].startswith("ucx@1.16.0 +thread_multiple")
+    readme = (folder / "README.md").read_text()
+    assert "- version of rdma-core in `spack/packages.yaml`" in readme
+    assert "ucx in" not in readme
+
+
+def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:
+    folder = new.write("mine", ETHERNET, checkout)
+    definitions = (folder / "spack" / "definitions.yaml").read_text()
+    assert "mvapich2" not in definitions
+    assert "mvapich@4.0" in definitions
+
+
+def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
+    new.write("mine", Facts(), checkout)
+    assert list(Site("mine", checkout).partitions) == ["smp"]
+
+
+def test_a_site_is_never_overwritten(checkout: Path) -> None:
+    before = (checkout / "site-configs" / "infiniband" / "reframe.py").read_text()
+    with pytest.raises(UserError, match="there is one already"):
+        new.write("infiniband", CLUSTER, checkout)
+    assert (checkout / "site-configs" / "infiniband" / "reframe.py").read_text() == before
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b"])
+def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
+    with pytest.raises(UserError, match="no name for a site"):
+        new.write(name, CLUSTER, checkout)
+
+
+def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
+    found = [
+        External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
+        External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
+        External("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
+        External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
+        External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
+    ]
+    (tmp_path / "packages.yaml").write_text(new.packages(found))
+    (tmp_path / "definitions.yaml").write_text(new.definitions(found))
+    assert files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
+    assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
+    packages = yamlfile.load(tmp_path / "packages.yaml")["packages"]
+    assert [item["prefix"] for item in packages["boost"]["externals"]] == [
+        "/p/b1",
+        "/p/b2",
+        "/p/b3",
+    ]
+    assert packages["mpi"] == {"buildable": False}
+
+
+@pytest.mark.parametrize(
+    ("said", "spelt"), [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")]
+)
+def test_slurms_version_in_spacks_spelling(said: str, spelt: str) -> None:
+    assert new.slurm_version(said) == spelt
