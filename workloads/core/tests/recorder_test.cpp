@@ -1,0 +1,59 @@
+#include "core/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace roundtrip {
+namespace {
+
+SeriesKey key(const std::string& variant, std::int64_t size) {
+  return {.study = "netpipe",
+          .case_name = "pingpong/same",
+          .variant = variant,
+          .size_bytes = size,
+          .phase = "measure",
+          .metric = "half_round_trip_time",
+          .unit = "s"};
+}
+
+TEST(Recorder, WritesHeaderColumnsAndRows) {
+  Recorder recorder;
+  auto& first = recorder.open(key("mpi", 1));
+  recorder.open(key("boost", 8)).push_back(0.5);
+  first.push_back(0.25);
+  first.push_back(2.5e-7);
+  EXPECT_EQ(recorder.rows(), 3U);
+  EXPECT_EQ(recorder.csv({{"schema", 1}, {"command", {"a", "b\nc"}}}),
+            "# schema: 1\n"
+            "# command: [\"a\",\"b\\nc\"]\n"
+            "study,case,variant,size_bytes,phase,rep,metric,value,unit\n"
+            "netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,0.25,s\n"
+            "netpipe,pingpong/same,mpi,1,measure,1,half_round_trip_time,2.5e-07,s\n"
+            "netpipe,pingpong/same,boost,8,measure,0,half_round_trip_time,0.5,s\n");
+}
+
+TEST(Recorder, NumbersReadBackTheSame) {
+  Recorder recorder;
+  auto& samples = recorder.open(key("mpi", 1));
+  for (double value = 1e-9; value < 10; value *= 3.1415926) samples.push_back(value / 3);
+  std::istringstream lines(recorder.csv({}));
+  std::string line;
+  std::getline(lines, line);
+  for (const double expected : samples) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const std::string before = "half_round_trip_time,";
+    EXPECT_EQ(std::strtod(line.c_str() + line.find(before) + before.size(), nullptr), expected);
+  }
+}
+
+TEST(Recorder, QuotesWhatWouldBreakARow) {
+  EXPECT_EQ(csv_field("plain/text"), "plain/text");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"so\""), "\"say \"\"so\"\"\"");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+}
+
+}  // namespace
+}  // namespace roundtrip

@@ -1,0 +1,44 @@
+#include "netpipe/netpipe.hpp"
+
+namespace roundtrip::netpipe {
+namespace {
+
+/// Raw MPI that spoils one element of what the named side receives: for tests.
+template <bool AtTransmitter>
+class CorruptTransport : public MpiTransport {
+ public:
+  static constexpr std::string_view name = AtTransmitter ? "corrupt-back" : "corrupt-there";
+  explicit CorruptTransport(Peer peer)
+      : MpiTransport(peer), spoils_((peer.rank != 0) == AtTransmitter) {}
+
+  void receive(char* data, int count) const {
+    MpiTransport::receive(data, count);
+    spoil(data, count);
+  }
+  void exchange(const char* out, char* in, int count) const {
+    MpiTransport::exchange(out, in, count);
+    spoil(in, count);
+  }
+
+ private:
+  static constexpr int from_size = 512;
+  static constexpr int element = 300;
+
+  void spoil(char* data, int count) const {
+    if (spoils_ && count >= from_size) data[element] = static_cast<char>(data[element] ^ 1);
+  }
+
+  bool spoils_;
+};
+
+}  // namespace
+}  // namespace roundtrip::netpipe
+
+int main(int argc, char** argv) {
+  using namespace roundtrip::netpipe;
+  auto variants = study_variants();
+  variants.push_back(variant<CorruptTransport<false>>());
+  variants.push_back(variant<CorruptTransport<true>>());
+  NetPipe workload(std::move(variants));
+  return roundtrip::run_main(argc, argv, workload);
+}
