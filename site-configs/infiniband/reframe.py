@@ -19,7 +19,7 @@ ACCOUNT = os.environ.get("ROUNDTRIP_ACCOUNT")
 # How each MPI starts its ranks: `srun` speaks the PMI it was built with (spack/packages.yaml), and
 # binds. To start with the MPI's own program: 'openmpi': ('mpirun', ['--bind-to', 'core']) and
 # 'mpich': ('mpiexec', ['-bind-to', 'core']).
-BIND = ["--cpu-bind=cores", "--distribution=block:block", "--hint=nomultithread"]
+BIND = ["--cpu-bind=cores", "--distribution=block:block"]
 LAUNCH = {
     "openmpi": ("srun", ["--mpi=pmix", *BIND]),
     **{mpi: ("srun", ["--mpi=pmi2", *BIND]) for mpi in ("mpich", "mvapich", "mvapich2")},

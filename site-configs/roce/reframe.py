@@ -17,7 +17,7 @@ TRAFFIC_CLASS = 106  # the class that the switches treat as lossless: ask who ru
 PARTITION = "compute"
 ACCOUNT = os.environ.get("ROUNDTRIP_ACCOUNT")
 
-BIND = ["--cpu-bind=cores", "--distribution=block:block", "--hint=nomultithread"]
+BIND = ["--cpu-bind=cores", "--distribution=block:block"]
 LAUNCH = {
     "openmpi": ("srun", ["--mpi=pmix", *BIND]),
     **{mpi: ("srun", ["--mpi=pmi2", *BIND]) for mpi in ("mpich", "mvapich", "mvapich2")},

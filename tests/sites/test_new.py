@@ -38,7 +38,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     folder = tmp_path / "checkout"
     for part in ("site-configs", "reframe", "checks", "campaigns"):
-        shutil.copytree(CHECKOUT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            CHECKOUT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
+        )
     shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
     return folder
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from roundtrip import paths
 
-_WRAPPERS = ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
+# Spack's recipe of Open MPI asks for `mpic++`.
+_WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
 #: Spack's name: Debian's package whose version it has.
 _TOOLS = {
     "cmake": "cmake",

@@ -1,0 +1,20 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_NetPIPE_@HASH@"
+#SBATCH --ntasks=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --time=0:4:0
+#SBATCH --nodes=2
+#SBATCH --partition=compute
+#SBATCH --exclusive
+#SBATCH --switches=1@10:00
+ulimit -l unlimited
+export UCX_NET_DEVICES=mlx5_0:1
+export UCX_TLS=dc,self,sm
+export UCX_POSIX_HUGETLB_MODE=try
+export UCX_SYSV_HUGETLB_MODE=try
+export PATH=@SPACK_ENV@/.spack-view/mpich-4.3.2/bin:$PATH
+export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.81.0/mpich-4.3.2
+export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/infiniband-mpich43-boost181-szxes4o/netpipe/netpipe @OPTIONS@

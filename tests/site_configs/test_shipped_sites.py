@@ -1,0 +1,129 @@
+"""The shipped sites load, are sound, and render the job scripts of `golden/`.
+
+`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/site_configs` writes `golden/` anew: read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign.site import Case, Site
+from roundtrip.sites import lint, scripts, software
+from roundtrip.sites.check import check
+
+CHECKOUT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+SITES = ("infiniband", "roce", "spack", "odin")
+#: Cases whose scripts are kept: (site, partition, environment, placement).
+KEPT = (
+    ("infiniband", "ib-rc", "openmpi50-boost186", "one-per-node"),
+    ("infiniband", "ib-rc", "openmpi50-boost186", "shared-memory"),
+    ("infiniband", "ib-dc", "mpich43-boost181", "one-per-node"),
+    ("infiniband", "ib-ud", "mvapich2-23-boost174", "one-per-node"),
+    ("infiniband", "ipoib-tcp", "openmpi41-boost174", "one-per-node"),
+    ("roce", "roce-rc", "mvapich2-23-boost186", "one-per-node"),
+    ("roce", "ethernet-tcp", "mvapich40-boost181", "one-per-node"),
+    ("spack", "smp", "mpich43-boost186", "shared-memory"),
+    ("spack", "smp", "openmpi41-boost186", "shared-memory"),
+)
+
+
+@pytest.fixture(autouse=True)
+def ordinary_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the account nor the user that runs the tests may get into a golden script."""
+    monkeypatch.delenv("ROUNDTRIP_ACCOUNT", raising=False)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_a_shipped_site_loads_without_an_environment(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("SPACK_ENV", "SPACK_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    site = Site(name, CHECKOUT)
+    findings = [*lint.site_file(site), *lint.partitions(site)]
+    assert [item.detail for item in findings if item.verdict == "fault"] == []
+
+
+@pytest.mark.parametrize("name", ["infiniband", "roce"])
+def test_all_toolchains_of_the_lock_are_offered_where_their_mpi_can(
+    name: str, active: Path
+) -> None:
+    site = Site(name, CHECKOUT)
+    assert len(site.toolchains) == 15
+    for partition, settings in site.partitions.items():
+        able = settings["extras"]["transport"] in ("rc", "ud")
+        offered = {environ for environ in settings["environs"] if "mvapich2" in environ}
+        assert len(offered) == (3 if able else 0), partition
+        assert len(settings["environs"]) == (15 if able else 12)
+
+
+def test_odin_documents_the_study_and_runs_nothing() -> None:
+    site = Site("odin", CHECKOUT)
+    (partition,) = site.partitions.values()
+    assert partition["extras"]["nodes"] == 128
+    assert site.cases() == []
+
+
+@pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
+def test_the_spack_part_is_sound(name: str) -> None:
+    folder = CHECKOUT / "site-configs" / name / "spack"
+    findings = software.files(folder, CHECKOUT / "spack.yaml")
+    assert [item.detail for item in findings if item.verdict == "fault"] == []
+
+
+def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
+    site = Site("infiniband", CHECKOUT)
+    environment = CHECKOUT / "spack.yaml"
+    findings = software.lock_file(site, site.folder / "spack", environment)
+    assert [item.verdict for item in findings] == ["ok", "ok", "ok"], findings
+
+
+@pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
+def test_golden_scripts(name: str, active: Path) -> None:
+    kept = [case for case in KEPT if case[0] == name]
+    site = Site(name, CHECKOUT)
+    listed = site.cases()
+    cases = [_case(listed, *wanted[1:]) for wanted in kept]
+    for script in scripts.render(site, cases):
+        text = _without_options(script.text)
+        file = GOLDEN / name / script.name
+        if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        assert text == file.read_text(), f"{file}: see this file's docstring"
+    files = {file.name for file in (GOLDEN / name).glob("*.sh")}
+    assert len(files) == len(kept)
+
+
+def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:
+    findings = check(Site("spack", CHECKOUT), tmp_path / "scripts")
+    rendered = next(item for item in findings if item.subject == "job scripts")
+    assert rendered.verdict == "ok", rendered
+    names = {file.name for file in (tmp_path / "scripts").glob("NetPIPE-shared-memory@smp+*")}
+    assert {re.split("[+-]", name.split("@")[1])[1][:5] for name in names} == {
+        "openm",
+        "mpich",
+        "mvapi",
+    }
+
+
+def _case(cases: list[Case], partition: str, environ: str, placement: str) -> Case:
+    wanted = {"placement": placement, "mode": "pingpong", "variants": "five"}
+    return next(
+        case
+        for case in cases
+        if (case.check, case.partition, case.environ) == ("NetPIPE", partition, environ)
+        and dict(case.parameters) == wanted
+    )
+
+
+def _without_options(text: str) -> str:
+    """The workload's own options are the check's affair, not the site's."""
+    as_root = r"^export OMPI_ALLOW_RUN_AS_ROOT.*\n"
+    text = re.sub(as_root, "", text, flags=re.MULTILINE)
+    return re.sub(r"(/netpipe) --.*$", r"\1 @OPTIONS@", text, flags=re.MULTILINE)
