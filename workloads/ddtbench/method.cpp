@@ -37,6 +37,27 @@ class Packing {
   char* in_ = nullptr;
 };
 
+int element_count(const Setting& setting) {
+  int element_bytes = 1;
+  MPI_Type_size(setting.app.element(), &element_bytes);
+  return static_cast<int>(setting.bytes) / element_bytes;
+}
+
+void send_contiguous(const Setting& setting, const char* data, int count) {
+  MPI_Send(data, count, setting.app.element(), setting.ends.peer(), tag, setting.ends.comm);
+}
+
+void receive_contiguous(const Setting& setting, char* data, int count) {
+  MPI_Recv(data, count, setting.app.element(), setting.ends.peer(), tag, setting.ends.comm,
+           MPI_STATUS_IGNORE);
+}
+
+void exchange_contiguous(const Setting& setting, const char* out, char* in, int count) {
+  const int block = count / setting.ends.size;
+  MPI_Alltoall(out, block, setting.app.element(), in, block, setting.app.element(),
+               setting.ends.comm);
+}
+
 /// MPI moves the data from where they are to where they belong.
 class MpiDdt final : public Method {
  public:
@@ -68,17 +89,13 @@ class MpiDdt final : public Method {
 };
 
 /// The application's loops pack into a contiguous buffer of its element type.
-class Manual : public Method {
+class Manual final : public Method {
  public:
-  explicit Manual(const Setting& setting) : Method(setting) {
-    int element_bytes = 1;
-    MPI_Type_size(setting.app.element(), &element_bytes);
-    count_ = static_cast<int>(setting.bytes) / element_bytes;
-  }
+  explicit Manual(const Setting& setting) : Method(setting), count_(element_count(setting)) {}
 
   void create() override {
     packing_.open(setting(), setting().bytes);
-    landing_ = moves_data() ? setting().app.landing() : nullptr;
+    landing_ = setting().app.landing();
     if (landing_ == nullptr) landing_ = packing_.in();
   }
   void destroy() override { packing_.close(); }
@@ -86,25 +103,17 @@ class Manual : public Method {
   void pack() override { setting().app.pack(packing_.out()); }
   void unpack() override { setting().app.unpack(landing_); }
 
-  void send() override {
-    MPI_Send(packing_.out(), count_, setting().app.element(), setting().ends.peer(), tag,
-             setting().ends.comm);
-  }
-  void receive() override {
-    MPI_Recv(landing_, count_, setting().app.element(), setting().ends.peer(), tag,
-             setting().ends.comm, MPI_STATUS_IGNORE);
-  }
+  void send() override { send_contiguous(setting(), packing_.out(), count_); }
+  void receive() override { receive_contiguous(setting(), landing_, count_); }
   void exchange() override {
-    const int block = count_ / setting().ends.size;
-    MPI_Alltoall(packing_.out(), block, setting().app.element(), landing_, block,
-                 setting().app.element(), setting().ends.comm);
+    exchange_contiguous(setting(), packing_.out(), packing_.in(), count_);
   }
   void turn() override { setting().app.turn(); }
 
  private:
   Packing packing_;
   char* landing_ = nullptr;
-  int count_ = 0;
+  int count_;
 };
 
 /// MPI packs, by the datatypes, into a contiguous buffer.
@@ -159,14 +168,34 @@ class MpiPackDdt final : public Method {
 };
 
 /// The same bytes, contiguous, packed by nobody: what the network alone costs.
-class Reference final : public Manual {
+class Reference final : public Method {
  public:
-  using Manual::Manual;
+  explicit Reference(const Setting& setting) : Method(setting), count_(element_count(setting)) {}
 
-  [[nodiscard]] bool moves_data() const override { return false; }
-  void pack() override {}
-  void unpack() override {}
-  void turn() override {}
+  void create() override {
+    packing_.open(setting(), setting().bytes);
+    out_ = packing_.out();
+    in_ = packing_.in();
+  }
+  void destroy() override { packing_.close(); }
+
+  void send() override { send_contiguous(setting(), out_, count_); }
+  void receive() override { receive_contiguous(setting(), in_, count_); }
+  void exchange() override { exchange_contiguous(setting(), out_, in_, count_); }
+  void turn() override { std::swap(out_, in_); }
+
+  [[nodiscard]] Transfer transfer() const override {
+    Transfer buffers{.sent = {}, .received = {}, .in_place = in_ == out_};
+    buffers.sent.add(out_, setting().bytes);
+    buffers.received.add(in_, setting().bytes);
+    return buffers;
+  }
+
+ private:
+  Packing packing_;
+  char* out_ = nullptr;
+  char* in_ = nullptr;
+  int count_;
 };
 
 template <class Kind>
@@ -178,10 +207,10 @@ std::unique_ptr<Method> make(const Setting& setting) {
 
 const std::array<MethodInfo, 4>& methods() {
   static constexpr std::array<MethodInfo, 4> all = {{
-      {.name = "mpi_ddt", .creates = true, .packs = false, .make = make<MpiDdt>},
-      {.name = "manual", .creates = true, .packs = true, .make = make<Manual>},
-      {.name = "mpi_pack_ddt", .creates = true, .packs = true, .make = make<MpiPackDdt>},
-      {.name = "reference", .creates = false, .packs = false, .make = make<Reference>},
+      {.name = "mpi_ddt", .creates = true, .packs = false, .moves_data = true, .make = make<MpiDdt>},
+      {.name = "manual", .creates = true, .packs = true, .moves_data = true, .make = make<Manual>},
+      {.name = "mpi_pack_ddt", .creates = true, .packs = true, .moves_data = true, .make = make<MpiPackDdt>},
+      {.name = "reference", .creates = false, .packs = false, .moves_data = false, .make = make<Reference>},
   }};
   return all;
 }

@@ -5,9 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "ddtbench/array.hpp"
 #include "ddtbench/micro_app.hpp"
@@ -41,6 +39,13 @@ struct Setting {
   Origin pack_origin = Origin::bottom;  ///< of the datatypes given to MPI_Pack
 };
 
+/// What is sent and where it is received, in the order of the message.
+struct Transfer {
+  Region sent;
+  Region received;
+  bool in_place = false;  ///< both are the same memory
+};
+
 /// A way to get the data from one rank's arrays to another's.
 class Method {
  public:
@@ -65,8 +70,12 @@ class Method {
   /// All with all: the next message goes the other way.
   virtual void turn() {}
 
-  /// Whether the data get into the app's arrays at all.
-  [[nodiscard]] virtual bool moves_data() const { return true; }
+  /// Where the data come from and get to: the app's arrays, but for the reference.
+  [[nodiscard]] virtual Transfer transfer() const {
+    return {.sent = setting_.app.sent(),
+            .received = setting_.app.received(),
+            .in_place = setting_.app.in_place()};
+  }
 
  protected:
   [[nodiscard]] const Setting& setting() const { return setting_; }
@@ -80,6 +89,7 @@ struct MethodInfo {
   std::string_view name;  ///< as in the study
   bool creates;           ///< ddt_create_overhead, ddt_free_overhead
   bool packs;             ///< pack, unpack
+  bool moves_data;        ///< from the app's arrays to the app's arrays
   std::unique_ptr<Method> (*make)(const Setting&);
 };
 

@@ -80,8 +80,9 @@ class MicroApp {
   /// Where a packed message may be received so that nothing is left to unpack; null if nowhere.
   [[nodiscard]] virtual char* landing() const { return nullptr; }
 
-  /// Puts index lists in a new random order; regions and datatypes made before are void.
-  virtual void shuffle(std::mt19937& /*random*/) {}
+  /// Puts index lists in a new random order; returns whether there are any: regions and datatypes
+  /// made before are then void.
+  virtual bool shuffle(std::mt19937& /*random*/) { return false; }
 
   /// All ranks exchange with all, instead of two with each other.
   [[nodiscard]] virtual bool collective() const { return false; }

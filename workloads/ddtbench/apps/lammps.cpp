@@ -29,7 +29,10 @@ class Lammps final : public MicroApp {
 
   [[nodiscard]] MPI_Datatype element() const override { return MPI_DOUBLE; }
   [[nodiscard]] bool absolute() const override { return true; }
-  void shuffle(std::mt19937& random) override { list_.shuffle(random); }
+  bool shuffle(std::mt19937& random) override {
+    list_.shuffle(random);
+    return true;
+  }
 
   [[nodiscard]] Region sent() const override {
     Region region;

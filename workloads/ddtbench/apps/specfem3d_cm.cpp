@@ -28,9 +28,10 @@ class Specfem3dCm final : public MicroApp {
   [[nodiscard]] MPI_Datatype element() const override { return MPI_FLOAT; }
   [[nodiscard]] bool in_place() const override { return true; }
   [[nodiscard]] bool absolute() const override { return true; }
-  void shuffle(std::mt19937& random) override {
+  bool shuffle(std::mt19937& random) override {
     mantle_.list.shuffle(random);
     core_.list.shuffle(random);
+    return true;
   }
 
   [[nodiscard]] Region sent() const override {

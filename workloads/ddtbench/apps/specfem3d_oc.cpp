@@ -21,7 +21,10 @@ class Specfem3dOc final : public MicroApp {
 
   [[nodiscard]] MPI_Datatype element() const override { return MPI_FLOAT; }
   [[nodiscard]] bool in_place() const override { return true; }
-  void shuffle(std::mt19937& random) override { list_.shuffle(random); }
+  bool shuffle(std::mt19937& random) override {
+    list_.shuffle(random);
+    return true;
+  }
 
   [[nodiscard]] Region sent() const override {
     Region region;

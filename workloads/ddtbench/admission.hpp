@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddtbench/method.hpp"
+
+namespace roundtrip::ddtbench {
+
+/// A legal call that the MPI library refused, and what became of the measurement.
+struct Finding {
+  std::string call;         ///< e.g. `MPI_Pack with MPI_BOTTOM`
+  std::string error;        ///< the library's words
+  std::string consequence;  ///< what is measured instead, or that nothing is
+};
+
+/// Whether a method can be measured here, and how.
+struct Admission {
+  bool runs = true;
+  Origin pack_origin = Origin::bottom;
+  std::optional<Finding> finding;
+};
+
+/// Collective over the ends: tries each call of the method on this rank alone, with errors returned,
+/// so that a refusal ends neither the launch nor leaves a rank waiting. MPI_Pack and MPI_Unpack are
+/// tried with MPI_BOTTOM and, if that is refused, relative to an array.
+/// Throws std::logic_error if a datatype has not `bytes` bytes.
+Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends,
+                std::size_t bytes);
+
+}  // namespace roundtrip::ddtbench

@@ -1,0 +1,221 @@
+#include "ddtbench/ddtbench.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/failure.hpp"
+#include "core/interleaver.hpp"
+#include "core/whole_file.hpp"
+#include "ddtbench/original_format.hpp"
+#include "ddtbench/pack_speed.hpp"
+#include "ddtbench/record.hpp"
+
+namespace roundtrip::ddtbench {
+namespace {
+
+/// The ranks of the ping-pong; freed with this. Others have none.
+class PairComm {
+ public:
+  explicit PairComm(const Session& session) {
+    MPI_Comm_split(session.world(), session.rank() < 2 ? 0 : MPI_UNDEFINED, session.rank(), &comm_);
+  }
+  ~PairComm() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  PairComm(const PairComm&) = delete;
+  PairComm& operator=(const PairComm&) = delete;
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Throws unless each of `names` is known, and none twice.
+void require_known(const char* flag, const std::vector<std::string>& names,
+                   const std::vector<std::string>& known) {
+  if (names.empty()) throw Failure(Exit::usage, std::string(flag) + ": names nothing");
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      throw Failure(Exit::usage,
+                    std::string(flag) + ": unknown '" + name + "'; there are: " + joined(known));
+    }
+    if (std::ranges::count(names, name) > 1) {
+      throw Failure(Exit::usage, std::string(flag) + ": '" + name + "' is given twice");
+    }
+  }
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const MethodInfo& info : methods()) names.emplace_back(info.name);
+  return names;
+}
+
+/// Twice the largest cache that a core has for itself or shares with few, within bounds: a walk
+/// through a big server's last level would take longer than what is measured.
+std::size_t bytes_to_evict() {
+  constexpr std::size_t least = 8UL << 20U;
+  constexpr std::size_t most = 32UL << 20U;
+  std::size_t largest = 0;
+  for (const int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE}) {
+    largest = std::max(largest, static_cast<std::size_t>(std::max(0L, sysconf(level))));
+  }
+  return std::clamp(2 * largest, least, most);
+}
+
+/// Share of the time that a case needs: a fixed part, and one that grows with its message.
+double weight(const Case& item) {
+  constexpr double bytes_as_long = 1e6;
+  return 1 + static_cast<double>(item.bytes) / bytes_as_long;
+}
+
+double total_weight(const Catalogue& catalogue, const std::vector<std::size_t>& order,
+                    std::size_t first) {
+  double sum = 0;
+  for (std::size_t i = first; i < order.size(); ++i) sum += weight(catalogue[order[i]]);
+  return sum;
+}
+
+}  // namespace
+
+DdtBench::DdtBench() : apps_(app_names()), methods_(method_names()) {}
+
+std::string DdtBench::description() const {
+  return "DDTBench: MPI derived datatypes against packing by hand, for the access patterns of 16 "
+         "micro-applications. Ranks 0 and 1 play ping-pong; FFT is all-to-all over all ranks.";
+}
+
+void DdtBench::declare(CLI::App& app) {
+  app.add_option("--apps", apps_, "Micro-apps, by name")->delimiter(',');
+  app.add_option("--sizes", sizes_, "all parameter sets of the study, or the largest of each app")
+      ->capture_default_str();
+  app.add_option("--methods", methods_, "mpi_ddt, manual, mpi_pack_ddt, reference; all by default")
+      ->delimiter(',');
+  app.add_option("--buffers", buffers_,
+                 "original: memory as DDTBench uses it; same: every method finds all memory in the "
+                 "same state; cold: the same, out of cache")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--precision", precision_,
+                 "Half-width of the median's confidence interval to reach, percent")
+      ->capture_default_str();
+  app.add_option("--ddtbench-format", format_file_,
+                 "Also write the times of the first of --buffers in DDTBench's own columns");
+  app.add_flag("--list", list_, "List the cases and leave");
+  app.add_flag("--pack-speed", pack_speed_, "Compare the pack loops with memcpy and leave");
+}
+
+void DdtBench::check_flags() {
+  require_known("--apps", apps_, app_names());
+  require_known("--methods", methods_, method_names());
+  require_known("--buffers", buffers_, buffering_names());
+  require_known("--sizes", {sizes_}, {"all", "largest"});
+  if (!std::isfinite(precision_) || precision_ <= 0) {
+    throw Failure(Exit::usage, "--precision: must be a positive number of percent");
+  }
+}
+
+void DdtBench::run(Launch& launch) {
+  const Session& session = launch.session;
+  if (session.size() % 2 != 0) {
+    throw Failure(Exit::usage, "needs an even number of ranks, started with " +
+                                   std::to_string(session.size()));
+  }
+  const Catalogue catalogue =
+      select({.apps = apps_, .largest_only = sizes_ == "largest"}, session.size());
+  if (list_) {
+    for (const Case& item : catalogue) {
+      if (!session.root()) break;
+      std::printf("%-14s %10zu bytes  %s\n", item.app.c_str(), item.bytes, item.parameters.c_str());
+    }
+  } else if (pack_speed_) {
+    print_pack_speed(session, catalogue);
+  } else {
+    survey_all(launch, catalogue);
+  }
+}
+
+Plan DdtBench::plan(const Launch& launch) const {
+  Plan plan{.bufferings = {},
+            .methods = {},
+            .precision = precision_ / 100,
+            .evicted_bytes = bytes_to_evict(),
+            .seed = launch.flags.seed};
+  for (const std::string& name : buffers_) {
+    const auto found = std::ranges::find(buffering_names(), name);
+    plan.bufferings.push_back(static_cast<Buffering>(found - buffering_names().begin()));
+  }
+  for (const MethodInfo& info : methods()) {
+    if (std::ranges::find(methods_, info.name) != methods_.end()) plan.methods.push_back(&info);
+  }
+  return plan;
+}
+
+void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
+  const Session& session = launch.session;
+  session.settle([&] {
+    if (session.root() && !format_file_.empty()) require_writable(format_file_);
+  });
+  Plan plan = this->plan(launch);
+  // The seed is drawn on each rank; the order must be the same on all.
+  MPI_Bcast(&plan.seed, 1, MPI_UINT32_T, 0, session.world());
+
+  std::vector<std::size_t> order(catalogue.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  Interleaver(plan.seed).shuffle(order);
+
+  const PairComm pair(session);
+  std::vector<std::vector<ArmResult>> results(catalogue.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Case& item = catalogue[order[i]];
+    const double seconds =
+        launch.time_left() * weight(item) / total_weight(catalogue, order, i);
+    std::unique_ptr<MicroApp> app;
+    session.settle([&] { app = item.make(); });
+    session.settle([&] {
+      const Ends ends = {.comm = app->collective() ? session.world() : pair.get(),
+                         .rank = session.rank(),
+                         .size = app->collective() ? session.size() : 2};
+      if (ends.comm == MPI_COMM_NULL) return;
+      results[order[i]] = survey(item, *app, plan, ends, seconds);
+    });
+    if (session.root()) print_case(item, results[order[i]]);
+  }
+  if (!session.root()) return;
+  launch.record["evicted_bytes"] = plan.evicted_bytes;
+  launch.record["precision"] = plan.precision;
+  OriginalFormat original;
+  for (std::size_t i = 0; i < catalogue.size(); ++i) {
+    record(catalogue[i], results[i], launch);
+    for (const ArmResult& arm : results[i]) {
+      if (arm.buffering == plan.bufferings.front()) original.add(catalogue[i], arm, session.size());
+    }
+  }
+  if (!format_file_.empty()) write_whole(format_file_, original.text());
+}
+
+void DdtBench::print_pack_speed(const Session& session, const Catalogue& catalogue) {
+  constexpr double seconds_each = 0.1;
+  session.settle([&] {
+    if (!session.root()) return;
+    std::printf("%-14s %10s %12s %12s %12s %8s %8s\n", "app", "bytes", "pack us", "unpack us",
+                "memcpy us", "pack", "unpack");
+    for (const Case& item : catalogue) {
+      const PackSpeed speed = measure_pack_speed(item, seconds_each);
+      std::printf("%-14s %10zu %12.3f %12.3f %12.3f %8.2f %8.2f\n", item.app.c_str(), item.bytes,
+                  speed.pack_s * 1e6, speed.unpack_s * 1e6, speed.copy_s * 1e6,
+                  speed.pack_s / speed.copy_s, speed.unpack_s / speed.copy_s);
+    }
+  });
+}
+
+}  // namespace roundtrip::ddtbench

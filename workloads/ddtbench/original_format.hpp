@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "ddtbench/survey.hpp"
+
+namespace roundtrip::ddtbench {
+
+/// Rows of the output file of DDTBench 1.2: nine right-aligned columns, times in microseconds in
+/// the order in which they were taken; PAPI's columns are NA. Every method shows all five epochs:
+/// those that it lacks once, with time 0.
+class OriginalFormat {
+ public:
+  OriginalFormat();
+
+  /// The rows of one method. The name of FFT gets the number of `ranks`.
+  void add(const Case& item, const ArmResult& arm, int ranks);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace roundtrip::ddtbench

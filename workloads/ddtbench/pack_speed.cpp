@@ -1,0 +1,54 @@
+#include "ddtbench/pack_speed.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/clock.hpp"
+#include "core/median.hpp"
+#include "ddtbench/array.hpp"
+
+namespace roundtrip::ddtbench {
+namespace {
+
+/// Seconds of one `action`, from enough in a row for the clock.
+template <class Action>
+double time_of(int repeats, Action action) {
+  const double start = now();
+  for (int i = 0; i < repeats; ++i) action();
+  return (now() - start) / repeats;
+}
+
+}  // namespace
+
+PackSpeed measure_pack_speed(const Case& item, double seconds) {
+  constexpr std::size_t fewest = 7;
+  constexpr double batch_s = 50e-6;
+  const auto app = item.make();
+  const Array<char> buffer(item.bytes);
+  const Array<char> other(item.bytes);
+  app->sent().fill(0);
+  app->received().fill(1);
+  std::memset(other.data(), 0, item.bytes);
+  const auto pack = [&] { app->pack(buffer.data()); };
+  const auto unpack = [&] { app->unpack(buffer.data()); };
+  // Through a volatile pointer, or the compiler may find that nobody reads the copy.
+  char* volatile to = other.data();
+  const auto copy = [&] { std::memcpy(to, buffer.data(), item.bytes); };
+
+  pack();
+  copy();
+  const int repeats = static_cast<int>(std::clamp(batch_s / time_of(1, copy), 1.0, 10'000.0));
+  std::vector<double> packs;
+  std::vector<double> unpacks;
+  std::vector<double> copies;
+  for (const double end = now() + seconds; now() < end || packs.size() < fewest;) {
+    packs.push_back(time_of(repeats, pack));
+    unpacks.push_back(time_of(repeats, unpack));
+    copies.push_back(time_of(repeats, copy));
+  }
+  return {.pack_s = estimate_median(packs).median,
+          .unpack_s = estimate_median(unpacks).median,
+          .copy_s = estimate_median(copies).median};
+}
+
+}  // namespace roundtrip::ddtbench

@@ -1,0 +1,114 @@
+#include "ddtbench/record.hpp"
+
+#include <cstdio>
+
+#include "core/median.hpp"
+
+namespace roundtrip::ddtbench {
+namespace {
+
+using nlohmann::ordered_json;
+
+const std::string& name_of(Buffering buffering) {
+  return buffering_names()[static_cast<std::size_t>(buffering)];
+}
+
+ordered_json point(const Case& item, const ArmResult& arm) {
+  const std::vector<double> trips = arm.samples.round_trips();
+  ordered_json point = {{"case", item.app + '/' + name_of(arm.buffering)},
+                        {"variant", arm.method->name},
+                        {"size_bytes", item.bytes},
+                        {"parameters", item.parameters},
+                        {"samples", trips.size()},
+                        {"batch", 1},
+                        {"inner", arm.inner},
+                        {"discarded", arm.discarded},
+                        {"median_s", nullptr},
+                        {"ci_relative_half_width", nullptr},
+                        {"status", arm.converged ? "converged" : "budget"},
+                        {"verified", !trips.empty()}};
+  if (trips.empty()) {
+    point["status"] = "refused";
+  } else {
+    const Estimate estimate = estimate_median(trips);
+    point["median_s"] = estimate.median;
+    if (estimate.relative_half_width) {
+      point["ci_relative_half_width"] = *estimate.relative_half_width;
+    }
+  }
+  if (arm.finding) {
+    point["finding"] = {{"call", arm.finding->call},
+                        {"error", arm.finding->error},
+                        {"consequence", arm.finding->consequence}};
+  }
+  return point;
+}
+
+double median_of(const std::vector<double>& samples) {
+  return estimate_median(samples).median;
+}
+
+/// Network time: the round trip by hand less the packing of both ranks, which is taken to be
+/// the same on rank 1, where it lies inside `communication`.
+double network_time(const Samples& manual) {
+  std::vector<double> times;
+  for (std::size_t i = 0; i < manual.communication.size(); ++i) {
+    times.push_back(manual.communication[i] - manual.pack[i] - manual.unpack[i]);
+  }
+  return median_of(times);
+}
+
+}  // namespace
+
+void record(const Case& item, const std::vector<ArmResult>& results, Launch& launch) {
+  for (const ArmResult& arm : results) {
+    launch.record["points"].push_back(point(item, arm));
+    launch.record["warmup_discarded"] =
+        launch.record.value("warmup_discarded", std::int64_t{0}) + arm.discarded;
+    const std::pair<const char*, const std::vector<double>&> epochs[] = {
+        {"ddt_create_overhead", arm.samples.create}, {"pack", arm.samples.pack},
+        {"communication", arm.samples.communication}, {"unpack", arm.samples.unpack},
+        {"ddt_free_overhead", arm.samples.free},
+    };
+    for (const auto& [phase, samples] : epochs) {
+      if (samples.empty()) continue;
+      launch.recorder.open({.study = "ddtbench",
+                            .case_name = item.app + '/' + name_of(arm.buffering),
+                            .variant = std::string(arm.method->name),
+                            .size_bytes = static_cast<std::int64_t>(item.bytes),
+                            .phase = phase,
+                            .metric = "time",
+                            .unit = "s"}) = samples;
+    }
+  }
+}
+
+void print_case(const Case& item, const std::vector<ArmResult>& results) {
+  for (std::size_t first = 0; first < results.size();) {
+    const Buffering buffering = results[first].buffering;
+    std::size_t last = first;
+    double network_s = 0;
+    for (; last < results.size() && results[last].buffering == buffering; ++last) {
+      const ArmResult& arm = results[last];
+      if (arm.method->name == "manual") network_s = network_time(arm.samples);
+    }
+    std::printf("%-14s %9zu B %-8s", item.app.c_str(), item.bytes, name_of(buffering).c_str());
+    for (; first < last; ++first) {
+      const ArmResult& arm = results[first];
+      const std::string name(arm.method->name);
+      if (arm.samples.communication.empty()) {
+        std::printf("  %s refused", name.c_str());
+        continue;
+      }
+      const double trip_s = median_of(arm.samples.round_trips());
+      std::printf("  %s %.2f us", name.c_str(), trip_s * 1e6);
+      if (network_s > 0 && arm.method->creates) {
+        std::printf(" (%.0f %%)", 100 * (trip_s - network_s) / trip_s);
+      }
+    }
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace roundtrip::ddtbench
