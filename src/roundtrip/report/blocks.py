@@ -62,10 +62,11 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Cell:
-    """One value in a table.  The tone never says more than the text does."""
+    """One value in a table, and a verdict on it.  The tone never says more than the words do."""
 
     text: str
     tone: Tone = "plain"
+    verdict: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ import vl_convert
 
 from roundtrip.report.blocks import Figure
 
-WIDTH = 330
+WIDTH = 350
 _VEGA_LITE = "6.4"
 _FONT = "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+#: Coordinates, in whose many digits nobody is interested; never the text of a label.
+_COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 
@@ -73,11 +75,26 @@ def size_axis(theme: Theme, is_titled: bool = True) -> Any:
     )
     return alt.Axis(
         title="Message size (bytes)" if is_titled else None,
+        grid=True,
         values=[1, 32, 1 << 10, 32 << 10, 1 << 20, 32 << 20],
         labelExpr=label,
         labels=is_titled,
         ticks=is_titled,
         gridColor=theme.grid,
+    )
+
+
+def named_axis(title: str, **settings: Any) -> Any:
+    """A vertical axis with its name above it, where it is read first."""
+    return alt.Axis(
+        title=title,
+        titleX=-38,
+        titleY=-22,
+        titleAngle=0,
+        titleAlign="left",
+        titleAnchor="start",
+        titleBaseline="top",
+        **settings,
     )
 
 
@@ -107,10 +124,14 @@ def _svg(chart: Any, theme: Theme) -> str:
         fontWeight=600,
         anchor="start",
         frame="group",
-        offset=12,
+        offset=22,
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE)
-    return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}", svg)
+    return _COORDINATES.sub(lambda found: _NUMBER.sub(_shorter, found[0]), svg)
+
+
+def _shorter(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.1f}"
 
 
 def spread_apart(wanted: dict[str, float], gap: float, low: float, high: float) -> dict[str, float]:

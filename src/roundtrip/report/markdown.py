@@ -78,7 +78,7 @@ def _table(table: Table) -> Iterator[str]:
     yield _row(escape(column.name) for column in table.columns)
     yield _row("---:" if column.align == "right" else "---" for column in table.columns)
     for row in table.rows:
-        yield _row(escape(cell.text) for cell in row)
+        yield _row(escape(f"{cell.text} {cell.verdict}".strip()) for cell in row)
     yield ""
 
 

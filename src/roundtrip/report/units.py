@@ -45,8 +45,8 @@ def interval(value: Interval, scale: float = 1.0, digits: int = 3) -> str:
 
 
 def spread(values: list[float]) -> str:
-    """Least to largest of some ratios, or the one."""
-    low, high = number(min(values)), number(max(values))
+    """Least to largest of some ratios, or the one; two digits."""
+    low, high = (f"{v:.2f}" if v >= 0.1 else number(v, 2) for v in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 
@@ -57,7 +57,8 @@ def factor(ratio: float) -> str:
 
 def percent(part: float) -> str:
     """A fraction as a percentage."""
-    return f"{number(100 * part, 2)}{_SPACE}%"
+    digits = number(100 * part, 2)
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{_SPACE}%"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.sections.netpipe_findings import Finding
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import Verdict
 
 _TONES: dict[str, Tone] = {"agrees": "good", "differs": "bad", "cannot tell": "warn"}
 
@@ -15,6 +15,23 @@ _TONES: dict[str, Tone] = {"agrees": "good", "differs": "bad", "cannot tell": "w
 def tone(outcome: str) -> Tone:
     """Colour of an outcome."""
     return _TONES[outcome]
+
+
+def headline(plain: Sequence[Finding]) -> Answer:
+    """The campaign's question answered over all toolchains; `plain` are their first findings."""
+    on_par = sum(finding.outcome == "agrees" for finding in plain)
+    parts: list[Inline] = [
+        Strong(
+            f"Boost.MPI is on par with raw MPI on {on_par} of "
+            f"{units.plural(len(plain), 'toolchain')}."
+        )
+    ]
+    for outcome, words in (("differs", "It is not"), ("cannot tell", "It cannot be told")):
+        if names := [finding.panel.label for finding in plain if finding.outcome == outcome]:
+            parts.append(f" {words} on {'; '.join(names)}.")
+    outcomes = {finding.outcome for finding in plain}
+    worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
+    return Answer(tuple(parts), tone(worst))
 
 
 def sentence(findings: Sequence[Finding]) -> Answer:
@@ -76,8 +93,3 @@ def _greatly(finding: Finding) -> str:
     if finding.outcome == "cannot tell":
         return f"whether serializing every byte costs that much cannot be told (median: {cost})"
     return f"serializing every byte costs less than the study says (at worst {cost})"
-
-
-def ratio_text(judged: Judged) -> str:
-    """Ratio, interval and verdict of one comparison."""
-    return f"{units.interval(judged.interval)} {judged.verdict}"

@@ -23,8 +23,8 @@ BANDWIDTH_CAPTION: Text = (
     "thin dark lines Boost.MPI: where they lie on each other, the abstraction is free. All panels "
     "share their axes. The last panel is the study itself (2005), read off the published figure.",
 )
-_HEIGHT = 270
-_CLOSE, _FAR = 120, 150
+_HEIGHT = 280
+_CLOSE, _FAR = 120, 160
 _LINE_GAP = 15.0
 _NEAR = (0.75, 1.25)
 _STUDY_TITLE = (
@@ -121,26 +121,29 @@ def _ratio(
 ) -> Any:
     close_y = _Axis(
         alt.Scale(domain=list(_NEAR), nice=False),
-        alt.Axis(title="close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"),
+        figures.named_axis(
+            "Ratio to raw MPI, close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"
+        ),
     )
     strip = alt.Chart(pl.DataFrame({"low": [1 / (1 + margin)], "high": [1 + margin], "one": [1.0]}))
     close = [
-        strip.mark_rect(color=theme.margin).encode(y="low:Q", y2="high:Q"),
-        strip.mark_rule(color=theme.muted).encode(y="one:Q"),
+        strip.mark_rect(color=theme.margin, clip=True).encode(close_y.of("low:Q"), y2="high:Q"),
+        strip.mark_rule(color=theme.muted).encode(close_y.of("one:Q")),
         *_curves(frame, theme, close_y, figures.size_axis(theme, is_titled=False)),
     ]
     far_y = _Axis(
-        alt.Scale(type="log", domain=list(domain)), _decade_axis(domain, "Ratio to raw MPI")
+        alt.Scale(type="log", domain=list(domain)),
+        _decade_axis(domain, "Ratio to raw MPI, whole range"),
     )
     far = [
-        strip.mark_rule(color=theme.muted).encode(y="one:Q"),
+        strip.mark_rule(color=theme.muted).encode(far_y.of("one:Q")),
         *_curves(frame, theme, far_y, figures.size_axis(theme)),
         *_direct_labels(frame, theme, domain, _FAR),
     ]
     return alt.vconcat(
         alt.layer(*close).properties(width=WIDTH, height=_CLOSE),
         alt.layer(*far).properties(width=WIDTH, height=_FAR),
-        spacing=10,
+        spacing=34,
         title=alt.TitleParams(title[0], subtitle=title[1]),
     )
 
@@ -158,8 +161,8 @@ class _Axis:
 
 def _decade_axis(domain: tuple[float, float], title: str) -> Any:
     exponents = range(round(math.log10(domain[0])), round(math.log10(domain[1])) + 1)
-    return alt.Axis(
-        title=title,
+    return figures.named_axis(
+        title,
         values=[10.0**exponent for exponent in exponents],
         labelExpr="datum.value >= 1 ? replace(format(datum.value, ',d'), /,/g, '\u202f') "
         ": format(datum.value, '~g')",

@@ -14,8 +14,8 @@ from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import netpipe
 from roundtrip.studies.published import STATEMENTS, Statement
 
-#: From this size on the study's own figure shows what it says of datatypes.
-_DATATYPE_FROM = 1024
+#: What the study says of datatypes and of serializing is about many bytes, not about one.
+_MANY_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _finding(
 ) -> Finding:
     evidence, lacking = [], []
     for size in settings.compared_sizes:
-        if statement.expects == "slower" and size < _DATATYPE_FROM:
+        if statement.expects != "on par" and size < _MANY_BYTES:
             continue
         key = Comparison(panel.key, statement.variant, statement.base, size)
         if key in judged:

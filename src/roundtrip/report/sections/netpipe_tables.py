@@ -50,7 +50,7 @@ def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Tabl
     for finding in ours:
         evidence = dict(finding.evidence)
         cells = [_judged(evidence.get(size)) for size in sizes]
-        outcome = Cell(finding.outcome, tone(finding.outcome))
+        outcome = Cell("", tone(finding.outcome), finding.outcome)
         rows.append((Cell(finding.panel.label), *cells, outcome))
     variant, base = netpipe.VARIANTS[statement.variant], netpipe.VARIANTS[statement.base]
     return Table(
@@ -58,7 +58,7 @@ def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Tabl
         (
             Column("Toolchain"),
             *(Column(units.size(size), "right") for size in sizes),
-            Column("We find: it"),
+            Column("Our finding"),
         ),
         tuple(rows),
     )
@@ -77,7 +77,7 @@ def ratios(
         rows.append(
             (
                 Cell(panel.label),
-                Cell("MPI (base), MB/s"),
+                Cell(f"MPI (base), MB/s, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"),
                 *(_NOT_MEASURED if b is None else Cell(units.interval(b)) for b in base),
             )
         )
@@ -142,16 +142,16 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
 def _verdict(finding: Finding) -> Cell:
     if not finding.evidence:
         return _NOT_MEASURED
-    return Cell(f"{finding.outcome}: {units.spread(finding.ratios)}", tone(finding.outcome))
+    return Cell(units.spread(finding.ratios), tone(finding.outcome), finding.outcome)
 
 
 def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
     if judged is None:
         return _NOT_MEASURED
-    told = f"{units.interval(judged.interval)} {judged.verdict}"
+    verdict = str(judged.verdict)
     if with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        told += f", q\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return Cell(told, _TONES[judged.verdict])
+        verdict += f", q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
+    return Cell(units.interval(judged.interval), _TONES[judged.verdict], verdict)
 
 
 def _published_ratio(statement: Statement, size: int) -> Cell:
