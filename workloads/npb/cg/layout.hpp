@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+namespace roundtrip::npb::cg {
+
+/// The ranks as a grid of `rows` x `columns`, a power of two each; columns = rows or 2 * rows.
+/// Rank r sits at (r / columns, r % columns) and has that block of the matrix.
+///
+/// A vector has two layouts: by columns, part c on all ranks of grid column c (operands), or by
+/// rows, part r on all ranks of grid row r (results of the product, once summed over the row).
+class Layout {
+ public:
+  Layout(int n, int rank, int ranks);
+
+  [[nodiscard]] int row_begin() const { return part(row_ * ratio()); }
+  [[nodiscard]] int row_end() const { return part((row_ + 1) * ratio()); }
+  [[nodiscard]] int column_begin() const { return part(column_); }
+  [[nodiscard]] int column_end() const { return part(column_ + 1); }
+
+  /// The rank that has, by rows, what this rank needs by columns, and the other way round.
+  [[nodiscard]] int transpose_partner() const;
+  /// What the partner needs, as indices of the whole vector.
+  [[nodiscard]] int partner_column_begin() const { return part(transpose_partner() % columns_); }
+  [[nodiscard]] int partner_column_end() const { return part(transpose_partner() % columns_ + 1); }
+
+  /// Partners of the pairwise sums over this grid row, one for each step.
+  [[nodiscard]] std::vector<int> row_partners() const;
+
+ private:
+  [[nodiscard]] int ratio() const { return columns_ / rows_; }
+  [[nodiscard]] int part(int column) const {
+    return static_cast<int>(static_cast<long long>(n_) * column / columns_);
+  }
+
+  int n_;
+  int rank_;
+  int rows_ = 1;
+  int columns_ = 1;
+  int row_ = 0;
+  int column_ = 0;
+};
+
+}  // namespace roundtrip::npb::cg

@@ -1,0 +1,86 @@
+#include "npb/cg/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace roundtrip::npb::cg {
+namespace {
+
+constexpr int steps = 25;
+
+/// z += alpha p, r -= alpha q; returns r . r.
+double advance(double alpha, const std::vector<double>& p, const std::vector<double>& q,
+               std::vector<double>& z, std::vector<double>& r) {
+  const double* __restrict from_p = p.data();
+  const double* __restrict from_q = q.data();
+  double* __restrict to_z = z.data();
+  double* __restrict to_r = r.data();
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    to_z[i] += alpha * from_p[i];
+    to_r[i] -= alpha * from_q[i];
+    sum += to_r[i] * to_r[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix)
+    : comm_(comm),
+      layout_(layout),
+      matrix_(std::move(matrix)),
+      row_partners_(layout.row_partners()),
+      r_(static_cast<std::size_t>(layout.column_end() - layout.column_begin())),
+      p_(r_.size()),
+      q_(r_.size()),
+      by_rows_(static_cast<std::size_t>(matrix_.rows())),
+      received_(by_rows_.size()) {}
+
+void Solver::multiply(const std::vector<double>& operand, std::vector<double>& product) {
+  if (comm_.size() == 1) return cg::multiply(matrix_, operand.data(), product.data());
+  cg::multiply(matrix_, operand.data(), by_rows_.data());
+  for (const int partner : row_partners_) {
+    comm_.exchange(by_rows_, partner, received_, partner);
+    for (std::size_t i = 0; i < by_rows_.size(); ++i) by_rows_[i] += received_[i];
+  }
+  const auto begin = static_cast<std::size_t>(layout_.partner_column_begin() - layout_.row_begin());
+  const auto count =
+      static_cast<std::size_t>(layout_.partner_column_end() - layout_.partner_column_begin());
+  const int partner = layout_.transpose_partner();
+  comm_.exchange(std::span(by_rows_).subspan(begin, count), partner, product, partner);
+}
+
+double Solver::solve(const std::vector<double>& x, std::vector<double>& z) {
+  std::ranges::fill(z, 0);
+  r_ = x;
+  p_ = r_;
+  std::array<double, 1> rho{dot(r_, r_)};
+  sum_over_row(rho);
+  for (int step = 0; step < steps; ++step) {
+    multiply(p_, q_);
+    std::array<double, 1> p_a_p{dot(p_, q_)};
+    sum_over_row(p_a_p);
+    const double rho_before = rho[0];
+    rho[0] = advance(rho_before / p_a_p[0], p_, q_, z, r_);
+    sum_over_row(rho);
+    const double beta = rho[0] / rho_before;
+    for (std::size_t i = 0; i < p_.size(); ++i) p_[i] = r_[i] + beta * p_[i];
+  }
+  multiply(z, r_);
+  std::array<double, 1> residual{0};
+  for (std::size_t i = 0; i < x.size(); ++i) residual[0] += (x[i] - r_[i]) * (x[i] - r_[i]);
+  sum_over_row(residual);
+  return std::sqrt(residual[0]);
+}
+
+}  // namespace roundtrip::npb::cg

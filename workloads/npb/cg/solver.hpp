@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "npb/cg/layout.hpp"
+#include "npb/cg/matrix.hpp"
+#include "npb/common/comm.hpp"
+
+namespace roundtrip::npb::cg {
+
+/// 25 steps of the conjugate-gradient method for A z = x, on vectors laid out by columns.
+class Solver {
+ public:
+  Solver(Comm& comm, const Layout& layout, SparseBlock matrix);
+
+  /// Collective. Solves for z; returns ||x - A z||.
+  double solve(const std::vector<double>& x, std::vector<double>& z);
+
+  /// Sums values over the grid row: a dot product of vectors by columns.
+  template <std::size_t N>
+  void sum_over_row(std::array<double, N>& values);
+
+ private:
+  void multiply(const std::vector<double>& operand, std::vector<double>& product);
+
+  Comm& comm_;
+  Layout layout_;
+  SparseBlock matrix_;
+  std::vector<int> row_partners_;
+  std::vector<double> r_;
+  std::vector<double> p_;
+  std::vector<double> q_;
+  std::vector<double> by_rows_;
+  std::vector<double> received_;
+};
+
+template <std::size_t N>
+void Solver::sum_over_row(std::array<double, N>& values) {
+  std::array<double, N> other{};
+  for (const int partner : row_partners_) {
+    comm_.exchange(values, partner, other, partner);
+    for (std::size_t i = 0; i < N; ++i) values[i] += other[i];
+  }
+}
+
+/// Dot product of the parts that this rank has.
+double dot(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace roundtrip::npb::cg

@@ -1,0 +1,123 @@
+#include "npb/is/is.hpp"
+
+#include <cstdio>
+#include <numeric>
+
+#include "npb/common/random.hpp"
+#include "npb/common/ranks.hpp"
+#include "npb/is/published.hpp"
+#include "npb/is/sorter.hpp"
+
+namespace roundtrip::npb::is {
+namespace {
+
+class Is final : public Benchmark {
+ public:
+  explicit Is(char problem_class) : class_(problem_class), parameters_(parameters(problem_class)) {}
+
+  [[nodiscard]] Problem problem() const override {
+    const std::int64_t keys = std::int64_t{1} << parameters_.log2_keys;
+    return {.size = std::to_string(keys),
+            .iterations = rankings,
+            .operations = static_cast<double>(rankings * keys),
+            .operation_type = "keys ranked"};
+  }
+
+  /// Keys, and their copies on the way out and in; the ranks of the key values.
+  [[nodiscard]] double bytes(int ranks) const override {
+    const double copies = ranks == 1 ? 1 : 3;
+    const double keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
+    const double values = static_cast<double>(1 << parameters_.log2_max_key);
+    return sizeof(int) * (copies * keys + values) / ranks;
+  }
+
+  bool run(Comm& comm, TimedSection& section) override;
+
+ private:
+  void rank_once(Comm& comm, Sorter& sorter, int iteration);
+  [[nodiscard]] std::array<int, tests> test_keys(Comm& comm) const;
+
+  char class_;
+  Parameters parameters_;
+  std::vector<int> keys_;
+  int passed_ = 0;  ///< tests that this rank has seen to be right
+};
+
+/// This rank's part of the sequence: each key is the mean of four random numbers, scaled.
+std::vector<int> make_keys(const Comm& comm, const Parameters& parameters) {
+  constexpr std::uint64_t numbers_per_key = 4;
+  const std::uint64_t count = (std::uint64_t{1} << static_cast<unsigned>(parameters.log2_keys)) /
+                              static_cast<std::uint64_t>(comm.size());
+  const double quarter = (1 << parameters.log2_max_key) / 4;
+  Random random(common_seed);
+  random.skip(numbers_per_key * count * static_cast<std::uint64_t>(comm.rank()));
+  std::vector<int> keys(count);
+  for (int& key : keys) {
+    double sum = random.next();
+    sum += random.next();
+    sum += random.next();
+    sum += random.next();
+    key = static_cast<int>(quarter * sum);
+  }
+  return keys;
+}
+
+/// The keys whose ranks are published, on all ranks.
+std::array<int, tests> Is::test_keys(Comm& comm) const {
+  std::array<int, tests> values{};
+  const auto first = static_cast<std::int64_t>(keys_.size()) * comm.rank();
+  for (std::size_t t = 0; t < tests; ++t) {
+    const std::int64_t local = parameters_.index[t] - first;
+    if (local >= 0 && local < std::ssize(keys_)) values[t] = keys_[static_cast<std::size_t>(local)];
+  }
+  comm.sum(std::span<int>(values));
+  return values;
+}
+
+void Is::rank_once(Comm& comm, Sorter& sorter, int iteration) {
+  if (comm.root()) {
+    keys_[static_cast<std::size_t>(iteration)] = iteration;
+    keys_[static_cast<std::size_t>(iteration + rankings)] =
+        (1 << parameters_.log2_max_key) - iteration;
+  }
+  const std::array<int, tests> values = test_keys(comm);
+  sorter.rank_keys(keys_);
+  for (std::size_t t = 0; t < tests; ++t) {
+    if (sorter.owns(values[t]) &&
+        sorter.rank_of(values[t]) == published_rank(class_, t, iteration)) {
+      ++passed_;
+    }
+  }
+}
+
+bool Is::run(Comm& comm, TimedSection& section) {
+  if (comm.root()) {
+    std::printf(" Size:  %s  (class %c)\n", problem().size.c_str(), class_);
+    std::printf(" Iterations:   %d\n Total number of processes:  %d\n", rankings, comm.size());
+  }
+  keys_ = make_keys(comm, parameters_);
+  Sorter sorter(comm, parameters_.log2_max_key);
+  rank_once(comm, sorter, 1);
+  passed_ = 0;
+
+  section.start();
+  for (int iteration = 1; iteration <= rankings; ++iteration) {
+    rank_once(comm, sorter, iteration);
+    section.lap();
+  }
+  section.stop();
+
+  std::array<int, 2> results{passed_, sorter.disorder()};
+  comm.sum(std::span<int>(results));
+  return results[0] == rankings * static_cast<int>(tests) && results[1] == 0;
+}
+
+}  // namespace
+
+Entry entry() {
+  constexpr int most = 256;
+  return {"IS", [](char) { return power_of_two(most); },
+          [](char problem_class) { return std::make_unique<Is>(problem_class); }};
+}
+
+}  // namespace roundtrip::npb::is

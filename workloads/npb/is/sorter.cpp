@@ -1,0 +1,110 @@
+#include "npb/is/sorter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace roundtrip::npb::is {
+namespace {
+
+constexpr int log2_buckets = 10;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace
+
+Sorter::Sorter(Comm& comm, int log2_max_key)
+    : comm_(comm),
+      log2_max_key_(log2_max_key),
+      shift_(log2_max_key - log2_buckets),
+      bucket_sizes_(std::size_t{1} << log2_buckets),
+      first_bucket_(at(comm.size() + 1)) {}
+
+void Sorter::rank_keys(std::span<const int> keys) {
+  if (comm_.size() == 1) {
+    end_key_ = 1 << log2_max_key_;
+    owned_ = keys;
+  } else {
+    std::ranges::fill(bucket_sizes_, 0);
+    for (const int key : keys) ++bucket_sizes_[at(key >> shift_)];
+    comm_.sum(std::span(bucket_sizes_));
+    divide_range(keys.size() * at(comm_.size()));
+    owned_ = redistribute(keys);
+  }
+  count(owned_);
+}
+
+/// Consecutive buckets to each rank, so that all have about as many keys.
+void Sorter::divide_range(std::size_t total) {
+  const std::size_t share = total / at(comm_.size());
+  std::size_t below = 0;
+  int owner = 0;
+  first_bucket_.assign(first_bucket_.size(), 1 << log2_buckets);
+  first_bucket_[0] = 0;
+  keys_below_ = 0;
+  for (int bucket = 0; bucket < 1 << log2_buckets; ++bucket) {
+    while (owner + 1 < comm_.size() && below >= share * at(owner + 1)) {
+      first_bucket_[at(++owner)] = bucket;
+      if (owner == comm_.rank()) keys_below_ = static_cast<std::int64_t>(below);
+    }
+    below += at(bucket_sizes_[at(bucket)]);
+  }
+  first_key_ = first_bucket_[at(comm_.rank())] << shift_;
+  end_key_ = first_bucket_[at(comm_.rank() + 1)] << shift_;
+}
+
+/// Sends each key to the owner of its range.
+std::span<const int> Sorter::redistribute(std::span<const int> keys) {
+  std::array<int, 1 << log2_buckets> owner;
+  for (int r = 0; r < comm_.size(); ++r) {
+    std::fill(owner.begin() + first_bucket_[at(r)], owner.begin() + first_bucket_[at(r + 1)], r);
+  }
+  std::vector<int> out_counts(at(comm_.size()));
+  for (const int key : keys) ++out_counts[at(owner[at(key >> shift_)])];
+
+  outgoing_.resize(keys.size());
+  std::vector<int*> next(at(comm_.size()));
+  int start = 0;
+  for (std::size_t r = 0; r < next.size(); ++r) {
+    next[r] = outgoing_.data() + start;
+    start += out_counts[r];
+  }
+  for (const int key : keys) *next[at(owner[at(key >> shift_)])]++ = key;
+
+  const std::vector<int> one_each(next.size(), 1);
+  std::vector<int> in_counts(next.size());
+  comm_.all_to_all(out_counts, one_each, in_counts, one_each);
+  incoming_.resize(at(std::accumulate(in_counts.begin(), in_counts.end(), 0)));
+  comm_.all_to_all(outgoing_, out_counts, incoming_, in_counts);
+  return incoming_;
+}
+
+void Sorter::count(std::span<const int> keys) {
+  up_to_.assign(at(end_key_ - first_key_), 0);
+  int* const counts = up_to_.data() - first_key_;
+  for (const int key : keys) ++counts[key];
+  std::inclusive_scan(up_to_.begin(), up_to_.end(), up_to_.begin());
+}
+
+std::int64_t Sorter::rank_of(int key) const {
+  return keys_below_ + (key > first_key_ ? up_to_[at(key - first_key_ - 1)] : 0);
+}
+
+int Sorter::disorder() const {
+  std::vector<int> places(up_to_);
+  std::vector<int> sorted(owned_.size());
+  for (const int key : owned_) sorted[at(--places[at(key - first_key_)])] = key;
+
+  int wrong = 0;
+  for (std::size_t i = 1; i < sorted.size(); ++i) wrong += sorted[i] < sorted[i - 1] ? 1 : 0;
+  std::vector<int> ends(2 * at(comm_.size()));
+  const std::array<int, 2> mine{sorted.empty() ? first_key_ : sorted.front(),
+                                sorted.empty() ? first_key_ : sorted.back()};
+  MPI_Allgather(mine.data(), 2, MPI_INT, ends.data(), 2, MPI_INT, comm_.handle());
+  wrong += std::ranges::is_sorted(ends) ? 0 : 1;
+  return wrong;
+}
+
+}  // namespace roundtrip::npb::is

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "npb/common/comm.hpp"
+
+namespace roundtrip::npb::is {
+
+/// Ranks keys that are spread over all ranks. Afterwards each rank owns a contiguous range of key
+/// values, has all keys of that range and knows how many keys lie below each.
+class Sorter {
+ public:
+  /// Keys are in [0, 2^log2_max_key).
+  Sorter(Comm& comm, int log2_max_key);
+
+  /// Collective. `keys`: those of this rank, the same number on each.
+  void rank_keys(std::span<const int> keys);
+
+  /// True if this rank owns the range of `key`.
+  [[nodiscard]] bool owns(int key) const { return key >= first_key_ && key < end_key_; }
+
+  /// Number of keys below `key`, of which this rank must own the range.
+  [[nodiscard]] std::int64_t rank_of(int key) const;
+
+  /// Collective: puts the keys in the order of their ranks; the number of places out of order, at
+  /// the borders between ranks too.
+  [[nodiscard]] int disorder() const;
+
+ private:
+  void divide_range(std::size_t total);
+  std::span<const int> redistribute(std::span<const int> keys);
+  void count(std::span<const int> keys);
+
+  Comm& comm_;
+  int log2_max_key_;
+  int shift_;                      ///< bucket of a key: key >> shift
+  std::vector<int> bucket_sizes_;  ///< of all ranks together
+  std::vector<int> first_bucket_;  ///< of each rank, and the end
+  int first_key_ = 0;
+  int end_key_ = 0;
+  std::int64_t keys_below_ = 0;
+  std::vector<int> outgoing_;
+  std::vector<int> incoming_;
+  std::span<const int> owned_;  ///< keys of the own range
+  std::vector<int> up_to_;      ///< per key of the own range: number of owned keys <= it
+};
+
+}  // namespace roundtrip::npb::is
