@@ -12,7 +12,7 @@ import vl_convert
 
 from roundtrip.report.blocks import Figure
 
-WIDTH = 350
+WIDTH = 300
 _VEGA_LITE = "6.4"
 _FONT = "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 #: Coordinates, in whose many digits nobody is interested; never the text of a label.
@@ -107,8 +107,8 @@ def _svg(chart: Any, theme: Theme) -> str:
     )
     styled = styled.configure_view(stroke=None).configure_axis(
         **text,
-        labelFontSize=12,
-        titleFontSize=12,
+        labelFontSize=13,
+        titleFontSize=13,
         titleFontWeight="normal",
         titlePadding=8,
         domainColor=theme.muted,
@@ -119,8 +119,8 @@ def _svg(chart: Any, theme: Theme) -> str:
     styled = styled.configure_title(
         color=theme.ink,
         subtitleColor=theme.muted,
-        fontSize=14,
-        subtitleFontSize=12,
+        fontSize=15,
+        subtitleFontSize=13,
         fontWeight=600,
         anchor="start",
         frame="group",

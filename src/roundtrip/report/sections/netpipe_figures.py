@@ -25,7 +25,7 @@ BANDWIDTH_CAPTION: Text = (
 )
 _HEIGHT = 280
 _CLOSE, _FAR = 120, 160
-_LINE_GAP = 15.0
+_LINE_GAP = 16.0
 _NEAR = (0.75, 1.25)
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
@@ -229,7 +229,7 @@ def _direct_labels(
             y="place:Q",
             color=alt.Color("colour:N", scale=None),
         ),
-        base.mark_text(align="left", baseline="middle", fontSize=12, color=theme.ink).encode(
+        base.mark_text(align="left", baseline="middle", fontSize=13, color=theme.ink).encode(
             x=alt.value(WIDTH + 23), y="place:Q", text="variant:N"
         ),
     ]
