@@ -2,11 +2,12 @@
 #include "npb/common/benchmark.hpp"
 #include "npb/ep/ep.hpp"
 #include "npb/is/is.hpp"
+#include "npb/mg/mg.hpp"
 
 namespace roundtrip::npb {
 
 std::vector<Entry> all_benchmarks() {
-  return {cg::entry(), ep::entry(), is::entry()};
+  return {cg::entry(), ep::entry(), is::entry(), mg::entry()};
 }
 
 }  // namespace roundtrip::npb

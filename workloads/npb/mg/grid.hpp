@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace roundtrip::npb::mg {
+
+/// This rank's block of a periodic grid with a layer of ghost points around it; x runs fastest.
+/// Indices from 0 (ghost) over 1 .. n (own) to n + 1 (ghost).
+class Grid {
+ public:
+  Grid() = default;
+  explicit Grid(std::array<int, 3> own)
+      : own_(own),
+        data_(static_cast<std::size_t>(stride_z()) * static_cast<std::size_t>(nz() + 2)) {}
+
+  [[nodiscard]] int nx() const { return own_[0]; }
+  [[nodiscard]] int ny() const { return own_[1]; }
+  [[nodiscard]] int nz() const { return own_[2]; }
+  [[nodiscard]] const std::array<int, 3>& own() const { return own_; }
+  [[nodiscard]] std::ptrdiff_t stride_y() const { return nx() + 2; }
+  [[nodiscard]] std::ptrdiff_t stride_z() const { return stride_y() * (ny() + 2); }
+
+  /// The line of all x, ghosts included.
+  [[nodiscard]] double* line(int y, int z) {
+    return data_.data() + stride_z() * z + stride_y() * y;
+  }
+  [[nodiscard]] const double* line(int y, int z) const {
+    return data_.data() + stride_z() * z + stride_y() * y;
+  }
+  [[nodiscard]] std::vector<double>& data() { return data_; }
+
+ private:
+  std::array<int, 3> own_{0, 0, 0};
+  std::vector<double> data_;
+};
+
+}  // namespace roundtrip::npb::mg

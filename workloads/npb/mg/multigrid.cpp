@@ -1,0 +1,79 @@
+#include "npb/mg/multigrid.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "npb/mg/charges.hpp"
+
+namespace roundtrip::npb::mg {
+namespace {
+
+constexpr Stencil laplacian{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
+
+}  // namespace
+
+Multigrid::Multigrid(Comm& comm, int n, const Stencil& smoother)
+    : comm_(comm), halo_(comm), n_(n), smoother_(smoother) {
+  for (int points = 2; points <= n; points *= 2) {
+    std::array<int, 3> own{};
+    for (std::size_t d = 0; d < 3; ++d) own[d] = points / halo_.ranks()[d];
+    u_.emplace_back(own);
+    r_.emplace_back(own);
+  }
+  v_ = Grid(u_.back().own());
+}
+
+void Multigrid::reset() {
+  std::ranges::fill(u_.back().data(), 0);
+  place_charges(comm_, halo_, n_, v_);
+}
+
+void Multigrid::residual_with_ghosts(std::size_t level, const Grid& right) {
+  residual(laplacian, u_[level], right, r_[level]);
+  halo_.fill(r_[level]);
+}
+
+void Multigrid::smooth_with_ghosts(std::size_t level) {
+  smooth(smoother_, r_[level], u_[level]);
+  halo_.fill(u_[level]);
+}
+
+void Multigrid::update_residual() {
+  residual_with_ghosts(u_.size() - 1, v_);
+}
+
+void Multigrid::cycle() {
+  const std::size_t finest = u_.size() - 1;
+  for (std::size_t level = finest; level > 0; --level) {
+    restrict_to(r_[level], r_[level - 1]);
+    halo_.fill(r_[level - 1]);
+  }
+  std::ranges::fill(u_[0].data(), 0);
+  smooth_with_ghosts(0);
+  for (std::size_t level = 1; level < finest; ++level) {
+    std::ranges::fill(u_[level].data(), 0);
+    interpolate(u_[level - 1], u_[level]);
+    halo_.fill(u_[level]);
+    residual_with_ghosts(level, r_[level]);
+    smooth_with_ghosts(level);
+  }
+  interpolate(u_[finest - 1], u_[finest]);
+  halo_.fill(u_[finest]);
+  residual_with_ghosts(finest, v_);
+  smooth_with_ghosts(finest);
+}
+
+double Multigrid::residual_norm() {
+  const Grid& r = r_.back();
+  double sum = 0;
+  for (int z = 1; z <= r.nz(); ++z) {
+    for (int y = 1; y <= r.ny(); ++y) {
+      const double* line = r.line(y, z);
+#pragma omp simd reduction(+ : sum)
+      for (int x = 1; x <= r.nx(); ++x) sum += line[x] * line[x];
+    }
+  }
+  return std::sqrt(comm_.sum(sum) / std::pow(n_, 3));
+}
+
+}  // namespace roundtrip::npb::mg

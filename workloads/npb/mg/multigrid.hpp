@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include "npb/mg/halo.hpp"
+#include "npb/mg/stencils.hpp"
+
+namespace roundtrip::npb::mg {
+
+/// The levels of a multigrid solver for A u = v on an n^3 grid: 2^3, 4^3, ..., n^3 points.
+class Multigrid {
+ public:
+  Multigrid(Comm& comm, int n, const Stencil& smoother);
+
+  /// Collective: the problem from the start, u = 0.
+  void reset();
+
+  /// Collective: r = v - A u.
+  void update_residual();
+
+  /// Collective: a V-cycle on the residual, added to u. The residual is not up to date afterwards.
+  void cycle();
+
+  /// Collective: the root of the mean of r^2.
+  [[nodiscard]] double residual_norm();
+
+ private:
+  /// r = v - A u on a level, with ghosts.
+  void residual_with_ghosts(std::size_t level, const Grid& right);
+  void smooth_with_ghosts(std::size_t level);
+
+  Comm& comm_;
+  Halo halo_;
+  int n_;
+  Stencil smoother_;
+  Grid v_;
+  std::vector<Grid> u_;  ///< a grid a level, the coarsest first
+  std::vector<Grid> r_;
+};
+
+}  // namespace roundtrip::npb::mg

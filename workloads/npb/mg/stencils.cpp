@@ -1,0 +1,110 @@
+#include "npb/mg/stencils.hpp"
+
+#include <vector>
+
+namespace roundtrip::npb::mg {
+namespace {
+
+/// Sums over the points of the plane across x: the 4 that are one step away, the 4 that are two.
+struct Ring {
+  std::vector<double> near;
+  std::vector<double> far;
+
+  explicit Ring(const Grid& grid)
+      : near(static_cast<std::size_t>(grid.nx() + 2)), far(near.size()) {}
+
+  void add_up(const Grid& grid, int y, int z) {
+    const double* __restrict south = grid.line(y - 1, z);
+    const double* __restrict north = grid.line(y + 1, z);
+    const double* __restrict below = grid.line(y, z - 1);
+    const double* __restrict above = grid.line(y, z + 1);
+    const std::ptrdiff_t dy = grid.stride_y();
+    double* __restrict to_near = near.data();
+    double* __restrict to_far = far.data();
+    const int end = grid.nx() + 2;
+    for (int x = 0; x < end; ++x) {
+      to_near[x] = south[x] + north[x] + below[x] + above[x];
+      to_far[x] = below[x - dy] + below[x + dy] + above[x - dy] + above[x + dy];
+    }
+  }
+};
+
+}  // namespace
+
+void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r) {
+  Ring ring(u);
+  const double* __restrict near = ring.near.data();
+  const double* __restrict far = ring.far.data();
+  for (int z = 1; z <= u.nz(); ++z) {
+    for (int y = 1; y <= u.ny(); ++y) {
+      ring.add_up(u, y, z);
+      const double* __restrict centre = u.line(y, z);
+      const double* right = v.line(y, z);
+      double* result = r.line(y, z);
+#pragma omp simd
+      for (int x = 1; x <= u.nx(); ++x) {
+        result[x] = right[x] - a[0] * centre[x] - a[2] * (far[x] + near[x - 1] + near[x + 1]) -
+                    a[3] * (far[x - 1] + far[x + 1]);
+      }
+    }
+  }
+}
+
+void smooth(const Stencil& s, const Grid& r, Grid& u) {
+  Ring ring(r);
+  const double* __restrict near = ring.near.data();
+  const double* __restrict far = ring.far.data();
+  for (int z = 1; z <= r.nz(); ++z) {
+    for (int y = 1; y <= r.ny(); ++y) {
+      ring.add_up(r, y, z);
+      const double* __restrict centre = r.line(y, z);
+      double* __restrict result = u.line(y, z);
+      for (int x = 1; x <= r.nx(); ++x) {
+        result[x] += s[0] * centre[x] + s[1] * (centre[x - 1] + centre[x + 1] + near[x]) +
+                     s[2] * (far[x] + near[x - 1] + near[x + 1]);
+      }
+    }
+  }
+}
+
+void restrict_to(const Grid& fine, Grid& coarse) {
+  constexpr Stencil weight{0.5, 0.25, 0.125, 0.0625};
+  Ring ring(fine);
+  for (int z = 1; z <= coarse.nz(); ++z) {
+    for (int y = 1; y <= coarse.ny(); ++y) {
+      ring.add_up(fine, 2 * y, 2 * z);
+      const double* __restrict centre = fine.line(2 * y, 2 * z);
+      const double* __restrict near = ring.near.data();
+      const double* __restrict far = ring.far.data();
+      double* __restrict result = coarse.line(y, z);
+      for (int x = 1; x <= coarse.nx(); ++x) {
+        const int i = 2 * x;
+        result[x] = weight[0] * centre[i] + weight[1] * (centre[i - 1] + centre[i + 1] + near[i]) +
+                    weight[2] * (near[i - 1] + near[i + 1] + far[i]) +
+                    weight[3] * (far[i - 1] + far[i + 1]);
+      }
+    }
+  }
+}
+
+void interpolate(const Grid& coarse, Grid& fine) {
+  std::vector<double> mean(static_cast<std::size_t>(coarse.nx() + 2));
+  double* __restrict of = mean.data();
+  for (int z = 1; z <= fine.nz(); ++z) {
+    for (int y = 1; y <= fine.ny(); ++y) {
+      // Between coarse lines y / 2 and (y + 1) / 2, the same line if y is even; likewise in z.
+      const double* __restrict a = coarse.line(y / 2, z / 2);
+      const double* __restrict b = coarse.line((y + 1) / 2, z / 2);
+      const double* __restrict c = coarse.line(y / 2, (z + 1) / 2);
+      const double* __restrict d = coarse.line((y + 1) / 2, (z + 1) / 2);
+      for (int x = 0; x < coarse.nx() + 2; ++x) of[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
+      double* __restrict result = fine.line(y, z);
+      for (int x = 0; x < coarse.nx(); ++x) {
+        result[2 * x + 1] += 0.5 * (of[x] + of[x + 1]);
+        result[2 * x + 2] += of[x + 1];
+      }
+    }
+  }
+}
+
+}  // namespace roundtrip::npb::mg
