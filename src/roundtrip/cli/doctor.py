@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from roundtrip import paths
@@ -29,7 +30,9 @@ def doctor() -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         style = _STYLES[finding.level]
-        text = finding.found + (f"\n[dim]-> {finding.advice}[/dim]" if finding.advice else "")
+        text = escape(finding.found)
+        if finding.advice:
+            text += f"\n[dim]-> {escape(finding.advice)}[/dim]"
         table.add_row(f"[{style}]{finding.level}[/{style}]", finding.topic, text)
     Console().print(table)
     if not possible(findings):

@@ -43,6 +43,7 @@ def toolchains(
     except BuildError as error:
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
         raise typer.Exit(1) from None
+    print(f"toolchains: {len(wanted)} good")
 
 
 def _show(store: Store) -> None:
@@ -66,7 +67,8 @@ class _Board:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._progress.console.is_terminal:
+            self._progress.stop()
 
     def waiting(self) -> None:
         print("toolchains: another build of them is running; waiting for it")

@@ -29,17 +29,19 @@ def pending(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
 def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
     """Build each plan in turn; BuildError at the first that fails.  Needs the store's lock."""
     work = store.root / "work"
-    for each in plans:
-        name = each.toolchain.name
-        log = store.log(name)
-        report(name, each.mpi.origin)
-        mpi = store.ensure(each.mpi.key, partial(make_prefix, each.mpi, log=log))
-        store.link(each.mpi.mpi.name, each.mpi.key)
-        archive = Archive(work, log)
-        store.ensure(each.key, partial(_make, each, store, mpi, archive, report))
-        store.link(name, each.key)
-        report(name, "good")
-    shutil.rmtree(work, ignore_errors=True)
+    try:
+        for each in plans:
+            name = each.toolchain.name
+            log = store.log(name)
+            report(name, each.mpi.origin)
+            mpi = store.ensure(each.mpi.key, partial(make_prefix, each.mpi, log=log))
+            store.link(each.mpi.mpi.name, each.mpi.key)
+            archive = Archive(work, log)
+            store.ensure(each.key, partial(_make, each, store, mpi, archive, report))
+            store.link(name, each.key)
+            report(name, "good")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _make(
