@@ -46,6 +46,7 @@ def test_a_root_too_few_or_too_many_is_named() -> None:
     ("mine", "spacks"),
     [
         ("a@1 +x ~y k=b,a", "a@1+x~y k=a,b"),
+        ("a@main ^b@=1.74.0 +x ^c@=4", "a@main ^b@=1.74.0+x ^c@=4"),
         ("a@1 ^b@2 +x ^c", "a@1 ^c ^b@2+x"),
         ("npb@3.4.1 names=lu,cg classes=S", "npb@3.4.1 classes=S names=cg,lu"),
     ],

@@ -20,6 +20,8 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         ]
     except UserError as error:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
+    except FileNotFoundError as error:
+        return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
     folder, environment = site.folder / "spack", site.checkout / "spack.yaml"
     if folder.is_dir():
         try:

@@ -84,7 +84,8 @@ def slurm_partitions(site: Site) -> list[Finding]:
         return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
     done = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True)
     if done.returncode:
-        return [Finding("not checked", subject, f"sinfo failed: {done.stderr.strip()}")]
+        why = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return [Finding("not checked", subject, f"sinfo failed: {why}")]
     known = set(done.stdout.split())
     faults = [
         f"there is no partition '{name}'; there are: {', '.join(sorted(known))}"

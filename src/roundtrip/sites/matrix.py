@@ -11,7 +11,7 @@ from roundtrip.errors import UserError
 from roundtrip.sites import yamlfile
 from roundtrip.sites.lock import Lock
 
-_TOKEN = re.compile(r"\S+=\S+|[@%][^\s+~^@%]+|[+~][\w-]+|[\w.-]+")
+_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
@@ -40,17 +40,14 @@ def expand(environment: Path, defined: dict[str, list[str]]) -> list[str]:
 
 
 def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
-    """Lines on roots that the lock lacks, or holds without being asked for."""
+    """Lines on roots that the lock lacks, or holds without being asked for; at most 3 of each."""
     asked, held = (
         Counter(map(canonical, wanted)),
         Counter(canonical(root.asked) for root in lock.roots),
     )
     return [
-        *(f"not in the lock file: {root}" for root in sorted((asked - held).elements())),
-        *(
-            f"in the lock file and not asked for: {root}"
-            for root in sorted((held - asked).elements())
-        ),
+        *_some("not in the lock file", sorted((asked - held).elements())),
+        *_some("in the lock file and not asked for", sorted((held - asked).elements())),
     ]
 
 
@@ -67,6 +64,11 @@ def canonical(spec: str) -> str:
         parts.append(" ".join([name, *sorted(sorted_values)]))
     root, *dependencies = parts
     return " ^".join([root, *sorted(dependencies)])
+
+
+def _some(what: str, roots: list[str], most: int = 3) -> list[str]:
+    lines = [f"{what}: {root}" for root in roots[:most]]
+    return lines + ([f"{what}: {len(roots) - most} more"] if len(roots) > most else [])
 
 
 def _row(row: list[str], defined: dict[str, list[str]], environment: Path) -> list[str]:

@@ -44,7 +44,10 @@ class Spack:
         """One line for each file that Spack's own schema of its section refuses."""
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
         code = _VALIDATE.format(files=json.dumps(sections))
-        done = subprocess.run([self.command, "python", "-c", code], capture_output=True, text=True)
+        statement = f"exec({code!r})"  # `spack python -c` takes one statement
+        done = subprocess.run(
+            [self.command, "python", "-c", statement], capture_output=True, text=True
+        )
         marked = re.search(r"^FAULTS (.*)$", done.stdout, re.MULTILINE)
         if not marked:
             raise UserError(f"`spack python` failed: {_last_line(done.stderr + done.stdout)}")

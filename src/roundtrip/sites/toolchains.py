@@ -155,6 +155,7 @@ def _environment(
             "mpi": item.mpi.name,
             "spec": item.root.hash,
             "prefix": own,
+            "programs": f"{own}/bin",
             "prefixes": [mpi, boost, own],
             "suites": {name: place for name, place in suites.items() if Path(place).is_dir()},
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
