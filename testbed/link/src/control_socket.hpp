@@ -1,0 +1,29 @@
+// A unix datagram socket: a question comes, an answer goes back to where it came from.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "descriptor.hpp"
+
+namespace rtlink {
+
+class ControlSocket {
+ public:
+  explicit ControlSocket(std::string path);
+  ControlSocket(const ControlSocket&) = delete;
+  ControlSocket& operator=(const ControlSocket&) = delete;
+  ~ControlSocket();
+
+  // Answers one datagram, if there is one.
+  void serve(const std::function<std::string(std::string_view)>& answer) const;
+
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+
+ private:
+  std::string path_;
+  Descriptor socket_;
+};
+
+}  // namespace rtlink

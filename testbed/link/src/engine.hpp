@@ -1,0 +1,66 @@
+// Moves frames between ports through media, and obeys commands.
+//
+// wire: what enters port 0 leaves by port 1 and the other way round, a medium for each direction.
+// hub:  one medium; what enters a port leaves by the port of its destination, or by all others.
+// A frame is due at its arrival in the kernel + queueing + serialisation + delay: how long it took
+// this process to wake up does not add to it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.hpp"
+#include "control_socket.hpp"
+#include "forwarder.hpp"
+#include "frame_pool.hpp"
+#include "loss.hpp"
+#include "medium.hpp"
+#include "options.hpp"
+#include "port.hpp"
+#include "statistics.hpp"
+#include "wakeup.hpp"
+
+namespace rtlink {
+
+class Engine {
+ public:
+  // std::system_error if a port cannot be opened.
+  Engine(const Options& options, bool fifo);
+
+  // Until SIGTERM or SIGINT.
+  void run();
+
+ private:
+  struct Lane {
+    std::string name;
+    std::unique_ptr<Medium> medium;
+    Statistics statistics;
+    Loss loss;
+  };
+
+  void receive(std::size_t port);
+  void admit(Frame frame);
+  void deliver_due(Lane& lane);
+  void emit(const Delivery& delivery);
+  void configure();
+  [[nodiscard]] bool is_cut(Nanoseconds at) const;
+  [[nodiscard]] std::optional<Nanoseconds> next_due();
+  std::string obey(std::string_view text);
+  [[nodiscard]] std::string report() const;
+
+  bool hub_;
+  bool fifo_;
+  Settings settings_;
+  Nanoseconds cut_until_ = 0;
+  std::uint64_t send_errors_ = 0;
+  FramePool pool_;
+  Forwarder forwarder_;
+  std::vector<Port> ports_;
+  std::vector<Lane> lanes_;
+  Wakeup wakeup_;
+  std::unique_ptr<ControlSocket> control_;
+};
+
+}  // namespace rtlink

@@ -1,0 +1,25 @@
+// Which port a hub's frame is for.  A hub repeats to all ports and the cards filter; knowing who is
+// where spares the copies that would be thrown away.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+namespace rtlink {
+
+class Forwarder {
+ public:
+  // `ethernet` begins with the destination and source addresses (12 bytes).
+  void learn(std::span<const std::byte> ethernet, std::size_t port);
+
+  // The port of the destination; nothing if it is unknown or a group: then all ports.
+  [[nodiscard]] std::optional<std::size_t> destination(std::span<const std::byte> ethernet) const;
+
+ private:
+  std::unordered_map<std::uint64_t, std::size_t> ports_;
+};
+
+}  // namespace rtlink

@@ -1,0 +1,20 @@
+// Buffers used again and again: a fresh 66 KiB one costs page faults while frames wait.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "frame.hpp"
+
+namespace rtlink {
+
+class FramePool {
+ public:
+  std::unique_ptr<Buffer> take();
+  void give_back(std::unique_ptr<Buffer> buffer);
+
+ private:
+  std::vector<std::unique_ptr<Buffer>> free_;
+};
+
+}  // namespace rtlink

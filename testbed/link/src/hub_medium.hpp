@@ -1,0 +1,41 @@
+// A repeater hub: one frame at a time on a medium that all ports share.
+//
+// When the medium falls free, the ports that have a frame waiting take turns (round robin).  That
+// is the fair outcome of CSMA/CD without its collisions and back-off times.  A frame that arrives
+// while the medium is idle starts at once.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "medium.hpp"
+#include "serial_clock.hpp"
+
+namespace rtlink {
+
+class HubMedium final : public Medium {
+ public:
+  explicit HubMedium(std::size_t ports) : ports_(ports) {}
+
+  void configure(const Settings& settings) override;
+  bool offer(Frame& frame) override;
+  std::optional<Nanoseconds> next_due() override;
+  std::optional<Delivery> take_due(Nanoseconds now) override;
+
+ private:
+  struct Port {
+    std::deque<Frame> waiting;
+    double bytes = 0;
+  };
+
+  void start_next();
+  std::optional<std::size_t> winner(Nanoseconds start) const;
+
+  Settings settings_;
+  SerialClock clock_;
+  std::vector<Port> ports_;
+  std::size_t last_ = 0;  // the port that sent last
+  std::optional<Delivery> sending_;
+};
+
+}  // namespace rtlink

@@ -1,0 +1,21 @@
+// Which frames are lost: the same ones for the same seed and the same sequence of questions.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace rtlink {
+
+class Loss {
+ public:
+  // `probability` 0..1.
+  void configure(double probability, std::uint64_t seed);
+
+  bool next();
+
+ private:
+  double probability_ = 0;
+  std::mt19937_64 engine_;
+};
+
+}  // namespace rtlink

@@ -1,0 +1,25 @@
+// The command line: roundtrip-link wire|hub PORT PORT [PORT...] [--fifo N] [--spin-us N] [--control
+// PATH]
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "time.hpp"
+
+namespace rtlink {
+
+struct Options {
+  bool hub = false;
+  std::vector<std::string> ports;        // names of network interfaces
+  int fifo = 0;                          // SCHED_FIFO priority; 0: scheduled as usual
+  Nanoseconds spin = 60 * kMicrosecond;  // wait busily for so long before a frame is due
+  std::string control;                   // unix datagram socket; empty: none
+};
+
+// The options, or what is wrong with them.  `arguments` begin after the program's name.
+std::variant<Options, std::string> parse_options(std::span<const char* const> arguments);
+
+}  // namespace rtlink

@@ -1,0 +1,13 @@
+// Points in time and lengths of time, in nanoseconds of the monotonic clock.
+#pragma once
+
+#include <cstdint>
+
+namespace rtlink {
+
+using Nanoseconds = std::int64_t;
+
+inline constexpr Nanoseconds kSecond = 1'000'000'000;
+inline constexpr Nanoseconds kMicrosecond = 1'000;
+
+}  // namespace rtlink

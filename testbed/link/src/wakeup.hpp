@@ -1,0 +1,35 @@
+// Sleeping until a frame arrives, a command comes, a signal is caught, or a frame falls due.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "descriptor.hpp"
+#include "time.hpp"
+
+namespace rtlink {
+
+class Wakeup {
+ public:
+  // The last `spin` before a deadline is spent asking instead of sleeping.
+  explicit Wakeup(Nanoseconds spin);
+
+  // `token` names the descriptor in `wait`.
+  void watch(int descriptor, std::uint32_t token);
+
+  // Calls `ready` with the token of each readable descriptor; returns false after SIGTERM or
+  // SIGINT.
+  bool wait(std::optional<Nanoseconds> deadline, const std::function<void(std::uint32_t)>& ready);
+
+ private:
+  void arm(Nanoseconds at);
+
+  Nanoseconds spin_;
+  Nanoseconds armed_ = 0;
+  Descriptor epoll_;
+  Descriptor timer_;
+  Descriptor signals_;
+};
+
+}  // namespace rtlink

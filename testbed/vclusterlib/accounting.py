@@ -1,0 +1,83 @@
+"""slurmdbd and its MariaDB, which listens on a unix socket only and keeps its data in the state."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import VclusterError
+from vclusterlib.slurmconf import CLUSTER_NAME
+from vclusterlib.state import State
+
+_SOCKET = Path("/run/mysqld/mysqld.sock")
+_JOBS_OF_A_BOOT = 100_000
+
+
+def first_job(state: State) -> int:
+    """A boot's first job number: the database keeps the jobs of all boots apart."""
+    counter = state.path / "boots"
+    boots = int(counter.read_text()) + 1 if counter.exists() else 0
+    counter.write_text(f"{boots}\n")
+    return boots * _JOBS_OF_A_BOOT + 1
+
+
+def start(daemons: Daemons, state: State) -> None:
+    """Start both and wait until slurmdbd knows the cluster."""
+    _make_database(state)
+    command = [
+        "mariadbd",
+        "--no-defaults",
+        "--user=root",
+        f"--datadir={state.mysql}",
+        f"--socket={_SOCKET}",
+        "--pid-file=/run/mysqld/mariadbd.pid",
+        "--skip-networking",
+        "--skip-grant-tables",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-buffer-pool-size=32M",
+        "--innodb-log-file-size=16M",
+        "--innodb-lock-wait-timeout=900",
+        "--performance-schema=0",
+    ]
+    daemons.start("mariadbd", command)
+    daemons.await_ready("mariadbd", _SOCKET.exists, 60)
+    daemons.start("slurmdbd", ["slurmdbd", "-D"])
+    daemons.await_ready("slurmdbd", lambda: _clusters() is not None, 30, "slurmdbd.log")
+    if CLUSTER_NAME not in (_clusters() or []):
+        command = ["sacctmgr", "-i", "-Q", "add", "cluster", CLUSTER_NAME]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+
+
+def stop(daemons: Daemons) -> None:
+    """End both in order, so that the next boot needs no recovery."""
+    daemons.stop("slurmdbd", 5)
+    daemons.stop("mariadbd", 10)
+
+
+def _clusters() -> list[str] | None:
+    command = ["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if asked.returncode else asked.stdout.split()
+
+
+def _make_database(state: State) -> None:
+    """Empty database files: made aside and renamed, so that they are whole or not there."""
+    if state.mysql.is_dir():
+        return
+    fresh = state.path / "mysql.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    command = [
+        "mariadb-install-db",
+        "--no-defaults",
+        "--user=root",
+        f"--datadir={fresh}",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
+    with (state.log / "mariadb-install.log").open("wb") as log:
+        done = subprocess.run(command, stdout=log, stderr=log, check=False)
+    if done.returncode:
+        raise VclusterError(f"mariadb-install-db failed, see {state.log / 'mariadb-install.log'}")
+    fresh.rename(state.mysql)

@@ -1,0 +1,82 @@
+"""Bringing the nodes up: all at once, each again if it fails, at most three times."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from vclusterlib.control import node_states
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import VclusterError
+from vclusterlib.node import fork_node
+from vclusterlib.spec import Node, Spec
+from vclusterlib.state import State
+
+_ATTEMPTS = 3
+_PATIENCE = 15.0
+#: Slurm states of a node that does its work.
+WORKING = {"idle", "mixed", "allocated"}
+
+
+class NodeBoot:
+    """The nodes' first processes, from their fork until Slurm calls all of them idle."""
+
+    def __init__(self, state: State, spec: Spec, daemons: Daemons, keep: list[str]) -> None:
+        self._state = state
+        self._spec = spec
+        self._daemons = daemons
+        self._keep = keep
+        self._gate, self._gate_holder = os.pipe2(os.O_CLOEXEC)
+        self._attempts: dict[str, int] = {}
+        self._deadline: dict[str, float] = {}
+
+    def fork(self) -> None:
+        """Make all nodes; their slurmd waits for the gate."""
+        for node in self._spec.nodes:
+            self._start(node)
+
+    def open_gate(self) -> None:
+        """munge and slurmctld are there: let every slurmd start."""
+        os.close(self._gate_holder)
+        for node in self._spec.nodes:
+            self._deadline[node.name] = time.monotonic() + self._patience()
+
+    def await_idle(self) -> None:
+        """Wait for all nodes, retry those that fail; VclusterError names one that never came."""
+        waiting = {node.name: node for node in self._spec.nodes}
+        while True:
+            states = node_states()
+            for name in [n for n in waiting if states.get(n) in WORKING]:
+                del waiting[name]
+            if not waiting:
+                break
+            for node in waiting.values():
+                self._check(node, states.get(node.name, "unknown"))
+            time.sleep(0.02)
+        os.close(self._gate)
+
+    def _patience(self) -> float:
+        """More nodes on the same processors take longer to come."""
+        return _PATIENCE + 0.5 * len(self._spec.nodes)
+
+    def _start(self, node: Node) -> None:
+        self._attempts[node.name] = self._attempts.get(node.name, 0) + 1
+        self._deadline[node.name] = time.monotonic() + self._patience()
+        keeper = fork_node(self._state, node, self._keep, self._gate)
+        self._daemons.adopt(node.name, keeper)
+
+    def _check(self, node: Node, state: str) -> None:
+        status = self._daemons.ended(node.name)
+        late = time.monotonic() > self._deadline[node.name]
+        if status is None and not late:
+            return
+        why = f"ended with status {status}" if status is not None else f"stays {state}"
+        print(f"node {node.name}: {why} (attempt {self._attempts[node.name]})", flush=True)
+        if self._attempts[node.name] == _ATTEMPTS:
+            log = self._state.log / f"slurmd-{node.name}.out"
+            raise VclusterError(
+                f"node {node.name} did not come up in {_ATTEMPTS} attempts ({why}), see {log}"
+            )
+        self._daemons.stop(node.name, 2, signal.SIGKILL)
+        self._start(node)

@@ -1,0 +1,126 @@
+"""What the world does when asked: tell its status, change and test the link.
+
+Served on the stream socket ``run/control.sock``, which head, nodes and host all reach.  A request
+is one JSON object on one line, so is the answer: ``{"ok": true, ...}``, or
+``{"ok": false, "error": line, "status": 1 or 2}``.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from typing import Any
+
+from vclusterlib import network, selftest
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.link import Link, LinkSettings
+from vclusterlib.spec import Spec
+
+SOCKET = "control.sock"
+_REQUEST_LIMIT = 65536
+
+
+class Control:
+    """Answers requests, one at a time."""
+
+    def __init__(self, spec: Spec, daemons: Daemons, link: Link) -> None:
+        self._spec = spec
+        self._daemons = daemons
+        self._link = link
+        self._born = time.monotonic()
+        rate = spec.hub_rate if spec.fabric == "hub" else 0.0
+        self._settings = LinkSettings(rate=rate)
+        self._test: selftest.SelfTest | None = None
+
+    def apply(self, changes: dict[str, Any], test: bool = True) -> None:
+        """Change the link, then measure it."""
+        self._settings = self._settings.changed(changes)
+        self._test = None
+        self._link.apply(self._settings)
+        if self._spec.fabric == "hub":
+            network.pace_nodes(self._spec, self._settings.rate)
+        if test:
+            self._test = selftest.run(self._settings, "10.78.2.1")
+
+    def serve(self, connection: socket.socket) -> None:
+        """Answer one request; no client can hold the world up for long."""
+        connection.settimeout(2)
+        try:
+            with connection.makefile("rb") as lines:
+                request = json.loads(lines.readline(_REQUEST_LIMIT))
+            answer = self._answer(request)
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+        except (OSError, ValueError) as error:
+            print(f"control: {error}", flush=True)
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if request["do"] == "status":
+                return {"ok": True, **self._status()}
+            return {"ok": True, **self._change(request)}
+        except VclusterError as error:
+            return {"ok": False, "error": str(error), "status": error.status}
+        except (OSError, KeyError, TypeError, subprocess.SubprocessError) as error:
+            message = f"{type(error).__name__}: {error}"
+            return {"ok": False, "error": message, "status": 1}
+
+    def _change(self, request: dict[str, Any]) -> dict[str, Any]:
+        fabric = request["do"]
+        if fabric != self._spec.fabric:
+            raise UserError(
+                f"this cluster's fabric is {self._spec.fabric}: `up --fabric {fabric}` makes a {fabric}"
+            )
+        if request.get("changes"):
+            self.apply(request["changes"], request.get("test", True))
+        if request.get("cut"):
+            self._link.cut(request["cut"])
+        return {"link": self._link_status(request.get("reset", False))}
+
+    def _link_status(self, reset: bool = False) -> dict[str, Any]:
+        now = self._settings
+        return {
+            "fabric": self._spec.fabric,
+            "engine": self._link.engine,
+            "rtt_ms": now.rtt * 1e3,
+            "rate_bit_s": now.rate,
+            "loss": now.loss,
+            "queue_bytes": now.queue,
+            "seed": now.seed,
+            **self._link.statistics(reset),
+            "self_test": self._test.to_json() if self._test else None,
+        }
+
+    def _status(self) -> dict[str, Any]:
+        spec = self._spec
+        states = node_states()
+        return {
+            "uptime_s": round(time.monotonic() - self._born, 3),
+            "accounting": spec.accounting,
+            "rootless": spec.rootless,
+            "shares": list(spec.shares),
+            "daemons": self._daemons.alive(),
+            "nodes": [
+                {
+                    "name": node.name,
+                    "cluster": node.feature,
+                    "address": spec.address(node),
+                    "fabric_address": node.fabric_address,
+                    "state": states.get(node.name, "unknown"),
+                }
+                for node in spec.nodes
+            ],
+            "link": self._link_status(),
+        }
+
+
+def node_states() -> dict[str, str]:
+    """Slurm's word for each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
+    command = ["sinfo", "-h", "-N", "-p", "grid", "-o", "%N %T"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    except subprocess.TimeoutExpired:
+        return {}
+    return dict(line.split() for line in asked.stdout.splitlines()) if not asked.returncode else {}

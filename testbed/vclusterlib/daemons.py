@@ -1,0 +1,95 @@
+"""Children of a first process: started with a log, reaped, waited for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vclusterlib.errors import VclusterError
+
+
+class Daemons:
+    """The daemons of one first process, by name.  It also reaps every orphan of its namespace."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._pids: dict[str, int] = {}
+        self._ended: dict[str, int] = {}
+        self._kept: list[subprocess.Popen[bytes]] = []
+
+    def start(self, name: str, command: list[str], **options: Any) -> None:
+        """Start `command` with its output in ``<log>/<name>.out``."""
+        with (self._log / f"{name}.out").open("ab") as output:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options
+            )
+        # Popen must not be collected, or it would wait for a pid that `reap` has seen already
+        self._kept.append(process)
+        self.adopt(name, process.pid)
+
+    def adopt(self, name: str, pid: int) -> None:
+        self._pids[name] = pid
+        self._ended.pop(name, None)
+
+    def reap(self) -> None:
+        """Take note of all children that ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._note(pid, status)
+
+    def _note(self, pid: int, status: int) -> None:
+        for name, known in self._pids.items():
+            if known == pid:
+                self._ended[name] = os.waitstatus_to_exitcode(status)
+
+    def ended(self, name: str) -> int | None:
+        """Exit code (negative: signal) of a daemon that ended, else None."""
+        self.reap()
+        return self._ended.get(name)
+
+    def alive(self) -> dict[str, bool]:
+        self.reap()
+        return {name: name not in self._ended for name in self._pids}
+
+    def stop(self, name: str, patience: float, how: int = signal.SIGTERM) -> None:
+        """End a daemon, by force after `patience` seconds."""
+        if name not in self._pids or self.ended(name) is not None:
+            return
+        os.kill(self._pids[name], how)
+        if not poll(lambda: self.ended(name) is not None, patience):
+            os.kill(self._pids[name], signal.SIGKILL)
+            poll(lambda: self.ended(name) is not None, 5)
+
+    def await_ready(
+        self, name: str, ready: Callable[[], bool], patience: float, log: str = ""
+    ) -> None:
+        """Wait until `ready`; VclusterError if the daemon ends or `patience` seconds pass."""
+
+        def settled() -> bool:
+            return self.ended(name) is not None or ready()
+
+        where = self._log / (log or f"{name}.out")
+        if not poll(settled, patience):
+            raise VclusterError(f"{name} is not ready after {patience:g} s, see {where}")
+        if self.ended(name) is not None and not ready():
+            raise VclusterError(f"{name} ended with status {self.ended(name)}, see {where}")
+
+
+def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:
+    """Ask until true or until `patience` seconds have passed."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+    return True

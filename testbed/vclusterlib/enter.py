@@ -1,0 +1,98 @@
+"""``exec`` and ``node``: become a command inside.
+
+nsenter ends with the command's status; the command gets SIGTERM if nsenter is killed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from vclusterlib import client, mounts, node, tools
+from vclusterlib.errors import UserError
+from vclusterlib.state import INSIDE, State
+
+_SPACES = ["-m", "-u", "-i", "-n", "-p"]
+#: Of an outer Slurm job or MPI launcher: it would mislead srun and MPI inside.
+_FOREIGN = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_")
+
+
+def head(state: State, command: list[str]) -> NoReturn:
+    """Run `command` on the head node, in the current folder."""
+    _require_command(command)
+    folder = str(Path.cwd())
+    if state.inside:
+        if os.uname().nodename != "head":
+            raise UserError("on a node of the cluster: `exec` works on the head and outside")
+        _become(command, dict(os.environ))
+    world = _world(state)
+    _require_shared(folder, world, state)
+    _become([*_into_world(state, world), *_there(folder, command)], environment(state))
+
+
+def compute(state: State, name: str, command: list[str]) -> NoReturn:
+    """Run `command` on the node `name`, in the current folder."""
+    _require_command(command)
+    if state.inside:
+        prefix, variables = [], dict(os.environ)
+    else:
+        prefix, variables = _into_world(state, _world(state)), environment(state)
+    known = [known.name for known in state.spec().nodes]
+    if name not in known:
+        raise UserError(f"no node {name}: there are {known[0]} .. {known[-1]} ({len(known)} nodes)")
+    try:
+        first = node.pid_file(state, name).read_text()
+    except FileNotFoundError:
+        raise client.not_up(state) from None
+    into = ["nsenter", "-t", first, *_SPACES, "--"]
+    _become([*prefix, *into, *_there(str(Path.cwd()), command)], variables)
+
+
+def environment(state: State) -> dict[str, str]:
+    """Ours, less what an outer job left; ``ROUNDTRIP_VCLUSTER_STATE`` tells where we are."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
+    if mounts.is_hidden(kept.get("TMPDIR", "")):
+        del kept["TMPDIR"]
+    return {**kept, "PATH": tools.search_path(), INSIDE: str(state.path)}
+
+
+def _require_command(command: list[str]) -> None:
+    if not command:
+        raise UserError("which command? e.g. vcluster exec srun -N2 hostname")
+
+
+def _world(state: State) -> int:
+    world = state.world()
+    if world is None:
+        raise client.not_up(state)
+    return world
+
+
+def _require_shared(folder: str, world: int, state: State) -> None:
+    """UserError unless the head sees the same folder that we are in."""
+    try:
+        same = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
+    except OSError:
+        same = False
+    if not same:
+        name = "" if state.name == "default" else f" --name {state.name}"
+        raise UserError(
+            f"{folder} is not visible inside: cd elsewhere, or vcluster{name} up --share {folder}"
+        )
+
+
+def _into_world(state: State, world: int) -> list[str]:
+    user = ["-U", "--preserve-credentials"] if state.spec().rootless else []
+    return ["nsenter", "-t", str(world), *user, *_SPACES, "--", "setpriv", "--pdeathsig", "TERM"]
+
+
+def _there(folder: str, command: list[str]) -> list[str]:
+    return ["setpriv", "--pdeathsig", "TERM", "env", f"--chdir={folder}", "--", *command]
+
+
+def _become(command: list[str], variables: dict[str, str]) -> NoReturn:
+    try:
+        os.execvpe(command[0], command, variables)  # noqa: S606  that is what exec is for
+    except OSError as error:
+        raise UserError(f"{command[0]}: {error.strerror}") from error

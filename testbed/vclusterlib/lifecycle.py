@@ -1,0 +1,191 @@
+"""``up`` and ``down``: a cluster is either whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from vclusterlib import build, cgroup, client, tools
+from vclusterlib.boot import WORKING
+from vclusterlib.daemons import poll
+from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+_BOOT_PATIENCE = 240.0
+_ENTRY = Path(__file__).resolve().parent
+
+
+def up(state: State, spec: Spec, given: set[str]) -> str:
+    """Bring the cluster up; `given` are the fields of `spec` that were asked for explicitly.
+
+    Returns the line to print.  A cluster that is up already is left alone, one that is only half
+    there (a crash, a killed ``up``) is ended and booted anew.
+    """
+    if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
+        raise UserError("inside a virtual cluster: run `up` outside")
+    with state.locked():
+        health = examine(state)
+        if health["state"] == "up":
+            _require_same(state, spec, given)
+            return f"cluster {state.name} is up already"
+        if health["state"] == "broken":
+            print(f"vcluster: {health['why']}: starting anew", file=sys.stderr, flush=True)
+        destroy(state)
+        tools.require_for(spec)
+        tools.require_namespaces(spec.rootless)
+        return _boot(state, spec)
+
+
+def down(state: State) -> str:
+    """End the cluster and all that belongs to it; the state directory keeps logs and database."""
+    if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
+        raise UserError("inside a virtual cluster: run `down` outside")
+    if not state.path.is_dir():
+        return f"cluster {state.name} is not up"
+    with state.locked():
+        was_up = state.world() is not None
+        destroy(state)
+    return f"cluster {state.name} is {'down' if was_up else 'not up'}"
+
+
+def examine(state: State) -> dict[str, Any]:
+    """``{"state": "up" | "broken" | "down", ...}``: broken tells ``why``, the others the status."""
+    if not state.inside and state.world() is None:
+        left = (state.path / "world.json").exists()
+        return {"state": "broken", "why": "its first process died"} if left else {"state": "down"}
+    try:
+        status = client.ask(state, {"do": "status"}, 15)
+    except VclusterError as error:
+        return {"state": "broken", "why": str(error)}
+    dead = [name for name, alive in status["daemons"].items() if not alive]
+    lost = [node["name"] for node in status["nodes"] if node["state"] not in WORKING]
+    if dead or lost:
+        why = f"not running: {', '.join([*dead, *lost])}"
+        return {**status, "state": "broken", "why": why}
+    return {**status, "state": "up"}
+
+
+def destroy(state: State) -> None:
+    """End whatever is there of the cluster, in good order if it listens, by force if not."""
+    world = state.world()
+    if world is not None:
+        with suppress(ProcessLookupError):
+            os.kill(world, signal.SIGTERM)
+        if not poll(lambda: state.world() is None, 20):
+            with suppress(ProcessLookupError):
+                os.kill(world, signal.SIGKILL)
+        if not poll(lambda: state.world() is None, 10):
+            raise VclusterError(f"process {world} of cluster {state.name} cannot be ended")
+    cgroup.remove(state)
+    state.forget_boot()
+
+
+def _require_same(state: State, spec: Spec, given: set[str]) -> None:
+    running = state.spec()
+    for field in sorted(given):
+        if getattr(running, field) != getattr(spec, field):
+            what = field.replace("_", " ")
+            raise UserError(f"cluster {state.name} is up with other {what}: run `down` first")
+
+
+def _boot(state: State, spec: Spec) -> str:
+    start = time.monotonic()
+    engine = "userspace"
+    if spec.fabric == "wan" and spec.engine != "userspace":
+        if tools.has_netem(spec.rootless):
+            engine = "netem"
+        elif spec.engine == "netem":
+            raise UserError("--link netem: this kernel has no netem (sch_netem)")
+    programs = build.programs()
+    built = time.monotonic() - start
+    state.prepare(spec)
+    try:
+        with _interruptible():
+            times = _start_world(state, spec, engine, programs)
+    except BaseException:
+        destroy(state)
+        raise
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in times.items())
+    seconds = time.monotonic() - start - built
+    return f"cluster {state.name} is up in {seconds:.2f} s, link {engine} ({parts})"
+
+
+def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, float]:
+    """Start the first process, wait for its report, accept it; returns the times of the boot."""
+    setup = {
+        "program": str(programs / build.LINK),
+        "engine": engine,
+        "keep": [str(state.path), *spec.shares],
+        "cgroup": cgroup.make(state, spec.cpu_weight),
+    }
+    report, reporter = os.pipe2(os.O_CLOEXEC)
+    acceptee, accept = os.pipe2(os.O_CLOEXEC)
+    command = [
+        "unshare",
+        *tools.user_namespace(spec.rootless),
+        *tools.NAMESPACES,
+        "--kill-child",
+        *(sys.executable, "-IS", str(_ENTRY), "__world", str(state.path)),
+        *(str(reporter), str(acceptee), json.dumps(setup)),
+    ]
+    environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
+    if spec.rootless:
+        environment["LD_PRELOAD"] = str(programs / build.SHIM)
+    with (state.log / "world.log").open("wb") as log:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            pass_fds=(reporter, acceptee),
+            start_new_session=True,
+        )
+    os.close(reporter)
+    os.close(acceptee)
+    try:
+        times = _await_report(report, state)
+        os.write(accept, b"y")
+        return times
+    finally:
+        os.close(report)
+        os.close(accept)
+
+
+def _await_report(report: int, state: State) -> dict[str, float]:
+    log = state.log / "world.log"
+    ready, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
+    if not ready:
+        raise VclusterError(f"cluster {state.name} did not boot in {_BOOT_PATIENCE:g} s, see {log}")
+    word, _, what = os.read(report, 65536).decode().partition(" ")
+    if word == "ready":
+        return dict(json.loads(what))
+    if word == "failed":
+        raise VclusterError(f"cluster {state.name} did not boot: {json.loads(what)}")
+    raise VclusterError(f"cluster {state.name} died while booting, see {log}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP end us like Ctrl-C does: with cleaning up."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = {n: signal.signal(n, interrupt) for n in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,162 @@
+"""The emulated link seen from the world: our userspace program, or netem in the kernel.
+
+Settings are those of a `LinkSettings`; statistics are JSON objects, a direction (or medium) each:
+``{"name", "frames", "bytes", "sent", "lost", "dropped", ..., "late_us_mean", "late_us_max"}``.
+Only the userspace link can tell how late it was.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from vclusterlib import network
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import VclusterError
+
+_SOCKET = "link.sock"  # relative to the working folder, which is the state's run/
+_PACKET = 1514
+_PACKETS_UNLIMITED = 1_000_000
+_FIFO_PRIORITY = "50"
+_FULL_SPEED = 1e9
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Round-trip time in s, rate in bit/s (0: unlimited), loss a direction 0..0.5, queue in bytes."""
+
+    rtt: float = 0.0
+    rate: float = 0.0
+    loss: float = 0.0
+    queue: int = 64 * 2**20
+    seed: int = 1
+    up: bool = True
+
+    @property
+    def packets(self) -> bool:
+        """Must the link see single packets?  Losing or pacing 64 KiB super-frames is coarse."""
+        return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
+
+    def changed(self, changes: dict[str, Any]) -> LinkSettings:
+        return replace(self, **changes)
+
+
+class Link(Protocol):
+    """What the world needs of a link."""
+
+    engine: str
+
+    def apply(self, settings: LinkSettings) -> None: ...
+
+    def cut(self, seconds: float) -> None: ...
+
+    def statistics(self, reset: bool) -> dict[str, Any]: ...
+
+
+class UserspaceLink:
+    """Our program, spoken to on a unix datagram socket."""
+
+    engine = "userspace"
+
+    def __init__(self, daemons: Daemons, program: str, mode: str, ports: list[str]) -> None:
+        command = [program, mode, *ports, "--fifo", _FIFO_PRIORITY, "--control", _SOCKET]
+        daemons.start("link", command)
+        daemons.await_ready("link", self._answers, 5)
+        self._ports = ["pA", "pB"] if mode == "wire" else []
+
+    def apply(self, settings: LinkSettings) -> None:
+        network.segment_in_software(self._ports, settings.packets)
+        self._ask(
+            f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
+            f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "
+            f"{'up' if settings.up else 'down'}"
+        )
+
+    def cut(self, seconds: float) -> None:
+        self._ask(f"cut_us={seconds * 1e6:.0f}")
+
+    def statistics(self, reset: bool) -> dict[str, Any]:
+        told = self._ask("stats")
+        if reset:
+            self._ask("reset")
+        return {
+            "directions": told["media"],
+            "cpu_s": told["cpu_s"],
+            "scheduler": told["scheduler"],
+            "send_errors": told["send_errors"],
+            "up": told["up"],
+        }
+
+    def _answers(self) -> bool:
+        try:
+            self._ask("stats")
+        except OSError:
+            return False
+        return True
+
+    def _ask(self, command: str) -> dict[str, Any]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
+            asker.bind("")  # an address of the kernel's choice: the link runs beside us
+            asker.settimeout(2)
+            asker.sendto(command.encode(), _SOCKET)
+            answer: dict[str, Any] = json.loads(asker.recv(65536))
+        if not answer["ok"]:
+            raise VclusterError(f"link: {answer['error']}")
+        return answer
+
+
+class NetemLink:
+    """netem on both ends of the veth pair between the bridges."""
+
+    engine = "netem"
+    _ends = {"pA": "A->B", "pB": "B->A"}  # noqa: RUF012  a constant
+
+    def __init__(self) -> None:
+        self._settings = LinkSettings()
+        self._restore_at = 0.0
+
+    def apply(self, settings: LinkSettings) -> None:
+        self._settings = settings
+        network.segment_in_software(self._ends, settings.packets)
+        network.run_batch("tc", "".join(f"{line}\n" for line in netem_script(settings)))
+
+    def cut(self, seconds: float) -> None:
+        raise VclusterError(f"netem cannot be cut for {seconds:g} s: use --down and --up")
+
+    def statistics(self, reset: bool) -> dict[str, Any]:
+        if reset:
+            self.apply(self._settings)
+        command = ["tc", "-s", "-j", "qdisc", "show"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        directions = []
+        for queue in json.loads(shown):
+            if queue["kind"] == "netem":
+                directions.append(
+                    {
+                        "name": self._ends[queue["dev"]],
+                        "sent": queue["packets"],
+                        "bytes": queue["bytes"],
+                        "dropped": queue["drops"],
+                        "late_us_mean": None,
+                        "late_us_max": None,
+                    }
+                )
+        return {"directions": directions, "scheduler": "kernel", "up": self._settings.up}
+
+
+def netem_script(settings: LinkSettings) -> list[str]:
+    """Lines for ``tc -batch``; netem counts its queue in packets, those on the way included."""
+    lines = []
+    loss = settings.loss if settings.up else 1.0
+    on_the_way = settings.rate * settings.rtt / 2 / 8
+    limit = max(2, int((settings.queue + on_the_way) / _PACKET))
+    for device in ("pA", "pB"):
+        line = f"qdisc replace dev {device} root netem delay {settings.rtt * 5e5:.3f}us"
+        line += f" limit {limit if settings.rate else _PACKETS_UNLIMITED}"
+        line += f" rate {settings.rate:.0f}bit" if settings.rate else ""
+        line += f" loss {loss * 100:.6g}%" if loss else ""
+        lines.append(line)
+    return lines

@@ -1,0 +1,134 @@
+"""Links, addresses and neighbours of the world, as scripts for ``ip -batch``; and running them.
+
+  wan   f-a1..f-aN on bridge brA, f-b1..f-bM on bridge brB; pA and pB end the WAN link
+        userspace: pA = wA and pB = wB are veth pairs, our link forwards between wA and wB
+        netem:     pA = pB are one veth pair, each with a netem queue
+  hub   f-a1..f-bM end in our link, which is the shared medium; bridge brM for Slurm
+A node's own ends are eth1 (fabric) and eth0 (management, hub only).
+Neighbours are permanent: the limit on learnt ones (gc_thresh3) is shared by all network namespaces
+of the machine, and 32 nodes that talk to each other exceed it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from vclusterlib.errors import VclusterError
+from vclusterlib.spec import Node, Spec
+
+NAMESPACES = Path("/run/netns")
+_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+_HEAD_MAC = {"brA": "02:78:00:00:00:01", "brB": "02:78:00:00:00:02", "brM": "02:77:00:00:00:01"}
+
+
+def hub_ports(spec: Spec) -> list[str]:
+    return [f"f-{node.name}" for node in spec.nodes]
+
+
+def world_script(spec: Spec, engine: str) -> str:
+    """Everything in the head's namespace, and the empty namespaces of the nodes."""
+    lines = ["link set lo up", *(f"netns add {node.name}" for node in spec.nodes)]
+    bridges = ("brM",) if spec.managed else ("brA", "brB")
+    for name in bridges:
+        lines += [f"link add {name} address {_HEAD_MAC[name]} {_BRIDGE}", _up(name)]
+    for node in spec.nodes:
+        lines += _pair(f"f-{node.name}", "eth1", node.fabric_mac, node)
+        if spec.managed:
+            lines += [_up(f"f-{node.name}")]
+            lines += _pair(f"m-{node.name}", "eth0", node.management_mac, node)
+            lines += [f"link set m-{node.name} master brM", _up(f"m-{node.name}")]
+        else:
+            bridge = "brA" if node.cluster == 1 else "brB"
+            lines += [f"link set f-{node.name} master {bridge}", _up(f"f-{node.name}")]
+    if spec.fabric == "wan":
+        lines += _wan(engine)
+    lines.append(f"addr add {spec.head_address}/16 dev {bridges[0]}")
+    lines += _neighbours(spec, None, bridges[0], spec.managed)
+    return "\n".join(lines) + "\n"
+
+
+def node_script(spec: Spec, node: Node) -> str:
+    """Addresses and neighbours inside one node."""
+    lines = ["link set lo up", f"addr add {node.fabric_address}/16 dev eth1", _up("eth1")]
+    if spec.managed:
+        lines += [f"addr add {node.management_address}/16 dev eth0", _up("eth0")]
+        lines += _neighbours(spec, node, "eth0", True)
+    lines += _neighbours(spec, node, "eth1", False)
+    return "\n".join(lines) + "\n"
+
+
+def _up(device: str) -> str:
+    """No IPv6 address of its own making: nothing is sent that nobody asked for."""
+    return f"link set dev {device} addrgenmode none up"
+
+
+def _pair(outer: str, inner: str, mac: str, node: Node) -> list[str]:
+    return [f"link add {outer} type veth peer name {inner} address {mac} netns {node.name}"]
+
+
+def _wan(engine: str) -> list[str]:
+    if engine == "netem":
+        lines = ["link add pA type veth peer name pB"]
+    else:
+        lines = ["link add wA type veth peer name pA", "link add wB type veth peer name pB"]
+        lines += [_up("wA"), _up("wB")]
+    return [*lines, "link set pA master brA", "link set pB master brB", _up("pA"), _up("pB")]
+
+
+def _neighbours(spec: Spec, me: Node | None, device: str, management: bool) -> list[str]:
+    """Entries for all other nodes, and for the head on the network it is in."""
+    known = []
+    for node in spec.nodes:
+        if management:
+            known.append((node, node.management_address, node.management_mac))
+        else:
+            known.append((node, node.fabric_address, node.fabric_mac))
+    entries = [(address, mac) for node, address, mac in known if node != me]
+    if me and management == spec.managed:
+        entries.append((spec.head_address, _HEAD_MAC["brM" if management else "brA"]))
+    return [
+        f"neigh replace {address} lladdr {mac} dev {device} nud permanent"
+        for address, mac in entries
+    ]
+
+
+def run_batch(program: str, script: str, namespace: str | None = None) -> None:
+    """Feed a script to ``ip`` or ``tc``; VclusterError with the first complaint."""
+    command = [program, *(["-n", namespace] if namespace else []), "-batch", "-"]
+    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise VclusterError(f"{program} -batch failed in {namespace or 'the head'}: {why}")
+
+
+def build(spec: Spec, engine: str) -> None:
+    """Make the whole network; called once by the world's first process."""
+    NAMESPACES.mkdir(parents=True, exist_ok=True)
+    run_batch("ip", world_script(spec, engine))
+    for node in spec.nodes:
+        run_batch("ip", node_script(spec, node), node.name)
+
+
+def segment_in_software(devices: Iterable[str], on: bool, namespace: str | None = None) -> None:
+    """With `on`, frames leave these devices one MTU at a time, not as 64 KiB super-frames."""
+    for device in devices:
+        offload = "off" if on else "on"
+        command = ["ethtool", "-K", device, "tso", offload, "gso", offload]
+        if namespace:
+            command = ["nsenter", f"--net={NAMESPACES / namespace}", *command]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise VclusterError(f"ethtool {device}: {done.stderr.strip()}")
+
+
+def pace_nodes(spec: Spec, rate: float) -> None:
+    """Let each card of a hub send at `rate` bit/s only, one frame at a time.
+
+    The card's queue is what holds a sender back; the hub's own buffer would just overflow.  It adds
+    no delay of its own: a frame leaves at once when the card was idle.
+    """
+    line = f"qdisc replace dev eth1 root tbf rate {rate:.0f}bit burst 1600 limit 60000\n"
+    for node in spec.nodes:
+        run_batch("tc", line, node.name)

@@ -1,0 +1,101 @@
+"""A compute node: namespaces of its own, its file system, one slurmd, and a first process.
+
+The first process reaps orphans and lives on when slurmd dies, so that slurmd can be killed and
+started again in place (``vcluster node a1 slurmd``).  Only while the cluster boots does the node
+die with its slurmd, so that the world starts it anew.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from vclusterlib import mounts, network, syscalls
+from vclusterlib.spec import Node
+from vclusterlib.state import State
+
+_SPACES = (
+    syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWPID
+)
+
+
+def pid_file(state: State, name: str) -> Path:
+    """Holds the pid of the node's first process, as the head sees it."""
+    return state.run / "nodes" / f"{name}.pid"
+
+
+def fork_node(state: State, node: Node, keep: list[str], gate: int) -> int:
+    """Start a node; returns the pid of its keeper, whose death ends the node.
+
+    `gate` is the reading end of a pipe: slurmd starts once all its writers are closed.
+    """
+    keeper = os.fork()
+    if keeper:
+        return keeper
+    try:
+        _become_child(gate)
+        _keep(state, node, keep, gate)
+    except BaseException as error:
+        print(f"{node.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def _become_child(gate: int) -> None:
+    """Forget what belongs to the world: its signal handlers and all its descriptors."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.closerange(3, gate)
+    os.closerange(gate + 1, 1024)
+
+
+def _keep(state: State, node: Node, keep: list[str], gate: int) -> NoReturn:
+    syscalls.enter_network(network.NAMESPACES / node.name)
+    syscalls.unshare(_SPACES)
+    first = os.fork()
+    if first == 0:
+        syscalls.die_with_parent(signal.SIGKILL)
+        os._exit(_live(state, node, keep, gate))
+    os.close(gate)
+    pid_file(state, node.name).write_text(str(first))
+    _, status = os.waitpid(first, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _live(state: State, node: Node, keep: list[str], gate: int) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    munge = os.open("/run/munge", os.O_PATH | os.O_CLOEXEC)
+    mounts.mount_proc()
+    mounts.make_private(keep)
+    for folder in ("munge", "slurm", "lock"):
+        Path("/run", folder).mkdir()
+    mounts.bind(f"/proc/self/fd/{munge}", "/run/munge")
+    os.close(munge)
+    socket.sethostname(node.name)
+    mounts.mount_sysfs()
+    (state.spool / node.name).mkdir(exist_ok=True)
+    os.read(gate, 1)
+    os.close(gate)
+    os.chdir("/")
+    with (state.log / f"slurmd-{node.name}.out").open("ab") as output:
+        slurmd = subprocess.Popen(
+            ["slurmd", "-D", "-N", node.name],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    while True:
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            time.sleep(1)  # nothing runs here now; what enters later may leave orphans
+            continue
+        if pid == slurmd.pid and not (state.run / "booted").exists():
+            return os.waitstatus_to_exitcode(status) & 0xFF or 1

@@ -1,0 +1,46 @@
+"""Answers of the world, for people."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from vclusterlib.units import show_rate, show_size
+
+
+def show_link(link: dict[str, Any]) -> str:
+    """Two lines: what the link is set to, and what the self-test found."""
+    first = f"{link['fabric']} ({link['engine']}): "
+    if link["fabric"] == "wan":
+        first += f"RTT {link['rtt_ms']:g} ms, "
+    first += f"rate {show_rate(link['rate_bit_s'])}"
+    if link["fabric"] == "wan":
+        first += f", loss {link['loss'] * 100:g} %, queue {show_size(link['queue_bytes'])}"
+    first += "" if link["up"] else ", DOWN"
+    return f"{first}\n{_show_test(link['self_test'])}"
+
+
+def _show_test(test: dict[str, Any] | None) -> str:
+    if test is None:
+        return "self-test: not run since the last change"
+    if test["received"] == 0:
+        return "self-test: nothing passes, as asked"
+    line = (
+        f"self-test: ping a1 -> b1 asked {test['asked_ms']:.3f} ms, min {test['min_ms']:.3f}, "
+        f"p50 {test['p50_ms']:.3f} ms"
+    )
+    return line + (" (disturbed: this machine is busy)" if test["disturbed"] else "")
+
+
+def show_status(status: dict[str, Any]) -> str:
+    """A few lines; the nodes of one cluster and state together."""
+    lines = [f"cluster {status['name']}: {status['state']}"]
+    lines[0] += f" ({status['why']})" if "why" in status else ""
+    if "nodes" in status:
+        for (cluster, state), nodes in groupby(
+            status["nodes"], key=lambda node: (node["cluster"], node["state"])
+        ):
+            lines.append(f"{cluster}: {' '.join(node['name'] for node in nodes)} {state}")
+        lines.append(show_link(status["link"]))
+    lines.append(f"state directory {status['state_dir']}")
+    return "\n".join(lines)

@@ -1,0 +1,132 @@
+"""The configuration files of Slurm and munge, and /etc/hosts, for one cluster."""
+
+from __future__ import annotations
+
+import secrets
+
+from vclusterlib.spec import Node, Spec
+from vclusterlib.state import State, write_atomically
+
+CLUSTER_NAME = "vgrid"
+
+# config_overrides: the declared CPUs count, not the machine's real ones.
+# task/none, proctrack/linuxproc: no cgroups, and no binding, which would put the first rank of
+#   every node on the same physical core.
+# MpiDefault=none: MPICH under pmix silently becomes singletons; each environment says --mpi=.
+# jobcomp/filetxt: `sacct -c` works without a database.
+_SLURM = """\
+ClusterName={cluster}
+SlurmctldHost=head({head})
+AuthType=auth/munge
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={spool}/ctld
+SlurmdSpoolDir={spool}/%n
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/slurmd.pid
+SlurmctldLogFile={log}/slurmctld.log
+SlurmdLogFile={log}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=5
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+MpiDefault=none
+ReturnToService=2
+SwitchType=switch/none
+CompleteWait=0
+KillWait=5
+InactiveLimit=0
+Waittime=0
+SlurmctldTimeout=60
+SlurmdTimeout=60
+MessageTimeout=20
+TCPTimeout=5
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=5,sched_interval=5
+{accounting}
+JobCompType=jobcomp/filetxt
+JobCompLoc={log}/jobcomp.txt
+TopologyPlugin=topology/none
+NodeName=DEFAULT Sockets=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN
+{nodes}
+PartitionName=clusterA Nodes=a[1-{nodes_a}] MaxTime=60 State=UP
+PartitionName=clusterB Nodes=b[1-{nodes_b}] MaxTime=60 State=UP
+PartitionName=grid Nodes=ALL MaxTime=60 State=UP Default=YES
+"""
+
+_SLURMDBD = """\
+AuthType=auth/munge
+DbdHost=head
+DbdAddr={head}
+SlurmUser=root
+LogFile={log}/slurmdbd.log
+PidFile=/run/slurm/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm_acct_db
+"""
+
+
+def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
+    """slurm.conf; job numbers begin with `first_job`."""
+    accounting = "AccountingStorageType=accounting_storage/none"
+    if spec.accounting:
+        accounting = (
+            "AccountingStorageType=accounting_storage/slurmdbd\n"
+            f"AccountingStorageHost=head\nFirstJobId={first_job}"
+        )
+    return _SLURM.format(
+        cluster=CLUSTER_NAME,
+        head=spec.head_address,
+        spool=state.spool,
+        log=state.log,
+        accounting=accounting,
+        cpus=spec.cpus,
+        memory=spec.memory,
+        nodes="\n".join(_node(spec, node) for node in spec.nodes),
+        nodes_a=spec.nodes_a,
+        nodes_b=spec.nodes_b,
+    )
+
+
+def _node(spec: Spec, node: Node) -> str:
+    return (
+        f"NodeName={node.name} NodeAddr={spec.address(node)} NodeHostname={node.name} "
+        f"Feature={node.feature}"
+    )
+
+
+def slurmdbd(spec: Spec, state: State) -> str:
+    return _SLURMDBD.format(head=spec.head_address, log=state.log)
+
+
+def hosts(spec: Spec) -> str:
+    """/etc/hosts; ``a1-f`` is a1 on the fabric, which is ``a1`` itself where there is one network."""
+    lines = ["127.0.0.1 localhost", f"{spec.head_address} head"]
+    for node in spec.nodes:
+        if spec.managed:
+            lines.append(f"{node.management_address} {node.name}")
+        lines.append(
+            f"{node.fabric_address} {'' if spec.managed else node.name + ' '}{node.name}-f"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write(spec: Spec, state: State, first_job: int = 1) -> None:
+    """All files below the state's etc/; a munge key is made once, for its owner only."""
+    for folder in ("slurm", "munge"):
+        (state.etc / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(state.etc / "slurm" / "slurm.conf", slurm(spec, state, first_job), 0o644)
+    if spec.accounting:
+        write_atomically(state.etc / "slurm" / "slurmdbd.conf", slurmdbd(spec, state), 0o600)
+    write_atomically(state.etc / "hosts", hosts(spec), 0o644)
+    key = state.etc / "munge" / "munge.key"
+    if not key.is_file() or key.stat().st_size != 128:
+        key.unlink(missing_ok=True)
+        # 128 characters of 4 bits each: munge hashes the key, so 512 bits of entropy is plenty
+        write_atomically(key, secrets.token_hex(64), 0o400)

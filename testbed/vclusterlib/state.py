@@ -1,0 +1,134 @@
+"""A cluster's state directory, the lock on it, and who lives in it.
+
+``$XDG_STATE_HOME/roundtrip/vcluster/<name>/``, mode 0700:
+  lock         held by ``up`` and ``down``           cluster.json  the Spec, and the shared folders
+  world.json   first process of the world            etc/ log/ spool/ mysql/
+  run/         sockets and pids of this boot; gone after ``down``
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vclusterlib.errors import UserError
+from vclusterlib.spec import Spec
+
+#: Set inside the cluster: its state directory.
+INSIDE = "ROUNDTRIP_VCLUSTER_STATE"
+
+
+def root() -> Path:
+    """The folder of all clusters of this user."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home).absolute() / "roundtrip" / "vcluster"
+
+
+def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a whole file or none; it has its mode before it has its content."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    temporary.replace(path)
+
+
+def process_start(pid: int | str) -> str:
+    """Start time of a process in clock ticks since boot, or ``""``: tells a recycled pid."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+class State:
+    """The state directory of the cluster `name`; nothing is created before `prepare`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.etc = path / "etc"
+        self.log = path / "log"
+        self.spool = path / "spool"
+        self.run = path / "run"
+        self.mysql = path / "mysql"
+
+    @staticmethod
+    def of(name: str | None) -> State:
+        """The cluster `name`; without a name the one we are inside of, else ``default``."""
+        inside = os.environ.get(INSIDE)
+        if name is None and inside:
+            return State(Path(inside))
+        name = name or "default"
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            raise UserError(
+                f"--name {name!r}: up to 32 of a-z 0-9 _ -, the first a letter or digit"
+            )
+        return State(root() / name)
+
+    @property
+    def inside(self) -> bool:
+        """Are we in this cluster ourselves?"""
+        return os.environ.get(INSIDE) == str(self.path)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the state directory; UserError if another command does."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = (self.path / "lock").open("a")
+        except OSError as error:
+            raise UserError(f"state directory {self.path}: {error.strerror}") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(f"state directory in use by another command: {self.path}") from None
+            yield
+
+    def prepare(self, spec: Spec) -> None:
+        """Folders and the record of a new boot; logs and run files of the last one go."""
+        self.path.chmod(0o700)
+        for folder in (self.run, self.log, self.spool):
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in (self.run / "nodes", self.log, self.spool / "ctld", self.etc):
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        write_atomically(self.path / "cluster.json", json.dumps(spec.to_json(), indent=1) + "\n")
+
+    def spec(self) -> Spec:
+        return Spec.from_json(json.loads((self.path / "cluster.json").read_text()))
+
+    def record_world(self, **more: Any) -> None:
+        """Written by the world's first process while it still sees the /proc it came from."""
+        pid = os.readlink("/proc/self")
+        record = {"pid": int(pid), "start": process_start(pid), "boot": boot_id(), **more}
+        write_atomically(self.path / "world.json", json.dumps(record) + "\n")
+
+    def world(self) -> int | None:
+        """Pid of the world's first process, if it lives; call from outside."""
+        try:
+            record = json.loads((self.path / "world.json").read_text())
+        except (OSError, ValueError):
+            return None
+        alive = record["boot"] == boot_id() and process_start(record["pid"]) == record["start"]
+        return int(record["pid"]) if alive else None
+
+    def forget_boot(self) -> None:
+        """Remove what belongs to one boot only."""
+        shutil.rmtree(self.run, ignore_errors=True)
+        shutil.rmtree(self.spool, ignore_errors=True)
+        (self.path / "world.json").unlink(missing_ok=True)

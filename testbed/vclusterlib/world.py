@@ -1,0 +1,198 @@
+"""The world: first process of the head node.  Boots everything, then reaps and answers requests.
+
+It reports to ``up`` over one pipe (``ready`` and a JSON object, or ``failed`` and a reason) and
+waits on another for ``up`` to accept: if ``up`` dies meanwhile, the world ends too.  When it ends,
+the kernel ends everything inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from vclusterlib import accounting, cgroup, mounts, network, slurmconf
+from vclusterlib.boot import NodeBoot
+from vclusterlib.control import SOCKET, Control
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import VclusterError
+from vclusterlib.link import Link, NetemLink, UserspaceLink
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+_MUNGE = Path("/run/munge/munge.socket.2")
+_SLURMCTLD_PORT = 6817
+
+
+class Ended(Exception):  # noqa: N818  not an error
+    """SIGTERM: end in good order."""
+
+
+class World:
+    """One boot of the head node."""
+
+    def __init__(self, state: State, program: str, engine: str, keep: list[str]) -> None:
+        self._state = state
+        self._spec: Spec = state.spec()
+        self._program = program
+        self._engine = engine
+        self._keep = keep
+        self._daemons = Daemons(state.log)
+        self._times: dict[str, float] = {}
+
+    def boot(self) -> Control:
+        """Start all; VclusterError or OSError names what failed."""
+        spec, daemons = self._spec, self._daemons
+        with self._timed("files"):
+            self._make_head()
+        daemons.start("munged", self._munged())
+        with self._timed("network"):
+            network.build(spec, self._engine)
+        nodes = NodeBoot(self._state, spec, daemons, self._keep)
+        nodes.fork()
+        link = self._start_link()
+        with self._timed("munge"):
+            daemons.await_ready("munged", _MUNGE.is_socket, 10)
+        if spec.accounting:
+            with self._timed("accounting"):
+                accounting.start(daemons, self._state)
+        with self._timed("slurmctld"):
+            daemons.start("slurmctld", ["slurmctld", "-D"])
+            daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
+        with self._timed("nodes"):
+            nodes.open_gate()
+            nodes.await_idle()
+        (self._state.run / "booted").touch()
+        control = Control(spec, daemons, link)
+        with self._timed("self-test"):
+            control.apply({})
+        return control
+
+    def report(self) -> dict[str, float]:
+        """Seconds that each part of the boot took."""
+        return {name: round(seconds, 3) for name, seconds in self._times.items()}
+
+    def stop(self) -> None:
+        """End what writes to disk; the kernel ends the rest."""
+        if self._spec.accounting:
+            self._daemons.stop("slurmctld", 5)
+            accounting.stop(self._daemons)
+
+    def serve(self, control: Control, listener: socket.socket) -> None:
+        """Reap and answer until SIGTERM."""
+        wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        with selectors.DefaultSelector() as selector:
+            selector.register(listener, selectors.EVENT_READ)
+            selector.register(wake, selectors.EVENT_READ)
+            while True:
+                self._daemons.reap()
+                for key, _ in selector.select():
+                    if key.fileobj is listener:
+                        connection, _ = listener.accept()
+                        with connection:
+                            control.serve(connection)
+                    else:
+                        os.read(wake, 4096)
+
+    def _make_head(self) -> None:
+        state = self._state
+        mounts.make_private(self._keep)
+        mounts.mount_proc()
+        mounts.mount_sysfs()
+        for folder in ("munge", "slurm", "mysqld", "lock"):
+            Path("/run", folder).mkdir()
+        first_job = accounting.first_job(state) if self._spec.accounting else 1
+        slurmconf.write(self._spec, state, first_job)
+        for name in ("hosts", "slurm", "munge"):
+            mounts.bind(state.etc / name, f"/etc/{name}")
+        socket.sethostname("head")
+        os.chdir(state.run)
+
+    def _munged(self) -> list[str]:
+        options = {
+            "key-file": "/etc/munge/munge.key",
+            "log-file": self._state.log / "munged.log",
+            "seed-file": self._state.run / "munge.seed",
+        }
+        return [
+            "munged",
+            "--foreground",
+            "--force",
+            *(f"--{name}={value}" for name, value in options.items()),
+        ]
+
+    def _start_link(self) -> Link:
+        if self._engine == "netem":
+            return NetemLink()
+        if self._spec.fabric == "hub":
+            for node in self._spec.nodes:
+                network.segment_in_software(["eth1"], True, node.name)
+            return UserspaceLink(self._daemons, self._program, "hub", network.hub_ports(self._spec))
+        return UserspaceLink(self._daemons, self._program, "wire", ["wA", "wB"])
+
+    def _slurmctld_listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
+
+    @contextlib.contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        start = time.monotonic()
+        yield
+        self._times[part] = time.monotonic() - start
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    raise Ended
+
+
+def _listen() -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(SOCKET)
+    listener.listen(64)
+    return listener
+
+
+def _tell(pipe: int, word: str, what: object) -> None:
+    os.write(pipe, f"{word} {json.dumps(what)}\n".encode())
+
+
+def main(arguments: list[str]) -> int:
+    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is a JSON object, see lifecycle."""
+    report, accept = int(arguments[1]), int(arguments[2])
+    os.set_inheritable(report, False)
+    os.set_inheritable(accept, False)
+    signal.signal(signal.SIGTERM, _end)
+    setup = json.loads(arguments[3])
+    state = State(Path(arguments[0]))
+    state.record_world()
+    world = None
+    try:
+        cgroup.join(setup["cgroup"])
+        world = World(state, setup["program"], setup["engine"], setup["keep"])
+        control = world.boot()
+        listener = _listen()
+        _tell(report, "ready", world.report())
+        if os.read(accept, 1) != b"y":
+            return 1
+        world.serve(control, listener)
+    except (VclusterError, OSError) as error:
+        print(f"world: {error}", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            _tell(report, "failed", str(error))
+        return 1
+    except Ended:
+        return 0
+    finally:
+        if world:
+            world.stop()
+    return 0
