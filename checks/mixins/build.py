@@ -1,9 +1,9 @@
-"""Builds our workloads once for each toolchain, in a folder that outlives the session."""
+"""Builds a workload once for each toolchain, in a folder that outlives the session."""
 
 import pathlib
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_before, sanity_function
+from reframe.core.builtins import run_before, sanity_function, variable
 
 import reframe as rfm
 
@@ -11,13 +11,15 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class build_workloads(rfm.CompileOnlyRegressionTest):
-    """All programs of ``workloads/``, by CMake, with the environment's MPI and Boost.
+    """One program of ``workloads/``, by CMake, with the environment's MPI and Boost.
 
     A campaign is many ReFrame sessions: the build folder is kept, so that all but the first
     only ask Ninja whether something changed.  It must be on a file system that the nodes share.
     Environments with the same ``build`` in their extras share one: same compiler, same processor.
     """
 
+    #: The program to build: a folder of workloads/ and the CMake target of the same name.
+    workload = variable(str)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi +boost"]
     build_system = "CMake"
@@ -32,14 +34,16 @@ class build_workloads(rfm.CompileOnlyRegressionTest):
         self.build_system.configuredir = str(CHECKOUT / "workloads")
         self.build_system.builddir = str(self.build_folder)
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        self.build_system.build_opts = [self.workload]
         self.build_system.max_concurrency = 2
 
     @sanity_function
     def built(self):
         return sn.assert_true(
-            sn.path_isfile(self.program("netpipe")), msg=f"nothing was built in {self.build_folder}"
+            sn.path_isfile(self.program), msg=f"nothing was built in {self.build_folder}"
         )
 
-    def program(self, name):
-        """Absolute path of the workload `name`."""
-        return str(self.build_folder / name / name)
+    @property
+    def program(self):
+        """Absolute path of what was built."""
+        return str(self.build_folder / self.workload / self.workload)

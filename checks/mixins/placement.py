@@ -1,7 +1,8 @@
 """Where the two ends of a measurement sit: in one node, or on one node each."""
 
+import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import parameter, run_after, run_before
+from reframe.core.builtins import parameter, run_after, run_before, variable
 
 import reframe as rfm
 
@@ -18,9 +19,12 @@ class Placement(rfm.RegressionTestPlugin):
 
     #: `shared-memory`: all ranks in one node; `one-per-node`: each rank on a node of its own.
     placement = parameter(PLACEMENTS, type=str, loggable=True)
+    #: Features that partition and environment together must offer; told when a case is skipped.
+    needs = variable(typ.List[str], value=[])
 
     @run_after("init")
     def place_ranks(self):
+        self.needs = [*self.needs, self.placement]
         self.valid_systems = [f"+{self.placement}"]
         self.num_tasks_per_node = self.num_tasks if self.placement == "shared-memory" else 1
 

@@ -3,6 +3,8 @@
 Boost.MPI documentation, "Performance Evaluation" (Gregor and Troyer, 2005-2007).
 """
 
+import math
+
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
@@ -28,7 +30,7 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
     valid_prog_environs = ["+mpi +boost"]
     num_tasks = 2
     sourcesdir = None
-    build = fixture(build_workloads, scope="environment")
+    build = fixture(build_workloads, scope="environment", variables={"workload": "netpipe"})
 
     #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI alone.
     variants = parameter(VARIANT_SETS, type=str, loggable=True)
@@ -47,7 +49,7 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.build.program("netpipe")
+        self.executable = self.build.program
         self.executable_opts += [
             f"--variants={','.join(VARIANT_SETS[self.variants])}",
             f"--mode={self.mode}",
@@ -67,4 +69,5 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
         self.perf_variables = {
             name: sn.make_performance_function(figures.get, unit, name)
             for name, unit in netpipe.SUMMARY_UNITS.items()
+            if math.isfinite(figures[name])  # NaN: not measured, and ReFrame takes numbers only
         }

@@ -18,6 +18,7 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     study = "netpipe-reference"
     descr = "NetPIPE 3.7.2, the upstream program, as a reference"
     valid_prog_environs = ["+netpipe-reference"]
+    needs = ["netpipe-reference"]
     num_tasks = 2
     sourcesdir = None
     time_limit = "10m"

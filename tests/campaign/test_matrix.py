@@ -20,8 +20,7 @@ def described(mode: str, placement: str) -> dict[str, Any]:
         "name": name,
         "display_name": name,
         "hashcode": f"{abs(hash(name)) % 16**8:08x}",
-        "valid_systems": [f"+{placement}"],
-        "valid_prog_environs": ["+mpi +boost"],
+        "needs": [placement, "boost"],
         "budget": 60.0,
     }
 
@@ -73,13 +72,13 @@ def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
     prefix = "NetPIPE/mode=stream,placement="
     assert [item.case.id for item in plan.expected] == [f"{prefix}shared-memory@box:smp+a"]
     assert reasons[f"{prefix}one-per-node@box:smp+a"] == (
-        "partition 'smp' does not offer: one-per-node"
+        "partition 'smp' with 'a' does not offer: one-per-node"
     )
     assert reasons[f"{prefix}shared-memory@box:smp+absent"] == (
         "toolchain 'absent' is not installed on partition 'smp'"
     )
     assert reasons[f"{prefix}shared-memory@box:smp+plain"] == (
-        "toolchain 'plain' does not offer: boost"
+        "partition 'smp' with 'plain' does not offer: boost"
     )
 
 

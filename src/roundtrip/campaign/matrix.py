@@ -130,19 +130,8 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
     offered = site.partitions[partition]
     if environ not in offered["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
-    for wanted, owner, features in (
-        (test["valid_systems"], f"partition '{partition}'", offered.get("features", [])),
-        (
-            test["valid_prog_environs"],
-            f"toolchain '{environ}'",
-            site.toolchains[environ].get("features", []),
-        ),
-    ):
-        lacking = [
-            word[1:]
-            for word in " ".join(wanted).split()
-            if word.startswith("+") and word[1:] not in features
-        ]
-        if lacking:
-            return f"{owner} does not offer: {', '.join(lacking)}"
+    features = {*offered.get("features", []), *site.toolchains[environ].get("features", [])}
+    lacking = [feature for feature in test.get("needs", []) if feature not in features]
+    if lacking:
+        return f"partition '{partition}' with '{environ}' does not offer: {', '.join(lacking)}"
     return "ReFrame does not list it on this site"

@@ -44,14 +44,15 @@ class TerminalProgress:
 
     def result(self, verdict: str, name: str) -> None:
         """ReFrame finished a test; builds are shown when they fail, and are no launches."""
-        if verdict != "OK":
-            self._console.print(f"{verdict}: {name}", style="red", highlight=False, markup=False)
-        if not name.startswith("build_"):
+        is_launch = not name.startswith("build_")
+        if is_launch:
             self._bar.advance(self._task)
-            if not self._console.is_terminal:
-                task = self._bar.tasks[0]
-                self._console.print(
-                    f"{task.completed:.0f}/{task.total or 0:.0f} {verdict}: {name}",
-                    highlight=False,
-                    markup=False,
-                )
+        if verdict != "OK" or (is_launch and not self._console.is_terminal):
+            task = self._bar.tasks[0]
+            self._console.print(
+                f"{task.completed:.0f}/{task.total or 0:.0f} {verdict}: {name}",
+                style="" if verdict == "OK" else "red",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )

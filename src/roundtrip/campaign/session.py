@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import re
 import signal
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -71,10 +73,12 @@ def run(
 ) -> int:
     """Run one block; `on_result(verdict, name)` is called as results come in.
 
-    Returns ReFrame's exit status.  All it prints goes to ``console.log``.  The session is told to
-    stop (TERM) when this process dies or is interrupted, and cancels its jobs then.
+    Returns ReFrame's exit status; that and the wall time go to ``session.json``, all that ReFrame
+    prints to ``console.log``.  The session is told to stop (TERM) when this process dies or is
+    interrupted, and cancels its jobs then.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
     with (folder / "console.log").open("w") as console:
         process = subprocess.Popen(
             command(site, block, folder, label),
@@ -98,7 +102,10 @@ def run(
         except BaseException:
             _stop(process)
             raise
-        return process.wait()
+        status = process.wait()
+    ended = {"exit_status": status, "wall_s": round(time.monotonic() - start, 3)}
+    (folder / "session.json").write_text(json.dumps(ended) + "\n")
+    return status
 
 
 def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:

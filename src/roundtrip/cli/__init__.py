@@ -36,6 +36,4 @@ def main() -> None:
 
 
 # Each command registers itself on `app`.
-from roundtrip.cli import doctor, toolchains  # noqa: E402, F401
-from roundtrip.cli import collect  # noqa: E402, F401
-from roundtrip.cli import site  # noqa: E402, F401
+from roundtrip.cli import collect, doctor, report, run, site, toolchains  # noqa: E402, F401

@@ -1,0 +1,91 @@
+"""The programs that are measured against each other, started on two bound ranks of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip import paths
+from roundtrip.collect import netpipe_output
+from roundtrip.collect.netpipe_output import Point
+from roundtrip.errors import UserError
+
+#: Seconds after which a run is given up.
+_LIMIT = 900
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An MPI for which Debian has NetPIPE's own binary, and our build for the same MPI."""
+
+    mpi: str
+    toolchain: str
+    reference: str
+    launcher: tuple[str, ...]
+
+
+PAIRS = (
+    Pair("Open MPI 4.1", "openmpi41-boost181", "NPopenmpi", ("mpirun", "--bind-to", "core")),
+    Pair("MPICH 4.0", "mpich40-boost181", "NPmpich2", ("mpiexec", "-bind-to", "core")),
+)
+
+
+def ours(pair: Pair) -> str:
+    """Path of our netpipe for `pair`, built if need be; UserError without its toolchain."""
+    prefix = paths.toolchains() / pair.toolchain
+    if not prefix.is_dir():
+        raise UserError(f"toolchain {pair.toolchain} is missing; run: make setup")
+    build = paths.checkout() / "build" / pair.toolchain
+    compiler = paths.toolchains() / pair.toolchain.split("-")[0] / "bin" / "mpicxx"
+    workloads = paths.checkout() / "workloads"
+    options = ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"]
+    options.append(f"-DBoost_ROOT={prefix}")
+    for command in (
+        ["cmake", "-G", "Ninja", "-S", str(workloads), "-B", str(build), *options],
+        ["cmake", "--build", str(build)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise UserError(f"{' '.join(command[:2])} failed: {done.stdout.strip()[-200:]}")
+    return str(build / "netpipe" / "netpipe")
+
+
+def reference(pair: Pair) -> str:
+    """Debian's NetPIPE 3.7.2 for `pair`; UserError where it is not installed."""
+    program = shutil.which(pair.reference)
+    if program is None:
+        raise UserError(f"{pair.reference} is missing; run: make setup")
+    return program
+
+
+def run(pair: Pair, command: list[str]) -> str:
+    """Standard output of `command` on two ranks; UserError if it fails."""
+    bin_folder = paths.toolchains() / pair.toolchain.split("-")[0] / "bin"
+    environment = {
+        **os.environ,
+        "PATH": f"{bin_folder}:{os.environ['PATH']}",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    done = subprocess.run(
+        [str(bin_folder / pair.launcher[0]), *pair.launcher[1:], "-n", "2", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT,
+    )
+    if done.returncode:
+        raise UserError(f"{command[0]} failed: {done.stderr.strip()[-200:]}")
+    return done.stdout
+
+
+def run_reference(pair: Pair, options: list[str]) -> list[Point]:
+    """Points of one run of NetPIPE 3.7.2."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "np.out"
+        run(pair, [reference(pair), "-o", str(file), *options])
+        return netpipe_output.parse(file)

@@ -1,0 +1,91 @@
+"""``roundtrip run``: a campaign on a site, from its declaration to its report."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from roundtrip import paths
+from roundtrip.campaign import environment, matrix, model, tree
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.progress import TerminalProgress
+from roundtrip.campaign.revision import revision
+from roundtrip.campaign.runner import Runner
+from roundtrip.campaign.site import Site
+from roundtrip.cli import app
+from roundtrip.cli.report import publish
+
+_console = Console(stderr=True)
+
+
+@app.command()
+def run(
+    campaign: Annotated[str, typer.Argument(help="Name in campaigns/, or a TOML file.")],
+    site: Annotated[str, typer.Option(help="Folder in site-configs/.")] = os.environ.get(
+        "ROUNDTRIP_SITE", "local"
+    ),
+    resume: Annotated[bool, typer.Option(help="Complete the newest unfinished run.")] = False,
+    tree_path: Annotated[
+        Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Print the matrix and stop.")] = False,
+    report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
+) -> None:
+    """Run a campaign: every case, as many launches as declared, then the report.
+
+    Exit status: 0 all came back; 1 something failed or is missing; 2 bad input.
+    """
+    checkout = paths.checkout()
+    declared = model.load(model.find(campaign, checkout / "campaigns"))
+    here = Site(site, checkout)
+    plan = matrix.build(declared, here)
+    if dry_run:
+        _print_matrix(declared, plan)
+        return
+    if resume or tree_path:
+        run_tree = (
+            tree.RunTree(tree_path)
+            if tree_path
+            else tree.unfinished(paths.runs(), declared.name, site)
+        )
+        tree.check_same_matrix(run_tree, plan)
+    else:
+        run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
+    signal.signal(signal.SIGTERM, _interrupt)
+    with run_tree:
+        environment.record(here, plan, run_tree.path / "env")
+        launches = declared.launches * len(plan.expected)
+        with TerminalProgress(declared.title, len(plan.expected), launches, _console) as progress:
+            try:
+                Runner(declared, here, run_tree, plan.expected, progress).run()
+            except KeyboardInterrupt:
+                _console.print(
+                    f"interrupted; nothing is lost. Go on with: "
+                    f"roundtrip run {campaign} --site {site} --resume"
+                )
+                raise typer.Exit(130) from None
+        outcome = Outcome.of(run_tree)
+        if outcome.whole:
+            run_tree.finish()
+    for line in outcome.lines():
+        _console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if report and outcome.passed:
+        publish(run_tree.path)
+    raise typer.Exit(0 if outcome.whole else 1)
+
+
+def _print_matrix(declared: model.Campaign, plan: matrix.Matrix) -> None:
+    for item in plan.expected:
+        typer.echo(f"run   {declared.launches} x {item.case.id}")
+    for skipped in plan.skipped:
+        typer.echo(f"skip  {skipped.case}: {skipped.reason}")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
