@@ -1,4 +1,4 @@
-"""Debian's MPIs and build tools as Spack externals: prefixes of symbolic links and their entries.
+"""Debian's MPIs and build tools as Spack externals: a prefix for each MPI, and the entries.
 
 ``/usr`` cannot be an MPI's prefix: ``/usr/bin/mpicc`` is whichever MPI the alternatives chose, and
 headers and libraries lie in folders of their own.  Spack does not expand variables in a prefix, so
@@ -105,11 +105,17 @@ def _link(mpi: _Mpi, prefix: Path) -> None:
         ["gcc", "-print-multiarch"], capture_output=True, text=True
     ).stdout.strip()
     system = Path("/usr/lib") / machine
-    targets = {"include": system / mpi.include}
-    targets |= {link: system / file for link, file in mpi.libraries.items()}
-    targets |= {f"bin/{name}": Path(f"/usr/bin/{name}.{mpi.name}") for name in _WRAPPERS}
-    for link, target in targets.items():
+    links = {"include": system / mpi.include}
+    links |= {link: system / file for link, file in mpi.libraries.items()}
+    for link, target in links.items():
         place = prefix / link
         place.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not place.is_symlink():
             place.symlink_to(target)
+    (prefix / "bin").mkdir(exist_ok=True)
+    for name in _WRAPPERS:
+        # Not links: Hydra looks for its helper beside the name it was started by.
+        program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
+        if program.exists():
+            place.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+            place.chmod(0o755)
