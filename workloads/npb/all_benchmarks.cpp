@@ -1,13 +1,14 @@
 #include "npb/cg/cg.hpp"
 #include "npb/common/benchmark.hpp"
 #include "npb/ep/ep.hpp"
+#include "npb/ft/ft.hpp"
 #include "npb/is/is.hpp"
 #include "npb/mg/mg.hpp"
 
 namespace roundtrip::npb {
 
 std::vector<Entry> all_benchmarks() {
-  return {cg::entry(), ep::entry(), is::entry(), mg::entry()};
+  return {cg::entry(), ep::entry(), ft::entry(), is::entry(), mg::entry()};
 }
 
 }  // namespace roundtrip::npb

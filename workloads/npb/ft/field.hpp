@@ -1,0 +1,43 @@
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+namespace roundtrip::npb::ft {
+
+/// Points of the box; each a power of two.
+struct Extent {
+  int nx;
+  int ny;
+  int nz;
+  [[nodiscard]] double points() const { return static_cast<double>(nx) * ny * nz; }
+};
+
+/// How a complex field lies over the ranks, x fastest in both layouts:
+/// by planes, each rank has nz / ranks planes, in memory [part of y][z][y in part][x], so that the
+/// parts are what each other rank gets in a transpose, without packing;
+/// by pencils, each rank has ny / ranks of all y, in memory [z][y][x].
+struct Layout {
+  Extent extent;
+  int rank;
+  int ranks;
+
+  [[nodiscard]] int planes() const { return extent.nz / ranks; }
+  [[nodiscard]] int own_y() const { return extent.ny / ranks; }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(extent.nx) * static_cast<std::size_t>(extent.ny) *
+           static_cast<std::size_t>(planes());
+  }
+
+  /// Begin of the line (y, z) of all x in the layout by planes; z counts the rank's own planes.
+  [[nodiscard]] std::size_t line(int y, int z) const {
+    const int part = y / own_y();
+    return static_cast<std::size_t>(extent.nx) *
+           static_cast<std::size_t>((part * planes() + z) * own_y() + y % own_y());
+  }
+};
+
+using Field = std::vector<std::complex<double>>;
+
+}  // namespace roundtrip::npb::ft
