@@ -1,0 +1,114 @@
+"""The root spack.yaml and every site's Spack part, as text: no Spack is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from roundtrip.sites import matrix
+from roundtrip.sites.toolchains import VIEW
+
+CHECKOUT = Path(__file__).parents[2]
+PARTS = sorted(path.parent for path in CHECKOUT.glob("site-configs/*/spack/definitions.yaml"))
+MPIS = ("openmpi", "mpich", "mvapich", "mvapich2")
+
+
+def environment() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((CHECKOUT / "spack.yaml").read_text())
+    assert list(content) == ["spack"]
+    spack: dict[str, Any] = content["spack"]
+    return spack
+
+
+def test_the_environment_has_only_sections_that_spack_knows() -> None:
+    known = {"include", "repos", "specs", "concretizer", "develop", "view"}
+    assert set(environment()) == known
+
+
+def test_the_site_is_chosen_by_one_variable_that_activate_exports() -> None:
+    (include,) = environment()["include"]
+    assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
+    assert (CHECKOUT / include["path"]).is_dir()
+    for part in PARTS:
+        exported = (part.parent / "environment").read_text()
+        assert "export ROUNDTRIP_SITE_SPACK=$_rt_config/spack" in exported
+
+
+def test_one_environment_may_hold_many_mpis() -> None:
+    assert environment()["concretizer"]["unify"] is False
+
+
+def test_paths_in_the_environment_exist() -> None:
+    spack = environment()
+    assert (CHECKOUT / spack["repos"]["roundtrip"] / "repo.yaml").is_file()
+    assert (CHECKOUT / spack["develop"]["roundtrip-workloads"]["path"] / "CMakeLists.txt").is_file()
+
+
+def test_the_view_is_where_toolchains_look_for_it() -> None:
+    view = environment()["view"]["toolchains"]
+    assert view["root"] == VIEW
+    assert set(MPIS) <= set(view["select"])
+    # Spack takes the first that fits: the narrower one has to come first.
+    assert list(view["projections"]) == ["^mpi ^boost", "^mpi", "all"]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
+def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Path) -> None:
+    defined = matrix.definitions(part)
+    assert matrix.names_used(CHECKOUT / "spack.yaml") <= set(defined)
+    packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
+    for spec in defined["mpis"]:
+        name = spec.split("@")[0]
+        assert name in MPIS
+        assert packages[name]["require"], name
+    assert not [name for name, settings in packages.items() if "variants" in settings]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
+def test_no_list_was_split_at_a_comma(part: Path) -> None:
+    """``[npb names=cg,lu]`` is two items to YAML: what looks like half a spec is a trap."""
+    for values in matrix.definitions(part).values():
+        for value in values:
+            assert "@" in value, value
+    for npb in (v for v in matrix.definitions(part)["suites"] if v.startswith("npb")):
+        assert "names=" in npb
+        assert "classes=" in npb
+        assert "E" not in npb.split("classes=")[1]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
+def test_the_concretization_cache_is_off(part: Path) -> None:
+    concretizer = yaml.safe_load((part / "concretizer.yaml").read_text())["concretizer"]
+    assert concretizer["concretization_cache"]["enable"] is False
+    assert concretizer["reuse"] is False
+
+
+@pytest.mark.parametrize("site", ["infiniband", "roce"])
+def test_a_cluster_offers_every_mpi_and_boost_on_its_fabric(site: str) -> None:
+    part = CHECKOUT / "site-configs" / site / "spack"
+    defined = matrix.definitions(part)
+    assert defined["mpis"] == [
+        "openmpi@4.1",
+        "openmpi@5.0",
+        "mvapich2@2.3.7",
+        "mvapich@4.0",
+        "mpich@4.3",
+    ]
+    assert [b.split()[0] for b in defined["boosts"]] == [
+        "boost@1.74.0",
+        "boost@1.81.0",
+        "boost@1.86.0",
+    ]
+    packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
+    for name in ("slurm", "rdma-core", "ucx"):
+        assert packages[name]["buildable"] is False
+    fabric = {"openmpi": "fabrics=ucx", "mpich": "netmod=ucx", "mvapich": "netmod=ucx"}
+    for name, words in {**fabric, "mvapich2": "fabrics=mrail"}.items():
+        required = str(packages[name]["require"][0])
+        assert words in required
+        assert "slurm" in required
+        # `all: require:` does not reach a package that has requirements of its own.
+        assert "target=x86_64_v3" in required

@@ -1,0 +1,91 @@
+"""The same with the real Spack, where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.sites import spack
+from roundtrip.sites.software import schema
+from roundtrip.sites.spack import Spack
+
+CHECKOUT = Path(__file__).parents[2]
+SITES = ("infiniband", "roce", "spack")
+
+
+@pytest.fixture(scope="module")
+def real() -> Spack:
+    try:
+        found = spack.find()
+    except UserError as error:
+        pytest.skip(f"no usable Spack: {error}")
+    if found is None:
+        pytest.skip("needs Spack 1.1 or newer: `spack` in PATH, or SPACK_ROOT set")
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy: Spack writes its lock file and view beside spack.yaml."""
+    for part in ("spack_repo", "site-configs"):
+        shutil.copytree(CHECKOUT / part, tmp_path / part, symlinks=True)
+    shutil.copyfile(CHECKOUT / "spack.yaml", tmp_path / "spack.yaml")
+    (tmp_path / "workloads").mkdir()
+    return tmp_path
+
+
+def run(real: Spack, checkout: Path, *arguments: str, site: str = "infiniband") -> str:
+    part = checkout / "site-configs" / site / "spack"
+    done = subprocess.run(
+        [real.command, "-e", checkout, *arguments],
+        env={**os.environ, "ROUNDTRIP_SITE_SPACK": str(part)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_files_fit_spacks_own_schema(real: Spack, site: str) -> None:
+    (finding,) = schema(CHECKOUT / "site-configs" / site / "spack", CHECKOUT / "spack.yaml")
+    assert finding.verdict == "ok", finding.detail
+
+
+def test_spacks_schema_refuses_a_misspelt_key(real: Spack, tmp_path: Path) -> None:
+    (tmp_path / "concretizer.yaml").write_text("concretizer:\n  unifi: false\n")
+    (finding,) = schema(tmp_path, CHECKOUT / "spack.yaml")
+    assert finding.verdict == "fault"
+    assert "unifi" in finding.detail
+
+
+def test_recipes_are_listed_and_pass_spacks_audit(real: Spack, checkout: Path) -> None:
+    names = sorted(
+        path.parent.name.replace("_", "-")
+        for path in CHECKOUT.glob("spack_repo/roundtrip/packages/*/package.py")
+    )
+    assert run(real, checkout, "list", "-r", "roundtrip").split() == names
+    assert "failed" not in run(real, checkout, "audit", "packages", *names).lower()
+    assert "failed" not in run(real, checkout, "audit", "configs").lower()
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
+    packages = run(real, checkout, "config", "get", "packages", site=site)
+    wanted = "fabrics=none" if site == "spack" else "fabrics=ucx"
+    assert wanted in packages
+
+
+def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:
+    if not os.environ.get("ROUNDTRIP_SLOW_TESTS"):
+        pytest.skip("20 s of processor time: set ROUNDTRIP_SLOW_TESTS=1")
+    spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
+    said = run(real, checkout, "spec", *spec.split())
+    (mpich,) = [line for line in said.splitlines() if "^mpich@" in line]
+    for word in ("device=ch4", "netmod=ucx", "pmi=pmi2", "datatype-engine=auto", "x86_64_v3"):
+        assert word in mpich
