@@ -143,7 +143,7 @@ def _fault(folder: Path, case: dict[str, Any], run: dict[str, Any]) -> str:
         return f"samples.csv: {error.strerror}"
     if read.problems:
         more = len(read.problems) - 1
-        return str(read.problems[0]) + (f" (and {more} more problems)" if more else "")
+        return str(read.problems[0]) + (f" (and {more} more)" if more else "")
     if read.frame.height != run["samples"]["rows"]:
         return f"samples.csv has {read.frame.height} rows, run.json says {run['samples']['rows']}"
     studies = read.frame["study"].unique().to_list()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,6 +16,7 @@ from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
 SCHEMA = 1
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
 
@@ -60,7 +62,7 @@ def verify(bundle: Path) -> Manifest:
     if not isinstance(data["files"], dict) or not data["files"]:
         raise UserError("lists no files", file)
     for key in ("campaign", "site"):
-        if not isinstance(data[key], str) or PurePosixPath(data[key]).name != data[key]:
+        if not isinstance(data[key], str) or not _PLAIN_NAME.fullmatch(data[key]):
             raise UserError(f"{key} {data[key]!r} is not a plain name", file)
     for name, entry in data["files"].items():
         if not isinstance(entry, dict) or _entry(_inside(bundle, name, file)) != entry:

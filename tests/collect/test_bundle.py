@@ -1,0 +1,204 @@
+"""The bundle: all of a run, the same bytes each time, nothing hidden, nothing leaked."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import bundle, hosts, manifest
+from roundtrip.errors import UserError
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = (file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in found}
+
+
+def cases(built: Path) -> pl.DataFrame:
+    return pl.read_parquet(built / "cases.parquet")
+
+
+def test_a_bundle_is_addressed_by_its_content(make_tree: Maker, tmp_path: Path) -> None:
+    tree = make_tree(launches=2)
+    built = bundle.build(tree.path)
+    checked = manifest.verify(built)
+    assert built == tree.path / "bundles" / checked.digest[:16]
+    assert bundle.build(tree.path) == built
+    copied = shutil.copytree(tree.path, tmp_path / "elsewhere", ignore=lambda *_: {"bundles"})
+    assert files(bundle.build(copied)) == files(built)
+    assert [path.name for path in (tree.path / "bundles").iterdir()] == [built.name]
+
+
+def test_it_holds_every_sample(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    rows = pl.read_parquet(bundle.build(tree.path) / "samples.parquet")
+    written = [len(file.read_text().splitlines()) - 3 for file in tree.path.rglob("samples.csv")]
+    assert rows.height == sum(written)
+    assert rows.columns[:3] == ["launch", "case_id", "study"]
+    assert rows["launch"].n_unique() == 4
+
+
+def test_more_launches_make_another_bundle(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    before = bundle.build(tree.path)
+    tree.fail(2, ENVIRON)
+    assert bundle.build(tree.path) != before
+    assert before.is_dir()
+
+
+def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
+    never = {"case": "NetPIPE/mode=stream@local:smp+x", "launches": 2}
+    skipped = {"case": "Ring/@local:smp+pvm", "reason": "toolchain 'pvm' is not installed"}
+    tree = make_tree(launches=2, expected=[never], skipped=[skipped])
+    tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
+    shutil.rmtree(tree.folder(2, "mpich40-boost181"))
+    tree.report(2, [tree.entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")])
+    lost = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
+    told = lost.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
+    assert told == [
+        ("failed", tree.case_id(ENVIRON), "sanity error: no end marker", "netpipe"),
+        ("missing", never["case"], "launch 1 of 2: was never launched", "netpipe"),
+        ("missing", never["case"], "launch 2 of 2: was never launched", "netpipe"),
+        (
+            *("missing", tree.case_id("mpich40-boost181")),
+            *("launch 2 of 2: 1 of 2 launches came back, 0 failed", "netpipe"),
+        ),
+        ("skipped", skipped["case"], skipped["reason"], ""),
+    ]
+
+
+def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    stage = tree.fail(2, ENVIRON, fail_reason="job error: on THUNDERBOLT.example.org")
+    (stage / "rfm_job.err").write_text("thunderbolt: Killed\n")
+    built = bundle.build(tree.path)
+    for name, content in files(built).items():
+        assert b"thunderbolt" not in content.lower(), name
+    table = cases(built)
+    text = table.write_json()
+    assert "thunderbolt" not in text.lower()
+    assert "node1" in text
+    assert "job error: on node1; last words: node1: Killed" in text
+    assert "node1" in (built / "env" / "site-config.py").read_text()
+
+
+def test_pseudonyms_do_not_hit_parts_of_words() -> None:
+    names = hosts.Pseudonyms(["n1.site", "n10.site", "N1", "localhost"])
+    assert names.scrub("n1 n10.site n100 xn1 n1.site: localhost") == (
+        "node1 node2 n100 xn1 node1: localhost"
+    )
+    assert names.of("n10") == "node2"
+    assert hosts.Pseudonyms([]).scrub("n1") == "n1"
+
+
+def test_nothing_is_an_error(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    tree.fail(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
+    with pytest.raises(UserError, match=r"none of 1 launches came back.*ran with 1 ranks"):
+        bundle.build(tree.path)
+    shutil.rmtree(tree.path / "rounds")
+    with pytest.raises(UserError, match="no launch in this run"):
+        bundle.build(tree.path)
+
+
+def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"state\.json: missing"):
+        bundle.build(tmp_path)
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    make_tree: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = make_tree(launches=1)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UserError, match="the disk is full"):
+        bundle.build(tree.path)
+    assert list((tree.path / "bundles").iterdir()) == []
+
+
+def test_the_runs_own_thresholds_win(make_tree: Maker) -> None:
+    tree = make_tree(launches=1)
+    default = bundle.build(tree.path)
+    text = (default / "analysis.toml").read_text()
+    (tree.path / "analysis.toml").write_text(text.replace("= 0.95 ", "= 0.90 "))
+    assert "confidence_level = 0.90" in (bundle.build(tree.path) / "analysis.toml").read_text()
+
+
+@pytest.fixture
+def built(make_tree: Maker) -> Path:
+    return bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+
+
+def test_a_changed_file_is_found(built: Path) -> None:
+    with (built / "samples.parquet").open("r+b") as stream:
+        stream.seek(40)
+        stream.write(b"\0\1")
+    with pytest.raises(UserError, match=r"samples\.parquet is not the file"):
+        manifest.verify(built)
+
+
+def test_a_missing_and_an_unlisted_file_are_found(built: Path) -> None:
+    (built / "more.txt").write_text("x")
+    with pytest.raises(UserError, match=r"more\.txt is not in the manifest"):
+        manifest.verify(built)
+    (built / "more.txt").unlink()
+    (built / "env" / "host.json").unlink()
+    with pytest.raises(UserError, match=r"env/host\.json is missing"):
+        manifest.verify(built)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret", "/etc/passwd", "env/../../secret", "./samples.parquet", "a\\b", "", "env", "x\0"],
+)
+def test_no_path_leads_out_of_a_bundle(built: Path, path: str) -> None:
+    (built.parent / "secret").write_text("s")
+    data = json.loads((built / "manifest.json").read_text())
+    data["files"][path] = manifest._entry(built.parent / "secret")
+    (built / "manifest.json").write_text(json.dumps(data))
+    with pytest.raises(UserError, match="not inside the bundle|is missing"):
+        manifest.verify(built)
+
+
+@pytest.mark.parametrize("linked", ["file", "folder"])
+def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, linked: str) -> None:
+    outside = built.parent / "outside"
+    if linked == "file":
+        (built / "campaign.toml").rename(outside)
+        (built / "campaign.toml").symlink_to(outside)
+    else:
+        (built / "env").rename(outside)
+        (built / "env").symlink_to(outside)
+    with pytest.raises(UserError, match="symbolic link"):
+        manifest.verify(built)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"files": {}}', "\udcff", '{"schema": 1, "campaign": "../x"}']
+)
+def test_what_is_no_manifest(built: Path, text: str) -> None:
+    (built / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UserError, match=r"manifest\.json"):
+        manifest.verify(built)
+
+
+def test_a_manifest_cannot_name_a_path_as_its_campaign(built: Path) -> None:
+    data = json.loads((built / "manifest.json").read_text())
+    for campaign in ("../../etc", "..", ".", "", "a/b"):
+        (built / "manifest.json").write_text(json.dumps({**data, "campaign": campaign}))
+        with pytest.raises(UserError, match="not a plain name"):
+            manifest.verify(built)

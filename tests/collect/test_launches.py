@@ -1,0 +1,152 @@
+"""The scanner: what counts as a launch, and why the others failed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect.launches import Launch, scan
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+def the_failed(tree: Any) -> Launch:
+    (failed,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
+    return failed
+
+
+def edit(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
+    tree = make_tree(launches=3)
+    launches = scan(tree.path)
+    assert len(launches) == 6
+    assert {launch.status for launch in launches} == {"passed"}
+    assert launches[0].id == "001/mpich40-boost181/NetPIPE_ping"
+    assert launches[0].case_id == tree.case_id("mpich40-boost181")
+    assert launches[0].case["study"] == "netpipe"
+    assert launches[0].run["ranks"] == 2
+    assert not any(launch.disturbed for launch in launches)
+
+
+def test_an_empty_run_has_none(tmp_path: Path) -> None:
+    assert scan(tmp_path) == []
+
+
+def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
+    launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
+    assert [bool(launch.disturbed) for launch in launches] == [False] * 4 + [True]
+    assert any("load average 4.4 at the start, on 2 cores" in r for r in launches[4].disturbed)
+
+
+def test_a_failed_launch_tells_reframes_reason_and_its_last_words(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    reason = "sanity error: no end marker: the workload died or was killed"
+    stage = tree.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
+    (stage / "run.json").unlink()
+    (stage / "rfm_job.err").write_text("first\nmpirun noticed that rank 1 died\x1b[0m\n\n")
+    failed = the_failed(tree)
+    assert failed.status == "failed"
+    assert failed.id == f"002/{ENVIRON}/NetPIPE_ping"
+    assert failed.reason == (
+        f"{reason}; killed by signal 9 (SIGKILL); last words: mpirun noticed that rank 1 died?[0m"
+    )
+
+
+def test_a_killed_session_leaves_interrupted_launches(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    stage = tree.fail(2, ENVIRON)
+    (stage / "run.json").unlink()
+    (tree.path / "rounds" / "002" / "report.json").unlink()
+    assert the_failed(tree).reason.startswith("interrupted: the ReFrame session was killed")
+
+
+def test_passed_launches_of_a_killed_session_count(make_tree: Maker) -> None:
+    tree = make_tree(launches=1)
+    (tree.path / "rounds" / "001" / "report.json").write_text('{"runs": [')
+    assert [launch.status for launch in scan(tree.path)] == ["passed", "passed"]
+
+
+def test_a_build_that_failed_is_the_reason_of_its_tests(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    shutil.rmtree(tree.folder(1, ENVIRON))
+    build = tree.entry(
+        *(1, ENVIRON, "fail"),
+        display_name=f"build_workloads ~local:smp+{ENVIRON}",
+        fixture=True,
+        fail_reason="build error: build job failed with exit code: 3",
+    )
+    tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+    failed = the_failed(tree)
+    assert failed.case_id == tree.case_id(ENVIRON)
+    assert failed.reason == (
+        "build_workloads failed: build error: build job failed with exit code: 3"
+    )
+
+
+def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    shutil.rmtree(tree.folder(1, ENVIRON))
+    tree.report(1, [tree.entry(1, ENVIRON, "skip", fail_reason="not here")])
+    assert the_failed(tree).status == "skipped"
+    assert the_failed(tree).reason == "not here"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"ranks": 4}, "ran with 4 ranks instead of 2"),
+        ({"complete": False}, "run.json: the workload did not complete"),
+        ({"samples": {"rows": 7}}, "samples.csv has 125 rows, run.json says 7"),
+        ({"points": 3}, "run.json:1: points: 3 is not of type 'array'"),
+    ],
+)
+def test_a_run_json_that_does_not_fit(make_tree: Maker, changes: Any, told: str) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    edit(tree.folder(1, ENVIRON) / "run.json", **changes)
+    assert the_failed(tree).reason == told
+
+
+def test_bad_samples_fail_the_launch_with_the_first_line(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    file = tree.folder(1, ENVIRON) / "samples.csv"
+    content = file.read_bytes().splitlines(keepends=True)
+    content[5] = content[5].replace(b",s\n", b",us\n")
+    content[9] = b"\xff\n"
+    file.write_bytes(b"".join(content))
+    assert the_failed(tree).reason == ("samples.csv:6: unit 'us'; right is 's' (and 1 more)")
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.csv"])
+def test_a_launch_without_one_of_its_files(make_tree: Maker, name: str) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (tree.folder(1, ENVIRON) / name).unlink()
+    assert the_failed(tree).reason.startswith(name)
+
+
+def test_a_launch_of_another_study_than_its_case(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    edit(tree.folder(1, ENVIRON) / "case.json", study="ring")
+    assert the_failed(tree).reason == "samples.csv is of study netpipe, not ring"
+
+
+def test_a_second_scan_sees_what_changed(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    assert scan(tree.path)[0].status == "passed"
+    edit(tree.folder(1, ENVIRON) / "run.json", complete=False, padding="x")
+    assert scan(tree.path)[0].status == "failed"
+
+
+@pytest.mark.parametrize("report", ["null", "[]", '{"runs": [{"testcases": [3]}]}', '{"runs": 1}'])
+def test_a_broken_session_report_counts_as_none(make_tree: Maker, report: str) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (tree.path / "rounds" / "001" / "report.json").write_text(report)
+    assert [launch.status for launch in scan(tree.path)] == ["passed"]

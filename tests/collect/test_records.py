@@ -1,0 +1,99 @@
+"""run.json, case.json and state.json: the fault is named with its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import analysis, records
+from roundtrip.errors import UserError
+
+
+@pytest.fixture
+def launch(make_tree: Callable[..., Any]) -> Path:
+    tree = make_tree(launches=1, environs=("openmpi41-boost181",))
+    folder: Path = tree.folder(1, "openmpi41-boost181")
+    return folder
+
+
+def test_a_case_id_has_its_parameters_sorted() -> None:
+    name = "NetPIPE %placement=shared-memory %mode=pingpong"
+    expected = "NetPIPE/mode=pingpong,placement=shared-memory@local:smp+openmpi41-boost181"
+    assert records.named_case_id(name, "local", "smp", "openmpi41-boost181") == expected
+    assert records.named_case_id("Ring", "a", "b", "c") == "Ring/@a:b+c"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"ranks": "two"}, "ranks: 'two' is not of type 'integer'"),
+        ({"ranks": 0}, "ranks: 0 is less than the minimum of 1"),
+        ({"schema": 2}, "schema: 1 was expected"),
+        ({"complete": "yes"}, "complete: 'yes' is not of type 'boolean'"),
+        ({"samples": {}}, "samples: 'rows' is a required property"),
+        ({"points": [{"case": "a"}]}, "points.0: "),
+        ({"disturbance": {"steal_s": "much"}}, "disturbance"),
+    ],
+)
+def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str) -> None:
+    file = launch / "run.json"
+    data = {**json.loads(file.read_text()), **changes}
+    file.write_text(json.dumps(data, indent=1))
+    with pytest.raises(UserError) as caught:
+        records.read(file)
+    assert told in caught.value.what
+    assert caught.value.line is not None
+    line = file.read_text().splitlines()[caught.value.line - 1]
+    assert f'"{next(iter(changes))}"' in line or "disturbance" in changes
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "not JSON"),
+        (b'{"schema": 1,\n "ranks": ]}', "not JSON"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"[1]", "the file: [1] is not of type 'object'"),
+        (b'{"ranks": NaN}', "NaN is not a JSON number"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_is_not_a_record(launch: Path, content: bytes, told: str) -> None:
+    (launch / "run.json").write_bytes(content)
+    with pytest.raises(UserError, match="run.json") as caught:
+        records.read(launch / "run.json")
+    assert told in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="missing"):
+        records.read(tmp_path / "case.json")
+
+
+def test_the_package_thresholds_are_good() -> None:
+    levels = analysis.default().statistics
+    assert 0 < levels.minimum_effect <= levels.equivalence_margin < 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("minimum_effect = 0.05", "minimum_effect = 'x'", "[statistics] minimum_effect must be"),
+        ("minimum_effect = 0.05", "minimal_effect = 0.05", "[statistics] needs exactly the keys"),
+        ("[netpipe]", "[netpype]", "needs exactly the tables"),
+        ("[netpipe]", "[netpipe", "not TOML"),
+        ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
+    ],
+)
+def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    file = tmp_path / "analysis.toml"
+    file.write_text(analysis.default_text().replace(old, new))
+    with pytest.raises(UserError) as caught:
+        analysis.load(file)
+    assert told in caught.value.what
+    assert caught.value.file == str(file)

@@ -1,0 +1,136 @@
+"""The reader of samples.csv: every way a file can be wrong keeps all rows that are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.collect import samples
+
+GOOD = b"netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,2.5e-07,s"
+HEAD = b"# schema: 1\n" + samples.HEADER.encode() + b"\n"
+
+
+def read(tmp_path: Path, content: bytes) -> samples.Samples:
+    file = tmp_path / "samples.csv"
+    file.write_bytes(content)
+    return samples.read(file)
+
+
+def with_value(value: bytes) -> bytes:
+    return GOOD.replace(b"2.5e-07", value)
+
+
+def test_a_good_file(tmp_path: Path) -> None:
+    result = read(tmp_path, b'# schema: 1\n# who: "me"\n' + HEAD[12:] + GOOD + b"\n")
+    assert result.problems == ()
+    assert result.metadata == {"schema": 1, "who": "me"}
+    assert result.frame.row(0) == (
+        *("netpipe", "pingpong/same", "mpi", 1, "measure", 0),
+        *("half_round_trip_time", 2.5e-07, "s"),
+    )
+    assert dict(result.frame.schema) == samples.SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (GOOD.replace(b"mpi", b"m\0i"), "a NUL byte"),
+        (GOOD.replace(b"mpi", b"m\xe9i"), "byte 0xe9 is not UTF-8"),
+        (samples.HEADER.encode(), "a second header"),
+        (GOOD[:-1] + b"us", "unit 'us'; right is 's'"),
+        (GOOD + b",more", "10 columns instead of 9"),
+        (GOOD[:-2], "8 columns instead of 9"),
+        (b"", "1 columns instead of 9"),
+        (b"# late: 1", "1 columns instead of 9"),
+        (with_value(b"-1e-6"), "value '-1e-6' is not a positive number"),
+        (with_value(b"0"), "value '0' is not a positive number"),
+        (with_value(b"nan"), "value 'nan' is not a positive number"),
+        (with_value(b"inf"), "value 'inf' is not a positive number"),
+        (with_value(b"1e400"), "value '1e400' is not a positive number"),
+        (with_value(b"1_0"), "value '1_0' is not a positive number"),
+        (with_value(b""), "value '' is not a positive number"),
+        (GOOD.replace(b",1,", b",-1,"), "size_bytes '-1' is not a whole number >= 0"),
+        (GOOD.replace(b",1,", b",1.5,"), "size_bytes '1.5' is not a whole number >= 0"),
+        (GOOD.replace(b",1,", b",9223372036854775808,"), "size_bytes '9223372036854775808' is"),
+        (GOOD.replace(b",0,", b",x,"), "rep 'x' is not a whole number >= 0"),
+        (GOOD.replace(b",mpi,", b",,"), "variant is empty"),
+        (GOOD.replace(b"half_round", b"whole_round"), "unknown metric 'whole_round_trip_time'"),
+        (b'"' + GOOD, "1 columns instead of 9"),
+    ],
+)
+def test_one_bad_row_among_good_ones(tmp_path: Path, bad: bytes, reason: str) -> None:
+    result = read(tmp_path, HEAD + GOOD + b"\n" + bad + b"\n" + GOOD + b"\n")
+    assert result.frame.height == 2
+    assert [problem.line for problem in result.problems] == [4]
+    assert result.problems[0].reason.startswith(reason)
+    assert str(result.problems[0]).startswith(f"{tmp_path}/samples.csv:4: ")
+
+
+def test_a_truncated_file_loses_its_last_line(tmp_path: Path) -> None:
+    result = read(tmp_path, HEAD + GOOD + b"\n" + with_value(b"2.5")[:-2])
+    assert result.frame.height == 1
+    assert result.problems[0].reason == "the last line has no end: truncated"
+    assert result.problems[0].line == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty file"),
+        (b"\n\n", "empty file"),
+        (b"# schema: 1\n", "no header"),
+        (b"# schema: 1", "ends before the header: truncated"),
+        (GOOD + b"\n", "no header"),
+        (b"# schema: {\n" + HEAD + GOOD + b"\n", "not metadata; right is: # key: JSON value"),
+        (b"# \xff: 1\n" + HEAD + GOOD + b"\n", "not metadata"),
+        (HEAD, "no good row"),
+        (HEAD[:-1], "no good row"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "no header"),
+    ],
+)
+def test_a_file_that_is_wrong_as_a_whole(tmp_path: Path, content: bytes, reason: str) -> None:
+    assert read(tmp_path, content).problems[0].reason.startswith(reason)
+
+
+def test_windows_line_ends_and_quotes_are_read(tmp_path: Path) -> None:
+    quoted = GOOD.replace(b"pingpong/same", b'"ping,pong"')
+    result = read(tmp_path, HEAD.replace(b"\n", b"\r\n") + GOOD + b"\r\n" + quoted + b"\r\n")
+    assert result.problems == ()
+    assert result.frame["case"].to_list() == ["pingpong/same", "ping,pong"]
+
+
+rows = st.tuples(
+    st.sampled_from(["netpipe", "übung"]),
+    st.sampled_from(["pingpong/same", "<script>"]),
+    st.integers(0, 2**63 - 1),
+    st.integers(0, 10**6),
+    st.floats(1e-300, 1e300),
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=30))
+def test_the_fast_and_the_slow_path_agree(drawn: list[tuple[str, str, int, int, float]]) -> None:
+    body = "".join(
+        f"{study},{case},mpi,{size},measure,{rep},time_per_message,{value!r},s\n"
+        for study, case, size, rep, value in drawn
+    ).encode()
+    fast = samples._fast(body)
+    slow, problems = samples._slow(body, 1, Path("f"))
+    assert problems == []
+    assert fast is not None
+    assert fast.equals(slow)
+    assert fast["value"].to_list() == [value for *_, value in drawn]
+
+
+@given(st.binary(max_size=300))
+def test_no_content_raises(tmp_path_factory: pytest.TempPathFactory, noise: bytes) -> None:
+    file = tmp_path_factory.mktemp("noise") / "samples.csv"
+    file.write_bytes(HEAD + GOOD + b"\n" + noise + b"\n" + GOOD + b"\n")
+    result = samples.read(file)
+    assert result.frame.height >= 2
+    assert result.frame.filter(~(pl.col("value") > 0)).is_empty()
