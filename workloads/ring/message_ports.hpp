@@ -53,9 +53,7 @@ class TwoSidedPort {
              MPI_STATUS_IGNORE);
     return buffer_.data();
   }
-  void poison() {
-    if (circle_.rank() != 0) fill_poison(std::span(buffer_).first(bytes_), 0);
-  }
+  void poison() { fill_poison(std::span(buffer_).first(bytes_), 0); }
   [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
 
  private:
@@ -120,9 +118,7 @@ class RmaPort {
     MPI_Win_sync(window_.handle);
     return window_.base;
   }
-  void poison() {
-    if (circle_.rank() != 0) fill_poison({window_.base, bytes_}, 0);
-  }
+  void poison() { fill_poison({window_.base, bytes_}, 0); }
   [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
 
  private:
@@ -162,9 +158,7 @@ class SharedWindowPort {
     MPI_Win_sync(window_.handle);
     return mine_->data();
   }
-  void poison() {
-    if (circle_.rank() != 0) fill_poison({mine_->data(), bytes_}, 0);
-  }
+  void poison() { fill_poison({mine_->data(), bytes_}, 0); }
   [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
 
  private:

@@ -29,7 +29,7 @@ Survey::Survey(SurveyPlan plan, Crew& crew, Launch& launch)
       rule_(plan_.precision),
       interleaver_(launch.flags.seed),
       batch_s_(shortest_batch_s(launch.clock)),
-      byte_s_(plan_.names.size(), 0),
+      costs_(plan_.names.size()),
       left_out_(plan_.names.size(), false) {}
 
 void Survey::run() {
@@ -53,6 +53,7 @@ void Survey::measure(std::int64_t size, double share_s) {
   repeat(arms, start + share_s);
   judge(arms);
   for (const Arm& arm : arms) {
+    costs_[arm.index].observe(size, arm.estimate->median * plan_.passes);
     results_.push_back({.variant = plan_.names[arm.index],
                         .size = size,
                         .samples = arm.samples->size(),
@@ -66,13 +67,22 @@ void Survey::measure(std::int64_t size, double share_s) {
 /// time.
 bool Survey::admit(std::size_t arm, std::int64_t size, double share_s) {
   if (left_out_[arm]) return false;
-  const double least_s = static_cast<double>(fewest_samples + 2) *
-                         std::max(batch_s_, byte_s_[arm] * static_cast<double>(size));
-  const double dearest_s = std::max(share_s, static_cast<double>(fewest_samples + 2) * batch_s_);
-  if (least_s <= dearest_s) return true;
+  const double batches = fewest_samples + 2;
+  const double lap_s = costs_[arm].lap_s(size);
+  if (batches * std::max(lap_s, batch_s_) <= std::max(share_s, batches * batch_s_)) return true;
   left_out_[arm] = true;
   results_.push_back({.variant = plan_.names[arm], .size = size, .status = Status::bounded});
   return false;
+}
+
+void Survey::Cost::observe(std::int64_t at, double seconds) {
+  if (bytes > 0) byte_s = std::max(0.0, (seconds - known_s) / static_cast<double>(at - bytes));
+  bytes = at;
+  known_s = seconds;
+}
+
+double Survey::Cost::lap_s(std::int64_t at) const {
+  return known_s + byte_s * static_cast<double>(at - bytes);
 }
 
 /// A checked lap, then batches until their length is known. Nothing of it is recorded.
@@ -81,12 +91,12 @@ Survey::Arm Survey::warm_up(std::size_t index, std::int64_t size) {
   crew_.begin(index, static_cast<std::size_t>(size));
   arm.lap_s = crew_.run(index, {.timed = 1, .verify = true}).front();
   ++discarded_;
-  for (int round = 0; round < 3 && arm.lap_s < batch_s_; ++round, ++discarded_) {
+  // The first lap says little: it may have waited for a rank to come from elsewhere.
+  for (int round = 0; round < 3 && (round == 0 || arm.lap_s < batch_s_); ++round, ++discarded_) {
     const std::int64_t count = laps(arm.lap_s);
     const double batch_s = crew_.run(index, {.warm = 1, .timed = count}).front();
     arm.lap_s = std::min(arm.lap_s, batch_s / static_cast<double>(count));
   }
-  byte_s_[index] = arm.lap_s / static_cast<double>(size);
   return arm;
 }
 

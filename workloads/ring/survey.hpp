@@ -60,6 +60,15 @@ class Survey {
     bool converged = false;
   };
 
+  /// Predicts the time of a lap at the next size by the last two sizes.
+  struct Cost {
+    void observe(std::int64_t at, double seconds);
+    [[nodiscard]] double lap_s(std::int64_t at) const;
+    std::int64_t bytes = 0;
+    double known_s = 0;
+    double byte_s = 0;
+  };
+
   void measure(std::int64_t size, double share_s);
   bool admit(std::size_t arm, std::int64_t size, double share_s);
   Arm warm_up(std::size_t arm, std::int64_t size);
@@ -76,7 +85,7 @@ class Survey {
   StoppingRule rule_;
   Interleaver interleaver_;
   double batch_s_;
-  std::vector<double> byte_s_;  ///< of each transport at the last size: a lap's time over its bytes
+  std::vector<Cost> costs_;  ///< of each transport
   std::vector<bool> left_out_;
   std::vector<PointResult> results_;
   std::int64_t discarded_ = 0;

@@ -32,8 +32,8 @@ inline void set_count(char* token, std::uint64_t count) {
 ///   char* held()                    rank 0: the bytes of that token
 ///   void put()                      passes the token that get() or begin() left here
 ///   char* get()                     waits for the token; its bytes, to be written to in place
-///   void poison()                   makes wrong what the next get() might leave as it was
-///   std::optional<std::string> fault() const
+///   void poison()                   not rank 0: makes wrong what the next get() might leave as it
+///   was std::optional<std::string> fault() const
 /// all inline, so that nothing but the transport is timed.
 template <class Port>
 class PortTransport : public Transport {
@@ -115,13 +115,14 @@ class PortTransport : public Transport {
     const auto last = static_cast<unsigned>(circle_.size()) - 1;
     if (rank == 0) {
       write(first_pattern);
-      port_.poison();
+      ready();
       port_.put();
       token_ = port_.get();
       check(seen, first_pattern + last);
       count_ += last + 1;
     } else {
       port_.poison();
+      ready();
       token_ = port_.get();
       check(seen, first_pattern + rank - 1);
       write(first_pattern + rank);
@@ -129,6 +130,9 @@ class PortTransport : public Transport {
       count_ += last + 1;
     }
   }
+
+  /// No token may arrive before the poison is out.
+  void ready() const { MPI_Barrier(circle_.session().world()); }
 
   std::span<char> body() { return std::span(token_, bytes_).subspan(counter_bytes); }
 

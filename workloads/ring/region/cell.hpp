@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -19,10 +20,10 @@ enum class Put { done, full, timeout };
 
 /// A queue of regions in shared memory, for any number of processes at either end. The line that
 /// carries a descriptor is written by who puts and only read by who gets: handing a region over
-/// moves one cache line. A cell has a reference to each region in it.
+/// moves that cache line, and no other. A cell has a reference to each region in it.
 class Cell {
  public:
-  static constexpr std::uint32_t capacity = 4;
+  static constexpr std::uint32_t capacity = 64;
   static_assert(modulus % capacity == 0);
 
   /// An empty cell; `start` is the position of the first region.
@@ -35,32 +36,63 @@ class Cell {
   /// Appends. `full` at once with no_wait, else `timeout` if there was no room for so long.
   Put enqueue(Descriptor region, const WaitPolicy& policy, Timeout timeout) {
     while (true) {
-      const std::uint32_t tail = tail_.lock(policy);
-      if (tail_room(tail)) {
+      const std::uint32_t tail = tail_.position();
+      if (!room_at(tail)) {
+        const std::uint32_t head = head_seen_.load(std::memory_order_relaxed);
+        // A tail that moved meanwhile is older than the head seen for it.
+        if (tail_.position() != tail) continue;
+        if (timeout == no_wait) return Put::full;
+        if (!head_.await_move(head, policy, timeout)) return Put::timeout;
+      } else if (tail_.try_move(tail, tail + 1)) {
         publish(tail, region);
         return Put::done;
+      } else {
+        tail_.await_unlocked(policy);
       }
-      const std::uint32_t head = head_seen_;
-      tail_.unlock_at(tail);
-      if (timeout == no_wait) return Put::full;
-      if (!head_.await_move(head, policy, timeout)) return Put::timeout;
     }
   }
 
   /// Takes out the oldest region; nothing if none came in time. The time begins anew whenever
-  /// another process was quicker.
+  /// another process was quicker. `glimpse(offset)` is called before it is certain who gets the
+  /// region.
+  template <class Glimpse>
+  std::optional<Descriptor> dequeue(const WaitPolicy& policy, Timeout timeout, Glimpse glimpse) {
+    while (true) {
+      const std::uint32_t head = head_.position();
+      if (slot(head).flag.await(head + 1, policy, timeout)) {
+        const Descriptor region = slot(head).load();
+        glimpse(region.offset);
+        // If the head has not moved, the slot has not changed either.
+        if (head_.try_move(head, head + 1)) return region;
+        head_.await_unlocked(policy);
+      } else if (head_.position() == head) {
+        return std::nullopt;
+      }
+    }
+  }
   std::optional<Descriptor> dequeue(const WaitPolicy& policy, Timeout timeout) {
-    return front(policy, timeout, [](const Descriptor&) { return true; });
+    return dequeue(policy, timeout, [](std::uint64_t) {});
   }
 
   /// Looks at the oldest region without taking it out; `share(Descriptor)` is called while it
   /// cannot go away.
   template <class Share>
   std::optional<Descriptor> read(const WaitPolicy& policy, Timeout timeout, Share share) {
-    return front(policy, timeout, [&share](const Descriptor& region) {
-      share(region);
-      return false;
-    });
+    while (true) {
+      const std::uint32_t seen = head_.position();
+      if (slot(seen).flag.await(seen + 1, policy, timeout)) {
+        const std::uint32_t head = head_.lock(policy);
+        if (head != seen) {
+          head_.unlock_at(head);
+          continue;
+        }
+        const Descriptor region = slot(head).load();
+        share(region);
+        head_.unlock_at(head);
+        return region;
+      }
+      if (head_.position() == seen) return std::nullopt;
+    }
   }
 
   /// Replaces all regions in the cell by this one; `drop(Descriptor)` is called for each of them.
@@ -68,52 +100,47 @@ class Cell {
   void replace(Descriptor region, const WaitPolicy& policy, Drop drop) {
     const std::uint32_t tail = tail_.lock(policy);
     const std::uint32_t head = head_.lock(policy);
-    for (std::uint32_t i = head; i != tail; i = (i + 1) % modulus) drop(slot(i).region);
+    for (std::uint32_t i = head; i != tail; i = (i + 1) % modulus) {
+      slot(i).flag.await(i + 1, policy, forever);
+      drop(slot(i).load());
+    }
     head_.unlock_at(tail);
-    head_seen_ = tail;
+    head_seen_.store(tail, std::memory_order_release);
     publish(tail, region);
+    tail_.unlock_at(tail + 1);
   }
 
  private:
   struct alignas(line_pair) Slot {
     Flag flag;  ///< shows position + 1 once the region of that position is there
-    Descriptor region;
+    std::atomic<std::uint64_t> offset;
+    std::atomic<std::uint64_t> bytes;
+
+    [[nodiscard]] Descriptor load() const {
+      return {.offset = offset.load(std::memory_order_relaxed),
+              .bytes = bytes.load(std::memory_order_relaxed)};
+    }
   };
 
   Slot& slot(std::uint32_t position) { return slots_[position % capacity]; }
 
-  bool tail_room(std::uint32_t tail) {
-    const auto used = [&] { return (tail - head_seen_) % modulus; };
-    if (used() >= capacity) head_seen_ = head_.position();
-    return used() < capacity;
+  bool room_at(std::uint32_t tail) {
+    const auto room = [tail](std::uint32_t head) { return (tail - head) % modulus < capacity; };
+    if (room(head_seen_.load(std::memory_order_acquire))) return true;
+    const std::uint32_t head = head_.position();
+    head_seen_.store(head, std::memory_order_release);
+    return room(head);
   }
 
-  void publish(std::uint32_t tail, Descriptor region) {
-    slot(tail).region = region;
-    slot(tail).flag.post(tail + 1);
-    tail_.unlock_at(tail + 1);
-  }
-
-  template <class Take>
-  std::optional<Descriptor> front(const WaitPolicy& policy, Timeout timeout, Take take) {
-    while (true) {
-      const std::uint32_t head = head_.position();
-      if (!slot(head).flag.await(head + 1, policy, timeout)) {
-        if (head_.position() == head) return std::nullopt;
-        continue;
-      }
-      if (!head_.try_lock_at(head)) {
-        head_.await_unlocked(policy);
-        continue;
-      }
-      const Descriptor region = slot(head).region;
-      head_.unlock_at(take(region) ? head + 1 : head);
-      return region;
-    }
+  void publish(std::uint32_t position, Descriptor region) {
+    Slot& here = slot(position);
+    here.offset.store(region.offset, std::memory_order_relaxed);
+    here.bytes.store(region.bytes, std::memory_order_relaxed);
+    here.flag.post(position + 1);
   }
 
   alignas(line_pair) Cursor tail_;
-  std::uint32_t head_seen_;  ///< under the lock of tail_: what head_ was, to leave its line alone
+  std::atomic<std::uint32_t> head_seen_;  ///< what head_ was, so as to leave its line alone
   alignas(line_pair) Cursor head_;
   std::array<Slot, capacity> slots_{};
 };

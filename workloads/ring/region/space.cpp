@@ -33,26 +33,10 @@ void Space::initialise() {
   }
 }
 
-Cell& Space::cell(CellAddress address) const {
-  const int index = address.member * layout_.cells + address.number;
-  return reinterpret_cast<Cell*>(base_)[index];
-}
-
 Heap& Space::heap(int member) const {
   const std::size_t start =
       cells_bytes(layout_) + static_cast<std::size_t>(member) * round_up(layout_.heap_bytes);
   return *reinterpret_cast<Heap*>(base_ + start);
-}
-
-Region& Region::operator=(Region&& other) noexcept {
-  if (this == &other) return *this;
-  drop();
-  space_ = other.space_;
-  policy_ = other.policy_;
-  where_ = other.where_;
-  given_to_ = other.given_to_;
-  state_ = std::exchange(other.state_, State::empty);
-  return *this;
 }
 
 void Space::release(std::uint64_t offset, const WaitPolicy& policy) const {
@@ -77,7 +61,6 @@ void Region::complain(const char* use) const {
 }
 
 void Region::drop() noexcept {
-  if (state_ != State::held) return;
   state_ = State::freed;
   space_->release(where_.offset, *policy_);
 }

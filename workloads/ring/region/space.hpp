@@ -40,7 +40,9 @@ class Space {
   void initialise();
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
-  [[nodiscard]] Cell& cell(CellAddress address) const;
+  [[nodiscard]] Cell& cell(CellAddress address) const {
+    return reinterpret_cast<Cell*>(base_)[address.member * layout_.cells + address.number];
+  }
   [[nodiscard]] Heap& heap(int member) const;
   [[nodiscard]] std::byte* at(std::uint64_t offset) const { return base_ + offset; }
   /// Offset of something in this memory.
@@ -65,10 +67,21 @@ class Region {
  public:
   Region() = default;
   Region(Region&& other) noexcept { *this = std::move(other); }
-  Region& operator=(Region&& other) noexcept;
+  Region& operator=(Region&& other) noexcept {
+    if (this == &other) return *this;
+    if (held()) drop();
+    space_ = other.space_;
+    policy_ = other.policy_;
+    where_ = other.where_;
+    given_to_ = other.given_to_;
+    state_ = std::exchange(other.state_, State::empty);
+    return *this;
+  }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
-  ~Region() { drop(); }
+  ~Region() {
+    if (held()) drop();
+  }
 
   /// The bytes, in place. Write to them only after Member::modify, unless the region is new.
   [[nodiscard]] std::span<char> bytes() const;
@@ -152,7 +165,9 @@ inline Put Member::put(CellAddress cell, Region& region, Timeout timeout) {
 }
 
 inline std::optional<Region> Member::get(CellAddress cell, Timeout timeout) {
-  const auto where = space_.cell(cell).dequeue(policy_, timeout);
+  // Who takes a region out will most likely write to it: ask for its first line at once.
+  const auto where = space_.cell(cell).dequeue(
+      policy_, timeout, [this](std::uint64_t offset) { __builtin_prefetch(space_.at(offset), 1); });
   if (!where) return std::nullopt;
   return Region(&space_, *where, &policy_);
 }

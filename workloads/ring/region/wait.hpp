@@ -128,11 +128,15 @@ class Cursor {
                 [](std::uint32_t value) { return (value & locked) == 0; });
   }
 
-  /// Takes the lock if it is free and the position is still this one.
-  bool try_lock_at(std::uint32_t position) {
+  /// Moves the position if it is still `from` and nobody has the lock.
+  bool try_move(std::uint32_t from, std::uint32_t to) {
     std::uint32_t value = word_.load(std::memory_order_relaxed);
-    return value >> shift == position && (value & locked) == 0 &&
-           word_.compare_exchange_strong(value, value | locked, std::memory_order_acquire);
+    if (value >> shift != from || (value & locked) != 0) return false;
+    if (!word_.compare_exchange_strong(value, to % modulus << shift, std::memory_order_acq_rel)) {
+      return false;
+    }
+    if ((value & sleeping) != 0) futex_wake_all(word_);
+    return true;
   }
 
   /// Gives the lock back, and the position a new value.

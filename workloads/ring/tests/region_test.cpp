@@ -103,7 +103,7 @@ TEST(Region, EachIsTakenOnceByOneOfManyFromOneOfMany) {
   constexpr int producers = 3;
   constexpr int consumers = 2;
   constexpr int each = 400;
-  CommSpace space({.members = producers + consumers, .heap_bytes = Heap::bytes_for(256 * 128, 8)});
+  CommSpace space({.members = producers + consumers, .heap_bytes = Heap::bytes_for(0, 256)});
   const std::size_t free_before = space.free_bytes(0);
   std::vector<std::vector<int>> taken(consumers, std::vector<int>(producers * each));
   std::vector<std::thread> threads;
@@ -197,7 +197,7 @@ TEST(Region, ReadLeavesItInTheCell) {
 }
 
 TEST(Region, AFullQueueSaysSoAndKeepsTheRegionWithItsHolder) {
-  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 8)});
+  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(0, Cell::capacity + 1)});
   Member self = space.member(0);
   for (std::uint32_t i = 0; i < Cell::capacity; ++i) {
     Region region = self.allocate(8);
@@ -278,7 +278,7 @@ TEST(Heap, IsWholeAgainWhateverTheOrderOfFreeing) {
 
 TEST(Cell, CountsPastTheEndOfItsPositions) {
   Cell cell(modulus - 2);
-  for (std::uint64_t i = 0; i < 6; ++i) {
+  for (std::uint64_t i = 0; i < Cell::capacity + 6; ++i) {
     EXPECT_FALSE(cell.dequeue(patient, no_wait));
     EXPECT_EQ(cell.enqueue({.offset = i, .bytes = 0}, patient, no_wait), Put::done);
     EXPECT_EQ(cell.dequeue(patient, no_wait)->offset, i);
