@@ -82,9 +82,10 @@ Admission try_pack_ddt(const MicroApp& app, std::size_t bytes) {
     try_packing(app, bytes, Origin::bottom);
     return {};
   } catch (const Refusal& refusal) {
-    Admission admission{.runs = true,
-                        .pack_origin = Origin::array,
-                        .finding = finding(refusal, "measured with addresses relative to an array")};
+    Admission admission{
+        .runs = true,
+        .pack_origin = Origin::array,
+        .finding = finding(refusal, "measured with addresses relative to an array")};
     if (!app.absolute()) return {.runs = false, .finding = finding(refusal, not_measured)};
     try {
       try_packing(app, bytes, Origin::array);

@@ -21,11 +21,10 @@ struct Admission {
   std::optional<Finding> finding;
 };
 
-/// Collective over the ends: tries each call of the method on this rank alone, with errors returned,
-/// so that a refusal ends neither the launch nor leaves a rank waiting. MPI_Pack and MPI_Unpack are
-/// tried with MPI_BOTTOM and, if that is refused, relative to an array.
-/// Throws std::logic_error if a datatype has not `bytes` bytes.
-Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends,
-                std::size_t bytes);
+/// Collective over the ends: tries each call of the method on this rank alone, with errors
+/// returned, so that a refusal ends neither the launch nor leaves a rank waiting. MPI_Pack and
+/// MPI_Unpack are tried with MPI_BOTTOM and, if that is refused, relative to an array. Throws
+/// std::logic_error if a datatype has not `bytes` bytes.
+Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends, std::size_t bytes);
 
 }  // namespace roundtrip::ddtbench

@@ -11,8 +11,8 @@ inline void copy_piece(char* to, const char* from) {
   std::memcpy(to, from, Bytes);
 }
 
-/// Copies at least `Bytes` in pieces of that size; the last one ends where the run ends and overlaps
-/// the one before, so that no loop over single values is left.
+/// Copies at least `Bytes` in pieces of that size; the last one ends where the run ends and
+/// overlaps the one before, so that no loop over single values is left.
 template <std::size_t Bytes>
 inline void copy_pieces(char* to, const char* from, std::size_t bytes) {
   std::size_t i = 0;

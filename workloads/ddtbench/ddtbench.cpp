@@ -127,8 +127,8 @@ void DdtBench::check_flags() {
 void DdtBench::run(Launch& launch) {
   const Session& session = launch.session;
   if (session.size() % 2 != 0) {
-    throw Failure(Exit::usage, "needs an even number of ranks, started with " +
-                                   std::to_string(session.size()));
+    throw Failure(Exit::usage,
+                  "needs an even number of ranks, started with " + std::to_string(session.size()));
   }
   const Catalogue catalogue =
       select({.apps = apps_, .largest_only = sizes_ == "largest"}, session.size());
@@ -177,8 +177,7 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
   std::vector<std::vector<ArmResult>> results(catalogue.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Case& item = catalogue[order[i]];
-    const double seconds =
-        launch.time_left() * weight(item) / total_weight(catalogue, order, i);
+    const double seconds = launch.time_left() * weight(item) / total_weight(catalogue, order, i);
     std::unique_ptr<MicroApp> app;
     session.settle([&] { app = item.make(); });
     session.settle([&] {

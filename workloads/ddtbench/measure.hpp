@@ -10,11 +10,11 @@ namespace roundtrip::ddtbench {
 /// Durations by epoch, seconds, as rank 0 saw them. `pack`, `communication` and `unpack` with the
 /// same index are of the same exchange; the first and last are empty for a method without packing.
 struct Samples {
-  std::vector<double> create;         ///< one an outer iteration
+  std::vector<double> create;  ///< one an outer iteration
   std::vector<double> pack;
   std::vector<double> communication;  ///< includes what the other rank does: unpack and pack
   std::vector<double> unpack;
-  std::vector<double> free;           ///< one an outer iteration
+  std::vector<double> free;  ///< one an outer iteration
 
   /// The whole of exchange `i`: there and back, with all packing on both ranks.
   [[nodiscard]] double round_trip(std::size_t i) const;

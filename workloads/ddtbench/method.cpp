@@ -72,12 +72,11 @@ class MpiDdt final : public Method {
   }
   void receive() override {
     const auto& [base, count, type] = types_.receive;
-    MPI_Recv(base, count, type, setting().ends.peer(), tag, setting().ends.comm,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(base, count, type, setting().ends.peer(), tag, setting().ends.comm, MPI_STATUS_IGNORE);
   }
   void exchange() override {
-    MPI_Alltoall(types_.send.base, 1, types_.send.type, types_.receive.base, 1,
-                 types_.receive.type, setting().ends.comm);
+    MPI_Alltoall(types_.send.base, 1, types_.send.type, types_.receive.base, 1, types_.receive.type,
+                 setting().ends.comm);
   }
   void turn() override {
     std::swap(types_.send.base, types_.receive.base);
@@ -143,12 +142,11 @@ class MpiPackDdt final : public Method {
   }
 
   void send() override {
-    MPI_Send(packing_.out(), packed_, MPI_PACKED, setting().ends.peer(), tag,
-             setting().ends.comm);
+    MPI_Send(packing_.out(), packed_, MPI_PACKED, setting().ends.peer(), tag, setting().ends.comm);
   }
   void receive() override {
-    MPI_Recv(packing_.in(), capacity_, MPI_PACKED, setting().ends.peer(), tag,
-             setting().ends.comm, MPI_STATUS_IGNORE);
+    MPI_Recv(packing_.in(), capacity_, MPI_PACKED, setting().ends.peer(), tag, setting().ends.comm,
+             MPI_STATUS_IGNORE);
   }
   void exchange() override {
     const int block = packed_ / setting().ends.size;
@@ -207,10 +205,22 @@ std::unique_ptr<Method> make(const Setting& setting) {
 
 const std::array<MethodInfo, 4>& methods() {
   static constexpr std::array<MethodInfo, 4> all = {{
-      {.name = "mpi_ddt", .creates = true, .packs = false, .moves_data = true, .make = make<MpiDdt>},
+      {.name = "mpi_ddt",
+       .creates = true,
+       .packs = false,
+       .moves_data = true,
+       .make = make<MpiDdt>},
       {.name = "manual", .creates = true, .packs = true, .moves_data = true, .make = make<Manual>},
-      {.name = "mpi_pack_ddt", .creates = true, .packs = true, .moves_data = true, .make = make<MpiPackDdt>},
-      {.name = "reference", .creates = false, .packs = false, .moves_data = false, .make = make<Reference>},
+      {.name = "mpi_pack_ddt",
+       .creates = true,
+       .packs = true,
+       .moves_data = true,
+       .make = make<MpiPackDdt>},
+      {.name = "reference",
+       .creates = false,
+       .packs = false,
+       .moves_data = false,
+       .make = make<Reference>},
   }};
   return all;
 }

@@ -34,8 +34,8 @@ struct Buffers {
 struct Setting {
   MicroApp& app;
   Ends ends;
-  std::size_t bytes;                 ///< of the app's message
-  Buffers* shared = nullptr;         ///< buffers that all methods use; null: a method makes its own
+  std::size_t bytes;          ///< of the app's message
+  Buffers* shared = nullptr;  ///< buffers that all methods use; null: a method makes its own
   Origin pack_origin = Origin::bottom;  ///< of the datatypes given to MPI_Pack
 };
 

@@ -43,8 +43,8 @@ inline Datatypes two_types(Type sent, void* send_base, Type received, void* rece
                            int count = 1) {
   const Place send{.base = send_base, .count = count, .type = sent.get()};
   const Place receive{.base = receive_base, .count = count, .type = received.get()};
-  return {.sent = std::move(sent), .received = std::move(received), .send = send,
-          .receive = receive};
+  return {
+      .sent = std::move(sent), .received = std::move(received), .send = send, .receive = receive};
 }
 
 /// How one application accesses the data that it sends and receives: its arrays, its datatypes and

@@ -16,8 +16,9 @@ void prepare(const Transfer& transfer, const Ends& ends, bool collective, unsign
 std::optional<std::size_t> check(const Transfer& transfer, const Ends& ends, bool collective,
                                  unsigned seed);
 
-/// Collective over the ends: one exchange there and one back, each into memory with wrong data right
-/// before, each checked in full. `method` must be created. Index as above, on the rank concerned.
+/// Collective over the ends: one exchange there and one back, each into memory with wrong data
+/// right before, each checked in full. `method` must be created. Index as above, on the rank
+/// concerned.
 std::optional<std::size_t> prove(Method& method, const Ends& ends, bool collective, unsigned seed);
 
 }  // namespace roundtrip::ddtbench

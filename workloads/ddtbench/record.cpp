@@ -66,7 +66,7 @@ void record(const Case& item, const std::vector<ArmResult>& results, Launch& lau
     launch.record["warmup_discarded"] =
         launch.record.value("warmup_discarded", std::int64_t{0}) + arm.discarded;
     const std::pair<const char*, const std::vector<double>&> epochs[] = {
-        {"ddt_create_overhead", arm.samples.create}, {"pack", arm.samples.pack},
+        {"ddt_create_overhead", arm.samples.create},  {"pack", arm.samples.pack},
         {"communication", arm.samples.communication}, {"unpack", arm.samples.unpack},
         {"ddt_free_overhead", arm.samples.free},
     };

@@ -1,17 +1,29 @@
 #include "ddtbench/region.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Place in a sender's message of word `at` of the received region.
-struct Origin {
-  std::size_t word;
-  unsigned seed;
-};
-
-Origin origin(const Expected& expected, std::size_t at) {
-  return {.word = expected.first_word + at % expected.block_words,
-          .seed = expected.first_seed + static_cast<unsigned>(at / expected.block_words)};
+/// Whole runs, or parts of them that come from one sender: `at` is the place of the piece in the
+/// region, `word` and `seed` its place in the sender's message. Stops where `visit` returns true.
+template <class Runs, class Visit>
+void each_piece(const Runs& runs, const Expected& expected, Visit visit) {
+  std::size_t at = 0;
+  for (const auto& run : runs) {
+    for (std::size_t done = 0; done < run.words;) {
+      const std::size_t sender = at / expected.block_words;
+      const std::size_t word = at % expected.block_words;
+      const std::size_t words = std::min(run.words - done, expected.block_words - word);
+      if (visit(std::span(run.start + done, words), at, expected.first_word + word,
+                expected.first_seed + static_cast<unsigned>(sender))) {
+        return;
+      }
+      done += words;
+      at += words;
+    }
+  }
 }
 
 }  // namespace
@@ -36,27 +48,31 @@ void Region::fill(unsigned seed) const {
 }
 
 void Region::poison(const Expected& expected) const {
-  std::size_t at = 0;
-  for (const auto& [start, words] : runs_) {
-    const auto [word, seed] = origin(expected, at);
-    for (std::size_t i = 0; i < words; ++i) start[i] = ~pattern_word(word + i, seed);
-    at += words;
-  }
+  each_piece(runs_, expected,
+             [](std::span<std::uint32_t> piece, std::size_t, std::size_t word, unsigned seed) {
+               for (std::size_t i = 0; i < piece.size(); ++i) {
+                 piece[i] = ~pattern_word(word + i, seed);
+               }
+               return false;
+             });
 }
 
 std::optional<std::size_t> Region::first_mismatch(const Expected& expected) const {
-  std::size_t at = 0;
-  for (const auto& [start, words] : runs_) {
-    const auto [word, seed] = origin(expected, at);
-    // Without a branch a word, so that the compiler can use vectors; then look where.
-    std::uint32_t difference = 0;
-    for (std::size_t i = 0; i < words; ++i) difference |= start[i] ^ pattern_word(word + i, seed);
-    for (std::size_t i = 0; difference != 0 && i < words; ++i) {
-      if (start[i] != pattern_word(word + i, seed)) return at + i;
-    }
-    at += words;
-  }
-  return std::nullopt;
+  std::optional<std::size_t> mismatch;
+  each_piece(
+      runs_, expected,
+      [&](std::span<const std::uint32_t> piece, std::size_t at, std::size_t word, unsigned seed) {
+        // Without a branch a word, so that the compiler can use vectors; then look where.
+        std::uint32_t difference = 0;
+        for (std::size_t i = 0; i < piece.size(); ++i) {
+          difference |= piece[i] ^ pattern_word(word + i, seed);
+        }
+        for (std::size_t i = 0; difference != 0 && !mismatch; ++i) {
+          if (piece[i] != pattern_word(word + i, seed)) mismatch = at + i;
+        }
+        return mismatch.has_value();
+      });
+  return mismatch;
 }
 
 void Region::rewrite() const {

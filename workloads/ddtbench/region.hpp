@@ -24,7 +24,8 @@ struct Expected {
 /// its pack loops where its data lie, and the three are checked against each other.
 class Region {
  public:
-  /// Appends `bytes` (a multiple of 4) at `start`; joins them to the run before where they follow it.
+  /// Appends `bytes` (a multiple of 4) at `start`; joins them to the run before where they follow
+  /// it.
   void add(void* start, std::size_t bytes);
 
   [[nodiscard]] std::size_t bytes() const { return words_ * sizeof(std::uint32_t); }

@@ -1,7 +1,6 @@
 #include "ddtbench/survey.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
@@ -12,8 +11,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-constexpr int most_inner = 10;
-constexpr int fewest_inner = 2;
+constexpr double most_inner = 10;
 constexpr int rounds_wanted = 4;
 constexpr std::size_t fewest_rounds = 3;
 constexpr std::size_t most_rounds = 300;
@@ -21,6 +19,12 @@ constexpr std::size_t most_rounds = 300;
 struct Arm {
   ArmResult result;
   std::unique_ptr<Method> method;
+};
+
+/// Exchanges in one outer iteration.
+struct Pace {
+  int warm = 1;
+  int inner = 2;
 };
 
 /// A received word that is not what was sent.
@@ -48,11 +52,11 @@ class Survey {
     const double start = now();
     prove_all();
     if (!order_.empty()) {
-      calibrate(start, seconds);
+      settle_pace(now() - start, seconds);
       std::size_t rounds = 0;
       std::size_t look = StoppingRule::next_look(0);
       do {
-        round(inner_);
+        round();
         ++rounds;
       } while (agreed([&] { return goes_on(rounds, look, start + seconds); }));
     }
@@ -68,7 +72,8 @@ class Survey {
     for (const MethodInfo* info : plan_.methods) {
       admissions.push_back(admit(*info, app_, ends_, item_.bytes));
     }
-    if (std::ranges::any_of(plan_.bufferings, [](Buffering b) { return b != Buffering::original; })) {
+    if (std::ranges::any_of(plan_.bufferings,
+                            [](Buffering b) { return b != Buffering::original; })) {
       // MPI_Pack may ask for more than it fills.
       shared_.emplace(2 * item_.bytes);
     }
@@ -80,12 +85,13 @@ class Survey {
                               .bytes = item_.bytes,
                               .shared = buffering == Buffering::original ? nullptr : &*shared_,
                               .pack_origin = admissions[m].pack_origin};
-        arms_.push_back({.result = {.buffering = buffering,
-                                    .method = &info,
-                                    .samples = {},
-                                    .skips_unpack = info.name == "manual" && app_.landing() != nullptr,
-                                    .finding = admissions[m].finding},
-                         .method = info.make(setting)});
+        arms_.push_back(
+            {.result = {.buffering = buffering,
+                        .method = &info,
+                        .samples = {},
+                        .skips_unpack = info.name == "manual" && app_.landing() != nullptr,
+                        .finding = admissions[m].finding},
+             .method = info.make(setting)});
         if (admissions[m].runs) order_.push_back(arms_.size() - 1);
       }
     }
@@ -112,31 +118,37 @@ class Survey {
   }
 
   /// How many exchanges an outer iteration has, so that there are a few of them in the time given.
-  void calibrate(double start, double seconds) {
-    const double begin = now();
-    round(fewest_inner);
-    const double exchange_s = (now() - begin) / (1 + fewest_inner);
-    const double left_s = std::max(0.0, seconds - (now() - start));
-    inner_ = static_cast<int>(std::clamp(left_s / (rounds_wanted * exchange_s), double{fewest_inner},
-                                         double{most_inner}));
-    MPI_Bcast(&inner_, 1, MPI_INT, 0, ends_.comm);
-    for (const std::size_t a : order_) {
-      ArmResult& result = arms_[a].result;
-      result.samples = {};
-      result.inner = inner_;
-      result.discarded += fewest_inner;
+  /// Where one exchange of each method took a good part of it, that one was the warm-up.
+  void settle_pace(double proof_s, double seconds) {
+    constexpr double affordable = 0.1;
+    if (agreed([&] { return proof_s > affordable * seconds; })) {
+      pace_ = {.warm = 0, .inner = 1};
+      return;
     }
+    const double start = now();
+    round();
+    const double exchange_s = (now() - start) / (pace_.warm + pace_.inner);
+    const double left_s = seconds - proof_s - (now() - start);
+    int inner =
+        static_cast<int>(std::clamp(left_s / (rounds_wanted * exchange_s), 1.0, most_inner));
+    MPI_Bcast(&inner, 1, MPI_INT, 0, ends_.comm);
+    for (const std::size_t a : order_) {
+      arms_[a].result.samples = {};
+      arms_[a].result.discarded += pace_.inner;
+    }
+    pace_.inner = inner;
   }
 
   /// One outer iteration of every arm.
-  void round(int inner) {
+  void round() {
     order_random_.shuffle(order_);
     for (const std::size_t a : order_) {
       if (app_.shuffle(list_random_)) data_ = regions();
       ArmResult& result = arms_[a].result;
       const unsigned seed = next_seed();
       Transfer transfer;
-      Outer outer{.warm = 1, .inner = inner, .before = {}, .after = {}, .between = {}};
+      Outer outer{
+          .warm = pace_.warm, .inner = pace_.inner, .before = {}, .after = {}, .between = {}};
       outer.before = [&] {
         // The app's regions are known already; only the reference has others.
         transfer = result.method->moves_data ? data_ : arms_[a].method->transfer();
@@ -147,6 +159,7 @@ class Survey {
         outer.between = [&] { touch(result.buffering == Buffering::cold); };
       }
       measure(*arms_[a].method, *result.method, ends_, collective_, outer, result.samples);
+      result.inner = outer.inner;
       result.discarded += outer.warm;
     }
     require_right();
@@ -182,11 +195,12 @@ class Survey {
   }
 
   [[nodiscard]] bool goes_on(std::size_t rounds, std::size_t& look, double deadline) {
+    const auto exchanges_a_round = static_cast<std::size_t>(pace_.inner);
     const bool spent = now() >= deadline || rounds >= most_rounds;
-    if (!spent && (rounds < fewest_rounds || rounds * static_cast<std::size_t>(inner_) < look)) {
+    if (!spent && (rounds < fewest_rounds || rounds * exchanges_a_round < look)) {
       return true;
     }
-    look = StoppingRule::next_look(rounds * static_cast<std::size_t>(inner_));
+    look = StoppingRule::next_look(rounds * exchanges_a_round);
     const StoppingRule rule(plan_.precision);
     bool all = true;
     for (const std::size_t a : order_) {
@@ -249,7 +263,7 @@ class Survey {
   std::vector<Arm> arms_;
   std::vector<std::size_t> order_;  ///< of the arms that run
   std::optional<Wrong> wrong_;
-  int inner_ = fewest_inner;
+  Pace pace_;
   unsigned seed_ = 0;
 };
 

@@ -34,9 +34,9 @@ struct Plan {
 struct ArmResult {
   Buffering buffering = Buffering::original;
   const MethodInfo* method = nullptr;
-  Samples samples;      ///< at rank 0; none if the MPI library refused
-  int inner = 0;        ///< exchanges in each outer iteration
-  int discarded = 0;    ///< exchanges that were not kept
+  Samples samples;    ///< at rank 0; none if the MPI library refused
+  int inner = 0;      ///< exchanges in each outer iteration
+  int discarded = 0;  ///< exchanges that were not kept
   bool converged = false;
   bool skips_unpack = false;  ///< what is received lies where it belongs
   std::optional<Finding> finding;

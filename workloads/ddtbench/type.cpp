@@ -78,10 +78,9 @@ Type indexed_block(std::span<const int> displacements, int block, const Type& of
 Type subarray(std::span<const int> sizes, std::span<const int> subsizes,
               std::span<const int> starts, const Type& of) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  require(
-      MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
-                               starts.data(), MPI_ORDER_FORTRAN, of.get(), &made),
-      "MPI_Type_create_subarray");
+  require(MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
+                                   starts.data(), MPI_ORDER_FORTRAN, of.get(), &made),
+          "MPI_Type_create_subarray");
   return Type::own(made);
 }
 

@@ -23,10 +23,10 @@ void add_fft(Catalogue& catalogue, int ranks);
 template <class App, class Parameters>
 void add_case(Catalogue& catalogue, const char* name, std::string text, std::size_t bytes,
               const Parameters& parameters) {
-  catalogue.push_back({.app = name,
-                       .parameters = std::move(text),
-                       .bytes = bytes,
-                       .make = [parameters] { return std::make_unique<App>(parameters); }});
+  catalogue.push_back(
+      {.app = name, .parameters = std::move(text), .bytes = bytes, .make = [parameters] {
+         return std::make_unique<App>(parameters);
+       }});
 }
 
 }  // namespace roundtrip::ddtbench

@@ -9,8 +9,8 @@
 
 namespace roundtrip::ddtbench {
 
-/// `count` different indices below `range`, in random order: what an unstructured mesh or a cloud of
-/// particles makes of an exchange.
+/// `count` different indices below `range`, in random order: what an unstructured mesh or a cloud
+/// of particles makes of an exchange.
 class IndexList {
  public:
   IndexList(int count, int range) {

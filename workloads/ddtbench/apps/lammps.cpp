@@ -15,8 +15,8 @@ struct Atoms {
   int owned;
 };
 
-/// LAMMPS, molecular dynamics: properties of randomly chosen atoms, which the receiver appends to its
-/// own. Position (3 values) and `Scalars` properties of one value, all doubles.
+/// LAMMPS, molecular dynamics: properties of randomly chosen atoms, which the receiver appends to
+/// its own. Position (3 values) and `Scalars` properties of one value, all doubles.
 template <std::size_t Scalars>
 class Lammps final : public MicroApp {
  public:

@@ -19,8 +19,8 @@ struct Lattice {
   [[nodiscard]] int sites() const { return x * y * z * t; }
 };
 
-/// MILC, lattice quantum chromodynamics: the z-down face of a field of su3 vectors; for even and odd
-/// sites, at each t, one half plane.
+/// MILC, lattice quantum chromodynamics: the z-down face of a field of su3 vectors; for even and
+/// odd sites, at each t, one half plane.
 class Milc final : public MicroApp {
  public:
   explicit Milc(const Lattice& lattice)
@@ -42,8 +42,7 @@ class Milc final : public MicroApp {
 
   [[nodiscard]] Datatypes commit(Origin /*origin*/) const override {
     const Type su3_vector = contiguous(static_cast<int>(su3_vector_floats), MPI_FLOAT);
-    const Type even =
-        vector(lattice_.t, lattice_.half_plane(), lattice_.half_volume(), su3_vector);
+    const Type even = vector(lattice_.t, lattice_.half_plane(), lattice_.half_volume(), su3_vector);
     const auto odd_offset = static_cast<MPI_Aint>(su3_vector_bytes) * (lattice_.sites() / 2);
     return one_type(committed(hvector(2, 1, odd_offset, even)), field_.data(), field_.data());
   }

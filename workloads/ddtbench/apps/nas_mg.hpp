@@ -20,8 +20,8 @@ struct MgSize {
 class MgField {
  public:
   explicit MgField(const MgSize& size)
-      : size_(size), data_(row() * static_cast<std::size_t>(size.d2) *
-                           static_cast<std::size_t>(size.d3)) {}
+      : size_(size),
+        data_(row() * static_cast<std::size_t>(size.d2) * static_cast<std::size_t>(size.d3)) {}
 
   [[nodiscard]] const MgSize& size() const { return size_; }
 

@@ -6,7 +6,8 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// NAS MG, fluid dynamics, face in z: the rows of one plane. The layer k = 1 is sent, k = 0 received.
+/// NAS MG, fluid dynamics, face in z: the rows of one plane. The layer k = 1 is sent, k = 0
+/// received.
 class NasMgZ final : public MicroApp {
  public:
   explicit NasMgZ(const MgSize& size) : field_(size) {}

@@ -13,7 +13,8 @@ struct Border {
   int all;
 };
 
-/// SPECFEM3D_GLOBE, outer core: one acceleration potential for each point of an unstructured border.
+/// SPECFEM3D_GLOBE, outer core: one acceleration potential for each point of an unstructured
+/// border.
 class Specfem3dOc final : public MicroApp {
  public:
   explicit Specfem3dOc(const Border& border)
