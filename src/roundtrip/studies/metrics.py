@@ -19,4 +19,6 @@ class Metric:
 METRICS: dict[str, Metric] = {
     "half_round_trip_time": Metric("s", lower_is_better=True),
     "time_per_message": Metric("s", lower_is_better=True),
+    "time_per_pass": Metric("s", lower_is_better=True),
+    "lap_time": Metric("s", lower_is_better=True),
 }
