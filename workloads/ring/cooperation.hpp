@@ -19,6 +19,7 @@ class Cooperation {
 
   Region allocate(std::size_t bytes) { return member_.allocate(bytes); }
   void modify(Region& region) { member_.modify(region); }
+  Region share(const Region& region) { return member_.share(region); }
 
   /// Gives the region to the cell of a rank.
   void put(int rank, Region& region);

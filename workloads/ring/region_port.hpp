@@ -46,6 +46,14 @@ class RegionPort {
                         {"sent", cds_.sent()}};
   }
 
+ protected:
+  /// Where the region is once another holder keeps the one that came.
+  char* split() {
+    const Region other = cds_.share(region_);
+    cds_.modify(region_);
+    return region_.bytes().data();
+  }
+
  private:
   const Circle& circle_;
   Cooperation cds_;

@@ -1,0 +1,59 @@
+#include "ring/message_ports.hpp"
+#include "ring/region_port.hpp"
+#include "ring/ring.hpp"
+#include "ring/token.hpp"
+
+namespace roundtrip::ring {
+namespace {
+
+using MpiPort = TwoSidedPort<Sending::standard>;
+
+/// Spoils one byte of what the last rank receives.
+class CorruptPort : public MpiPort {
+ public:
+  CorruptPort(const Circle& circle, std::size_t most, std::size_t heap)
+      : MpiPort(circle, most, heap), spoils_(circle.next() == 0) {}
+  char* get() {
+    char* const token = MpiPort::get();
+    if (spoils_) token[9] = static_cast<char>(token[9] ^ 1);
+    return token;
+  }
+
+ private:
+  bool spoils_;
+};
+
+/// Passes on what it had before instead of what came, from the fortieth pass on.
+class StalePort : public MpiPort {
+ public:
+  using MpiPort::MpiPort;
+  char* get() {
+    char* const token = MpiPort::get();
+    if (++passes_ == 40) set_count(token, count_of(token) - 1);
+    return token;
+  }
+
+ private:
+  int passes_ = 0;
+};
+
+/// The region transport, but every rank makes a second holder of the region and then changes its
+/// own.
+class CopyingPort : public RegionPort {
+ public:
+  using RegionPort::RegionPort;
+  char* get() {
+    RegionPort::get();
+    return split();
+  }
+};
+
+}  // namespace
+}  // namespace roundtrip::ring
+
+int main(int argc, char** argv) {
+  using namespace roundtrip::ring;
+  Ring workload("ring", {variant<MpiPort>("mpi"), variant<CorruptPort>("corrupt"),
+                         variant<StalePort>("stale"), variant<CopyingPort>("copying")});
+  return roundtrip::run_main(argc, argv, workload);
+}
