@@ -10,6 +10,12 @@ _as_root = (
     if os.geteuid() == 0
     else []
 )
+# More ranks than processors: no binding, and Open MPI wants to be told.
+_oversubscribed = {
+    "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
+    "mpiexec": ["-bind-to", "none"],
+}
+_pvm = ["pvm"] if shutil.which("pvmd") and os.path.exists("/usr/include/pvm3.h") else []
 # name: (on show, launcher, its options that bind each rank to a core, Debian's NetPIPE, variables)
 _mpis = {
     "openmpi41": ("Open MPI 4.1", "mpirun", ["--bind-to", "core"], "NPopenmpi", _as_root),
@@ -41,6 +47,7 @@ def _environment(mpi, boost):
             "build": f"{mpi}-{boost}",
             "launcher": launcher,
             "launcher_options": options,
+            "launcher_options_oversubscribed": _oversubscribed[launcher],
             "netpipe_reference": reference,
         },
         "target_systems": ["local"],
@@ -69,7 +76,7 @@ site_configuration = {
                         for environment in _environments
                         if os.path.exists(f"{environment['extras']['prefix']}/toolchain.json")
                     ],
-                    "features": ["shared-memory"],
+                    "features": ["shared-memory", "oversubscribed", *_pvm],
                     "max_jobs": 1,  # nothing runs beside a timing
                 }
             ],
