@@ -1,0 +1,131 @@
+"""The ring: what does passing a region of memory cost when it need not be copied?
+
+elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI and PVM.
+"""
+
+import math
+
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+
+import reframe as rfm
+
+from ..mixins.build import build_workloads
+from ..mixins.placement import Placement
+from ..mixins.record import Recorded
+
+
+class build_ring(build_workloads):
+    """The ring with all transports of MPI, and where PVM is installed also that with PVM's."""
+
+    workload = "ring"
+
+    @run_before("compile")
+    def build_both(self):
+        self.build_system.build_opts = ["ring/all"]
+
+    def program_of(self, transport):
+        """Absolute path of the program that has these transports."""
+        return str(self.build_folder / "ring" / {"mpi": "ring", "pvm": "ring-pvm"}[transport])
+
+
+class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
+    """One token round a ring of ranks, by all transports, interleaved in each launch."""
+
+    study = "ring"
+    valid_prog_environs = ["+mpi +boost"]
+    sourcesdir = None
+    build = fixture(build_ring, scope="environment")
+
+    #: Seconds a launch may measure.
+    budget = variable(float, value=30.0, loggable=True)
+    #: Relative half-width of the median's confidence interval to reach at each point, in percent.
+    precision = variable(float, value=2.0, loggable=True)
+    #: Largest region, bytes.
+    end = variable(int, value=16 << 20, loggable=True)
+
+    @run_before("run")
+    def set_command(self):
+        self.executable = self.build.program_of(self.transport)
+        self.executable_opts += [
+            f"--budget={self.budget:g}",
+            f"--precision={self.precision:g}",
+            f"--end={self.end}",
+        ]
+        self.time_limit = f"{int(3 * self.budget) + 60}s"
+
+    @run_before("performance")
+    def set_perf_variables(self):
+        from roundtrip.studies import ring
+
+        figures = ring.summarise_file(f"{self.stagedir}/samples.csv")
+        self.perf_variables = {
+            name: sn.make_performance_function(figures.get, unit, name)
+            for name, unit in ring.SUMMARY_UNITS.items()
+            if name in figures and math.isfinite(figures[name])
+        }
+
+
+@rfm.simple_test
+class Ring(RingBase):
+    """All ranks in one node."""
+
+    descr = "Ring in a node: regions by reference, by MPI, by PVM"
+
+    #: `mpi`: regions by reference and every way of MPI; `pvm`: these and PVM.
+    transport = parameter(["mpi", "pvm"], type=str, loggable=True)
+    #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two processors.
+    placement = parameter(["shared-memory", "oversubscribed"], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.num_tasks = {"shared-memory": 2, "oversubscribed": 3}[self.placement]
+        self.num_tasks_per_node = self.num_tasks
+        extra = ["pvm"] if self.transport == "pvm" else []
+        self.needs = [self.placement, *extra]
+        self.valid_systems = [" ".join(f"+{feature}" for feature in self.needs)]
+
+    @run_before("run")
+    def set_launcher(self):
+        extras = self.current_environ.extras
+        if "launcher" in extras:
+            self.job.launcher = getlauncher(extras["launcher"])()
+        shared = self.placement == "oversubscribed"
+        options = "launcher_options_oversubscribed" if shared else "launcher_options"
+        self.job.launcher.options += extras.get(options, [])
+        if shared:
+            self.executable_opts += ["--processors=2"]
+
+
+@rfm.simple_test
+class RingNetwork(RingBase):
+    """Ranks on two nodes, over a link of a kind."""
+
+    descr = "Ring over a network: regions by message, alone and mixed with hand-over in a node"
+
+    #: PVM's private daemon spans one node: only what MPI starts goes over the network.
+    transport = parameter(["mpi"], type=str, loggable=True)
+    #: `one-per-node`: two ranks, a node each; `hybrid`: two in one node, one in the other.
+    placement = parameter(["one-per-node", "hybrid"], type=str, loggable=True)
+    #: `fast`: whatever joins the nodes; `hub`: a 10BASE-T hub.
+    link = parameter(["fast", "hub"], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.num_tasks, self.num_tasks_per_node = {
+            "one-per-node": (2, 1),
+            "hybrid": (3, 2),
+        }[self.placement]
+        extra = ["hub"] if self.link == "hub" else []
+        self.needs = [self.placement, *extra]
+        # A partition behind a hub has no faster link.
+        self.valid_systems = [" ".join(["+" + self.placement, *(["+hub"] if extra else ["-hub"])])]
+
+    @property
+    def num_hosts(self):
+        return 2
+
+    @run_before("run")
+    def say_what_is_emulated(self):
+        self.emulated = self.current_partition.extras.get("emulated")

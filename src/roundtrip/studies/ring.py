@@ -1,0 +1,235 @@
+"""The ring study: what is derived from the samples, and what the study itself published.
+
+Time per pass
+    of one launch: the median over its batches of laps, seconds, for each case, transport and size.
+    One token is under way; a pass is its hand-over from one rank to the next.
+Effective bandwidth
+    bytes of the region x passes / elapsed = bytes / time per pass, MB/s = 10^6 bytes/s.  Of a
+    region that is handed over in place it is not a rate of transfer: nothing is transferred.
+Fixed cost
+    the median over the sizes of a region's time per pass, seconds.
+Flatness
+    largest over smallest time per pass of a region over the sizes, in one launch; 1 is flat.
+Crossover
+    the smallest size from which on the region is passed faster than by the other transport,
+    interpolated in log size and log time; the first size if it always is, infinite if it never is.
+Ratio
+    effective bandwidth of one transport over another's, of the same launch, case and size.
+
+The study: elepar, "BCR Portable Performance", 2002.  Two 850 MHz Pentium III in one PC, a 266 MHz
+PowerBook G3, a 10BASE-T hub.  Numbers are those of its text; the last is read off its figure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip.collect import samples as samples_file
+from roundtrip.errors import UserError
+
+STUDY = "ring"
+REGION = "region"
+FLOOR = "cache-line"
+
+#: Transports in the order to be shown, with their names.
+TRANSPORTS = {
+    REGION: "Region by reference",
+    "mpi-shm": "MPI shared window, one copy",
+    "mpi-rma": "MPI one-sided",
+    "mpi": "MPI two-sided",
+    "mpi-typed": "MPI two-sided, datatype",
+    "mpi-sync": "MPI synchronous",
+    "pvm": "PVM, raw",
+    "pvm-xdr": "PVM, XDR",
+    FLOOR: "Bare cache line",
+}
+#: MPI's two-sided calls: what the study means by MPI.
+TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync")
+#: Size at which the study gives its effective bandwidth, bytes.
+STUDY_SIZE = 10_000
+
+#: Perf variables of a ReFrame check and their units.
+SUMMARY_UNITS = {
+    "region_pass_10B": "us",
+    "region_pass_10kB": "us",
+    "region_pass_16MiB": "us",
+    "region_flatness": "1",
+    "hand_over": "us",
+    "region_per_hand_over": "1",
+    "region_bandwidth_10kB": "MB/s",
+    "mpi_bandwidth_10kB": "MB/s",
+    "region_over_mpi_10kB": "1",
+    "mpi_pass_10B": "us",
+    "pvm_bandwidth_10kB": "MB/s",
+}
+POINT = ["case", "variant", "size_bytes"]
+
+
+@dataclass(frozen=True)
+class PublishedLine:
+    """A configuration of the study; `seconds` per pass where that is constant, else points."""
+
+    name: str
+    ranks_on_nodes: str
+    points: tuple[tuple[int, float], ...]  # (bytes, MB/s)
+
+
+_SIZES = (10, 100, 1_000, 10_000)
+PUBLISHED = (
+    PublishedLine("2 on 2 processors", "2", tuple((n, n / 2.8) for n in _SIZES)),
+    PublishedLine("3 on 2 processors", "3", tuple((n, n / 5.6) for n in _SIZES)),
+    PublishedLine("10BASE-T", "1+1", ((1_000, 1.1),)),
+)
+#: Fixed time per pass that the study gives for two processes in one machine, seconds.
+PUBLISHED_PASS = 2.8e-6
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A reason that the study gives, and the pairs (transport, base) that isolate it here."""
+
+    words: str
+    short: str
+    test: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+STATEMENTS = (
+    Statement(
+        "Communication within MPI and PVM is based on moving the data from a buffer in the sender "
+        "to a buffer in the receiver, even if they share access to common memory.",
+        "Copying costs",
+        "One copy through shared memory against a region by reference, both with the same waiting.",
+        (("mpi-shm", REGION),),
+    ),
+    Statement(
+        "Hidden “control” or “housekeeping” messages eat up bandwidth and latency.",
+        "Control messages cost",
+        "MPI_Ssend, which must agree with the receiver on every message, against MPI_Send, which "
+        "may do without.",
+        (("mpi-sync", "mpi"),),
+    ),
+    Statement(
+        "Communication within MPI and PVM includes processing of the data through a “type”, adding "
+        "to the latency of communication.",
+        "Type processing costs",
+        "The same bytes described by a datatype (MPI) or converted to XDR (PVM), against raw "
+        "bytes.",
+        (("mpi-typed", "mpi"), ("pvm-xdr", "pvm")),
+    ),
+)
+
+
+def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+    """Time per pass of each (`by`, case, variant, size): seconds, bandwidth (MB/s); sorted."""
+    keys = [*by, *POINT]
+    return (
+        samples.filter(pl.col("metric") == "time_per_pass")
+        .group_by(keys)
+        .agg(seconds=pl.col("value").median(), samples=pl.len().cast(pl.Int64))
+        .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
+        .sort(keys)
+        .collect()
+    )
+
+
+def ratios(medians: pl.DataFrame, by: list[str], variant: str, base: str) -> pl.DataFrame:
+    """Columns `by`, case, size_bytes, ratio: bandwidth of `variant` over that of `base`."""
+    keys = [*by, "case", "size_bytes"]
+    mine = medians.filter(pl.col("variant") == variant).select(*keys, "seconds")
+    theirs = medians.filter(pl.col("variant") == base).select(*keys, base="seconds")
+    return (
+        mine.join(theirs, on=keys, how="inner")
+        .select(*keys, ratio=pl.col("base") / pl.col("seconds"))
+        .sort(keys)
+    )
+
+
+def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """The rows of `medians` of MPI's fastest two-sided call at each point, as variant "best"."""
+    keys = [*by, "case", "size_bytes"]
+    return (
+        medians.filter(pl.col("variant").is_in(list(TWO_SIDED)))
+        .sort("seconds")
+        .group_by(keys, maintain_order=True)
+        .first()
+        .with_columns(variant=pl.lit("best"))
+        .select(medians.columns)
+    )
+
+
+def crossover(sizes: list[int], seconds: list[float], others: list[float]) -> float:
+    """The size in bytes from which on `seconds` stays below `others`; sizes ascend."""
+    gains = [math.log(o / s) for s, o in zip(seconds, others, strict=True)]
+    if not gains or gains[-1] <= 0:
+        return math.inf
+    points = list(zip(sizes, gains, strict=True))
+    for (low, before), (high, after) in reversed(list(pairwise(points))):
+        if before <= 0 < after:
+            return float(low * (high / low) ** (-before / (after - before)))
+    return float(sizes[0])
+
+
+def flatness(seconds: list[float]) -> float:
+    """Largest over smallest."""
+    return max(seconds) / min(seconds)
+
+
+def summary(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
+    medians = launch_medians(samples.lazy(), [])
+    seconds = {
+        (row["variant"], row["size_bytes"]): row["seconds"] for row in medians.iter_rows(named=True)
+    }
+    figures: dict[str, float] = {}
+    for name, key in (
+        ("region_pass_10B", (REGION, 10)),
+        ("region_pass_10kB", (REGION, STUDY_SIZE)),
+        ("region_pass_16MiB", (REGION, 16 << 20)),
+        ("mpi_pass_10B", ("mpi", 10)),
+    ):
+        if key in seconds:
+            figures[name] = seconds[key] * 1e6
+    region = [value for (variant, _), value in seconds.items() if variant == REGION]
+    floor = [value for (variant, _), value in seconds.items() if variant == FLOOR]
+    if region:
+        figures["region_flatness"] = flatness(region)
+    if floor:
+        figures["hand_over"] = _median(floor) * 1e6
+    if region and floor:
+        figures["region_per_hand_over"] = _median(region) / _median(floor)
+    two_sided = [seconds[t, STUDY_SIZE] for t in TWO_SIDED if (t, STUDY_SIZE) in seconds]
+    for name, found in (
+        ("region", seconds.get((REGION, STUDY_SIZE))),
+        ("mpi", min(two_sided, default=None)),
+        ("pvm", seconds.get(("pvm", STUDY_SIZE))),
+    ):
+        if found is not None:
+            figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / found / 1e6
+    if "region_bandwidth_10kB" in figures and "mpi_bandwidth_10kB" in figures:
+        over = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
+        figures["region_over_mpi_10kB"] = over
+    return figures
+
+
+def summarise_file(file: str | Path) -> dict[str, float]:
+    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
+    try:
+        read = samples_file.read(Path(file))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    if read.problems:
+        first = read.problems[0]
+        raise UserError(first.reason, first.file, first.line)
+    return summary(read.frame)
+
+
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return (ordered[half] + ordered[~half]) / 2
