@@ -2,16 +2,17 @@
 
 import pathlib
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
-
-import reframe as rfm
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
-class build_workloads(rfm.CompileOnlyRegressionTest):
+class build_workload(rfm.CompileOnlyRegressionTest):
     """One program of ``workloads/``, by CMake, with the environment's MPI and Boost.
+
+    A study derives a class of its own that names the program.
 
     A campaign is many ReFrame sessions: the build folder is kept, so that all but the first
     only ask Ninja whether something changed.  It must be on a file system that the nodes share.

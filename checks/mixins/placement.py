@@ -1,10 +1,9 @@
 """Where the two ends of a measurement sit: in one node, or on one node each."""
 
+import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
-
-import reframe as rfm
 
 PLACEMENTS = ("shared-memory", "one-per-node")
 

@@ -3,10 +3,9 @@
 import json
 import pathlib
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
-
-import reframe as rfm
 
 
 class Recorded(rfm.RegressionTestPlugin):

@@ -5,12 +5,11 @@ Boost.MPI documentation, "Performance Evaluation" (Gregor and Troyer, 2005-2007)
 
 import math
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
-import reframe as rfm
-
-from ..mixins.build import build_workloads
+from ..mixins.build import build_workload
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -19,6 +18,10 @@ VARIANT_SETS = {
     "five": ["mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized"],
     "raw": ["mpi"],
 }
+
+
+class build_netpipe(build_workload):
+    workload = "netpipe"
 
 
 @rfm.simple_test
@@ -30,7 +33,7 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
     valid_prog_environs = ["+mpi +boost"]
     num_tasks = 2
     sourcesdir = None
-    build = fixture(build_workloads, scope="environment", variables={"workload": "netpipe"})
+    build = fixture(build_netpipe, scope="environment")
 
     #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI alone.
     variants = parameter(VARIANT_SETS, type=str, loggable=True)

@@ -2,10 +2,9 @@
 
 import pathlib
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
-
-import reframe as rfm
 
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded

@@ -5,18 +5,17 @@ elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI 
 
 import math
 
+import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
-import reframe as rfm
-
-from ..mixins.build import build_workloads
+from ..mixins.build import build_workload
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
 
-class build_ring(build_workloads):
+class build_ring(build_workload):
     """The ring with all transports of MPI, and where PVM is installed also that with PVM's."""
 
     workload = "ring"

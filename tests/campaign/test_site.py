@@ -13,7 +13,7 @@ CHECKOUT = Path(__file__).parents[2]
 LISTING = """\
 [List of matched checks]
 - NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+openmpi41-boost174
-    ^build_workloads ~local:smp+openmpi41-boost174 'build /3f779230 @local:smp+openmpi41-boost174
+    ^build_workload ~local:smp+openmpi41-boost174 'build /3f779230 @local:smp+openmpi41-boost174
 - Plain /0123abcd @local:smp+mpich40-boost181
 Concretized 4 test case(s)
 """
