@@ -72,5 +72,5 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
         self.perf_variables = {
             name: sn.make_performance_function(figures.get, unit, name)
             for name, unit in netpipe.SUMMARY_UNITS.items()
-            if math.isfinite(figures[name])  # NaN: not measured, and ReFrame takes numbers only
+            if math.isfinite(figures.get(name, math.nan))  # ReFrame takes numbers only
         }
