@@ -33,12 +33,27 @@ class NetPIPE:
 
 
 @dataclass(frozen=True)
+class Ring:
+    """Where transports are compared (bytes), and what a region's pass is expected to be like.
+
+    `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
+    in bare hand-overs of a cache line; `least_gain`: its bandwidth over the best two-sided MPI.
+    """
+
+    compared_sizes: tuple[int, ...]
+    flat_within: float
+    most_hand_overs: float
+    least_gain: float
+
+
+@dataclass(frozen=True)
 class Analysis:
     """The whole file; `text` is what is copied into the bundle and printed in the report."""
 
     disturbance: Disturbance
     statistics: Levels
     netpipe: NetPIPE
+    ring: Ring
     text: str
 
 
@@ -66,7 +81,7 @@ def parse(text: str, file: Path | str) -> Analysis:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"not TOML: {error}", file) from None
-    tables = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE}
+    tables = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE, "ring": Ring}
     if set(data) != set(tables):
         raise UserError(f"needs exactly the tables {', '.join(tables)}", file)
     parsed = {name: _table(kind, data[name], name, file) for name, kind in tables.items()}

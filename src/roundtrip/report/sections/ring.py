@@ -1,0 +1,135 @@
+"""The ring section: elepar's ring, repeated with modern means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Gallery,
+    Heading,
+    Inline,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.report.sections import ring_figures as figures
+from roundtrip.report.sections import ring_tables as tables
+from roundtrip.report.sections.ring_curves import Curves, Panel
+from roundtrip.report.sections.ring_findings import (
+    TONES,
+    Finding,
+    RingComparison,
+    claims,
+    findings,
+)
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import ring
+
+
+class RingSection:
+    """Regions by reference against MPI and PVM, in a node, over a network, and mixed."""
+
+    def __init__(self, data: Data) -> None:
+        self._curves = Curves(data)
+        self._settings = data.analysis.ring
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """The pairs that isolate the study's three reasons, at the compared sizes."""
+        return dict(claims(self._curves, self._settings).items())
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """Answers, the study's figure, what a pass costs, the three reasons."""
+        mine = {key: value for key, value in judged.items() if isinstance(key, RingComparison)}
+        panels = self._curves.panels
+        found = [f for panel in panels for f in findings(panel, mine, self._settings)]
+        in_node = [panel for panel in panels if panel.in_one_node]
+        blocks: list[Block] = [
+            Paragraph(_QUESTION),
+            Gallery(figures.CAPTION, figures.bandwidth(self._curves, panels)),
+            Heading(3, "What a pass costs"),
+        ]
+        if in_node:
+            blocks.append(tables.goals(self._curves, in_node, self._settings))
+        blocks += [
+            tables.crossovers(self._curves, panels),
+            tables.laps(self._curves, panels),
+            Heading(3, "The study's three reasons"),
+        ]
+        for statement in ring.STATEMENTS:
+            ours = [finding for finding in found if finding.statement == statement]
+            if ours:
+                blocks.append(tables.reasons(statement, ours, self._settings))
+        blocks += [Heading(3, "How to read the ring"), Items(_READING)]
+        return Part(
+            anchor="ring",
+            title="Ring: what does passing a region cost when it need not be copied?",
+            blocks=tuple(blocks),
+            answers=tuple(self._answer(panel, found) for panel in panels),
+            verdicts=(tables.verdicts(found),) if found else (),
+        )
+
+    def _answer(self, panel: Panel, found: Sequence[Finding]) -> Answer:
+        curves = self._curves
+        region = curves.by_launch(panel, ring.REGION)
+        gain = curves.interval(curves.over_best(panel).get(ring.STUDY_SIZE, []))
+        words: list[Inline] = [Strong(panel.label), ": "]
+        if region:
+            fixed = curves.interval([sorted(seconds)[len(seconds) // 2] for _, seconds in region])
+            flat = curves.interval([ring.flatness(seconds) for _, seconds in region])
+            if panel.in_one_node and fixed and flat:
+                words.append(
+                    f"a region of any size is passed in {units.interval(fixed, 1e6)} µs "
+                    f"(largest over smallest {units.interval(flat)}); "
+                )
+        if gain:
+            words.append(
+                f"at 10 kB it has {units.interval(gain)} times the effective bandwidth of the best "
+                "two-sided MPI; "
+            )
+        mine = [finding for finding in found if finding.panel == panel]
+        told = [f"{f.statement.short.lower()} ({f.variant}): {f.outcome}" for f in mine]
+        words.append("; ".join(told) if told else "no reason of the study could be tested")
+        worst = max((f.outcome for f in mine), key=list(TONES).index, default="cannot tell")
+        return Answer((*words, "."), TONES[worst])
+
+
+def section(data: Data) -> RingSection | None:
+    """The section, if the bundle has launches of it that came back."""
+    return None if data.passed(ring.STUDY).is_empty() else RingSection(data)
+
+
+_QUESTION: Text = (
+    "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
+    "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
+    f"{units.number(ring.PUBLISHED_PASS * 1e6, 2)} µs whatever its size; between machines it "
+    "travels by message, and the program does not see the difference. The study says that MPI and "
+    "PVM cannot do so, for three reasons. Here is the same ring on this machine, with MPI and PVM "
+    "in the same launches, interleaved in random order.",
+)
+_READING: tuple[Text, ...] = (
+    (
+        "One token goes round. Every rank counts each pass in the token's first bytes, in place, "
+        "and looks whether the count is right; once for each size every rank also checks and "
+        "changes all bytes. So no pass goes without touching the region.",
+    ),
+    (
+        "A region that stays in its node is asserted to be at the same offset lap after lap, and "
+        "that no copy was made.",
+    ),
+    (
+        "The bare cache line is the floor: one line goes to and fro between the same processors in "
+        "the same launch, and nothing else happens.",
+    ),
+    (
+        "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "
+        "time per pass is the lap's over three.",
+    ),
+    ("The study's own points are those of its text; its Ethernet point is read off its figure.",),
+)

@@ -1,0 +1,155 @@
+"""The curves of the ring section: one panel for each toolchain and placement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from roundtrip.report import labels
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import Interval, median_interval, median_intervals
+from roundtrip.studies import ring
+
+_BY = ["case_id", "case", "variant", "size_bytes"]
+_LAUNCH = ["launch", "case_id"]
+_PLACEMENTS = {
+    "shared-memory": "2 ranks in one node",
+    "oversubscribed": "3 ranks on 2 processors",
+    "one-per-node": "2 ranks on 2 nodes",
+    "hybrid": "3 ranks on 2 nodes",
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One toolchain in one placement; `case` is the number of ranks on each node, `2+1`."""
+
+    case_id: str
+    case: str
+    toolchain: str
+    placement: str
+    kind: str
+    launches: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identity in the frames."""
+        return self.case_id, self.case
+
+    @property
+    def in_one_node(self) -> bool:
+        """Whether every pass is a hand-over in memory."""
+        return self.case.isdigit()
+
+    @property
+    def label(self) -> str:
+        """Name on every row and figure."""
+        named = f"{self.toolchain}, {self.placement}"
+        return f"{named} ({self.kind})" if self.kind else named
+
+
+class Curves:
+    """Launch medians of a bundle; intervals are over launches at `level`."""
+
+    def __init__(self, data: Data) -> None:
+        self.level = data.analysis.statistics.confidence_level
+        self.launches = data.passed(ring.STUDY)
+        self._samples = data.samples.filter(pl.col("study") == ring.STUDY)
+
+    @cached_property
+    def medians(self) -> pl.DataFrame:
+        """Time per pass and effective bandwidth of each launch at each point."""
+        known = pl.col("variant").is_in(list(ring.TRANSPORTS))
+        return ring.launch_medians(self._samples.filter(known), _LAUNCH)
+
+    @cached_property
+    def bandwidth(self) -> pl.DataFrame:
+        """Interval of the effective bandwidth, MB/s, at each point."""
+        return median_intervals(self.medians, _BY, "bandwidth", self.level)
+
+    @cached_property
+    def laps(self) -> pl.DataFrame:
+        """Single laps of all launches together at the smallest size: percentiles, seconds."""
+        value = pl.col("value")
+        laps = self._samples.filter(pl.col("metric") == "lap_time")
+        return (
+            laps.filter(pl.col("size_bytes") == pl.col("size_bytes").min().over("case_id"))
+            .group_by("case_id", "case", "variant")
+            .agg(
+                laps=pl.len().cast(pl.Int64),
+                **{f"p{part}": value.quantile(part / 100, "higher") for part in (1, 50, 90, 99)},
+            )
+            .sort("case_id", "case", "variant")
+            .collect()
+        )
+
+    @cached_property
+    def panels(self) -> tuple[Panel, ...]:
+        """Every toolchain and placement, in the order to be shown."""
+        counts = (
+            self.medians.group_by("case_id", "case")
+            .agg(launches=pl.col("launch").n_unique().cast(pl.Int64))
+            .join(self.launches.unique("case_id", keep="first"), on="case_id")
+        )
+        panels = [_panel(row) for row in counts.iter_rows(named=True)]
+        order = list(_PLACEMENTS.values())
+        return tuple(
+            sorted(
+                panels,
+                key=lambda p: (
+                    bool(p.kind),
+                    next((i for i, name in enumerate(order) if p.placement.startswith(name)), 9),
+                    p.toolchain,
+                    p.case_id,
+                ),
+            )
+        )
+
+    def of(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
+        """Rows of `frame` that belong to `panel`."""
+        return frame.filter((pl.col("case_id") == panel.case_id) & (pl.col("case") == panel.case))
+
+    def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
+        """Ratios of effective bandwidth, one a launch, at each size."""
+        found = ring.ratios(self.of(self.medians, panel), _LAUNCH, variant, base)
+        grouped = found.group_by("size_bytes").agg("ratio").sort("size_bytes")
+        return dict(grouped.iter_rows())
+
+    def over_best(self, panel: Panel) -> dict[int, list[float]]:
+        """Effective bandwidth of the region over MPI's best two-sided call, one a launch."""
+        medians = self.of(self.medians, panel)
+        both = pl.concat([medians, ring.best_two_sided(medians, _LAUNCH)])
+        found = ring.ratios(both, _LAUNCH, ring.REGION, "best")
+        return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
+
+    def by_launch(self, panel: Panel, variant: str) -> list[tuple[list[int], list[float]]]:
+        """(sizes, seconds per pass) of each launch."""
+        mine = self.of(self.medians, panel).filter(pl.col("variant") == variant)
+        grouped = mine.sort("size_bytes").group_by("launch", maintain_order=True)
+        return [
+            (sizes, seconds)
+            for _, sizes, seconds in grouped.agg("size_bytes", "seconds").sort("launch").iter_rows()
+        ]
+
+    def interval(self, values: Sequence[float]) -> Interval | None:
+        """Over launches; None of nothing."""
+        return median_interval(values, self.level) if values else None
+
+
+def _panel(row: dict[str, object]) -> Panel:
+    parameters = json.loads(str(row["parameters"] or "{}"))
+    placement = str(parameters.get("placement", ""))
+    link = parameters.get("link")
+    named = _PLACEMENTS.get(placement, placement) + (f", {link} link" if link else "")
+    return Panel(
+        case_id=str(row["case_id"]),
+        case=str(row["case"]),
+        toolchain=str(row["toolchain"]),
+        placement=named,
+        kind=labels.kind(row["emulated"], row["simulated"]),
+        launches=int(str(row["launches"])),
+    )

@@ -1,0 +1,82 @@
+"""The study's three reasons, put to the test with our numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roundtrip.collect.analysis import Ring
+from roundtrip.report.blocks import Tone
+from roundtrip.report.sections.ring_curves import Curves, Panel
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.ring import STATEMENTS, Statement
+
+TONES: dict[str, Tone] = {
+    "holds": "good",
+    "holds in part": "warn",
+    "does not hold": "bad",
+    "cannot tell": "warn",
+}
+
+
+@dataclass(frozen=True)
+class RingComparison:
+    """Effective bandwidth of `variant` over `base`: a claim of the report."""
+
+    panel: tuple[str, str]
+    variant: str
+    base: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one pair of transports in one panel says of a reason of the study."""
+
+    statement: Statement
+    panel: Panel
+    variant: str
+    base: str
+    outcome: str
+    evidence: tuple[tuple[int, Judged], ...]
+
+
+def claims(curves: Curves, settings: Ring) -> dict[RingComparison, Sequence[float]]:
+    """The ratios, one a launch, behind every finding."""
+    pairs = [pair for statement in STATEMENTS for pair in statement.pairs]
+    return {
+        RingComparison(panel.key, variant, base, size): ratios
+        for panel in curves.panels
+        for variant, base in pairs
+        for size, ratios in curves.ratio(panel, variant, base).items()
+        if size in settings.compared_sizes
+    }
+
+
+def findings(
+    panel: Panel, judged: Mapping[RingComparison, Judged], settings: Ring
+) -> list[Finding]:
+    """One for each pair that was measured in the panel."""
+    found = []
+    for statement in STATEMENTS:
+        for variant, base in statement.pairs:
+            keys = {
+                size: RingComparison(panel.key, variant, base, size)
+                for size in settings.compared_sizes
+            }
+            evidence = tuple((size, judged[key]) for size, key in keys.items() if key in judged)
+            if evidence:
+                outcome = _outcome([one.verdict for _, one in evidence])
+                found.append(Finding(statement, panel, variant, base, outcome, evidence))
+    return found
+
+
+def _outcome(verdicts: Sequence[Verdict]) -> str:
+    """Of "it costs": every compared size shows it, some do, none does, or it cannot be told."""
+    costs = sum(verdict is Verdict.SLOWER for verdict in verdicts)
+    does_not = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
+    if costs == len(verdicts):
+        return "holds"
+    if costs:
+        return "holds in part"
+    return "does not hold" if does_not == len(verdicts) else "cannot tell"
