@@ -74,7 +74,7 @@ class Ring(RingBase):
 
     #: `mpi`: regions by reference and every way of MPI; `pvm`: these and PVM.
     transport = parameter(["mpi", "pvm"], type=str, loggable=True)
-    #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two processors.
+    #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
     placement = parameter(["shared-memory", "oversubscribed"], type=str, loggable=True)
 
     @run_after("init")
