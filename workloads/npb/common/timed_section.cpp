@@ -1,7 +1,5 @@
 #include "npb/common/timed_section.hpp"
 
-#include <algorithm>
-
 #include "core/clock.hpp"
 
 namespace roundtrip::npb {
@@ -32,38 +30,47 @@ std::vector<std::int64_t> gathered(const std::vector<std::int64_t>& mine, const 
 
 void TimedSection::start() {
   constexpr std::size_t many = 1024;  // so that laps allocate nothing
-  marks_.clear();
-  marks_.reserve(many);
+  laps_.clear();
+  laps_.reserve(many);
   comm_.barrier();
   comm_.reset_traffic();
-  marks_.push_back({now(), {}});
+  start_ = now();
+  begin_ = {start_, {}};
+}
+
+void TimedSection::skip() {
+  begin_ = {now(), comm_.traffic()};
 }
 
 void TimedSection::lap() {
-  marks_.push_back({now(), comm_.traffic()});
+  const Mark end{now(), comm_.traffic()};
+  Mark& lap = laps_.emplace_back(end);
+  lap.time -= begin_.time;
+  for (std::size_t p = 0; p < patterns; ++p) {
+    lap.traffic[p].seconds -= begin_.traffic[p].seconds;
+    lap.traffic[p].messages -= begin_.traffic[p].messages;
+    lap.traffic[p].bytes -= begin_.traffic[p].bytes;
+  }
+  begin_ = end;
 }
 
 void TimedSection::stop() {
-  const double mine = now() - marks_.front().time;
+  const double mine = now() - start_;
   sizes_ = comm_.sizes();
   MPI_Allreduce(&mine, &seconds_, 1, MPI_DOUBLE, MPI_MAX, comm_.handle());
 }
 
 std::vector<Iteration> TimedSection::iterations() const {
-  constexpr std::size_t columns = 1 + 3 * patterns;
-  const std::size_t count = marks_.size() - 1;
-  std::vector<double> durations(count);
+  const std::size_t count = laps_.size();
+  std::vector<double> durations;
   std::vector<double> sums;
-  sums.reserve(count * columns);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Mark& from = marks_[i];
-    const Mark& to = marks_[i + 1];
-    durations[i] = to.time - from.time;
-    sums.push_back(durations[i]);
-    for (std::size_t p = 0; p < patterns; ++p) {
-      sums.push_back(to.traffic[p].seconds - from.traffic[p].seconds);
-      sums.push_back(static_cast<double>(to.traffic[p].messages - from.traffic[p].messages));
-      sums.push_back(static_cast<double>(to.traffic[p].bytes - from.traffic[p].bytes));
+  for (const Mark& lap : laps_) {
+    durations.push_back(lap.time);
+    sums.push_back(lap.time);
+    for (const Traffic& traffic : lap.traffic) {
+      sums.push_back(traffic.seconds);
+      sums.push_back(static_cast<double>(traffic.messages));
+      sums.push_back(static_cast<double>(traffic.bytes));
     }
   }
   durations = reduced(durations, MPI_MAX, comm_.handle());

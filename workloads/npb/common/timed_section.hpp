@@ -22,10 +22,13 @@ class TimedSection {
   /// Collective: all ranks meet, the counters go to zero, the clock starts.
   void start();
 
-  /// An iteration ends here.
+  /// What has happened since the start or the last lap belongs to no iteration.
+  void skip();
+
+  /// An iteration ends here, the next begins.
   void lap();
 
-  /// Collective: the clock stops. What has happened since the last lap belongs to no iteration.
+  /// Collective: the clock stops.
   void stop();
 
   /// Time of the slowest rank.
@@ -39,12 +42,14 @@ class TimedSection {
 
  private:
   struct Mark {
-    double time = 0;
+    double time = 0;  ///< of the clock, or since the mark before
     TrafficByPattern traffic;
   };
 
   Comm& comm_;
-  std::vector<Mark> marks_;
+  double start_ = 0;
+  Mark begin_;              ///< of the iteration under way
+  std::vector<Mark> laps_;  ///< duration and traffic of the iterations
   double seconds_ = 0;
   MessageSizes sizes_;
 };

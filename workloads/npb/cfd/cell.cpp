@@ -1,0 +1,23 @@
+#include "npb/cfd/cell.hpp"
+
+namespace roundtrip::npb::cfd {
+
+Cell::Cell(int n, std::array<int, 3> origin, std::array<int, 3> own)
+    : n_(n), origin_(origin), own_(own) {
+  const std::ptrdiff_t line = own[0] + 2 * ghosts;
+  const std::ptrdiff_t plane = line * (own[1] + 2 * ghosts);
+  strides_ = {1, line, plane};
+  size_ = static_cast<std::size_t>(plane * (own[2] + 2 * ghosts));
+}
+
+Vector Cell::vector(double value) const {
+  Vector v;
+  v.fill(scalar(value));
+  return v;
+}
+
+State Cell::exact(int i, int j, int k) const {
+  return exact_solution(position(0, i), position(1, j), position(2, k));
+}
+
+}  // namespace roundtrip::npb::cfd

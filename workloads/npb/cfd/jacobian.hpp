@@ -1,0 +1,69 @@
+#pragma once
+
+#include "npb/cfd/cell.hpp"
+#include "npb/cfd/physics.hpp"
+#include "npb/cfd/residual.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// What the Jacobians at a point depend on.
+struct Flow {
+  double inverse_density;
+  std::array<double, 3> velocity;
+  double kinetic;
+  double energy;  ///< of unit mass
+};
+
+/// Pointers to the fields that make a Flow.
+struct FlowFields {
+  const double* inverse_density;
+  std::array<const double*, 3> velocity;
+  const double* kinetic;
+  const double* energy;  ///< of unit volume
+
+  FlowFields(const Vector& u, const Derived& derived)
+      : inverse_density(derived.inverse_density.data()),
+        velocity{derived.velocity[0].data(), derived.velocity[1].data(),
+                 derived.velocity[2].data()},
+        kinetic(derived.kinetic.data()),
+        energy(u[4].data()) {}
+
+  [[gnu::always_inline]] [[nodiscard]] Flow at(std::ptrdiff_t p) const {
+    const double inverse = inverse_density[p];
+    return {
+        inverse, {velocity[0][p], velocity[1][p], velocity[2][p]}, kinetic[p], energy[p] * inverse};
+  }
+};
+
+/// (a A + b (N + c I)) x for direction d: A is the Jacobian of the flux of that direction, N that
+/// of its viscous part, c its second-order dissipation.
+template <std::size_t d>
+[[gnu::always_inline]] inline State spread(const Flow& f, const State& x, double a, double b) {
+  constexpr std::size_t d2 = (d + 1) % 3;
+  constexpr std::size_t d3 = (d + 2) % 3;
+  const double v1 = f.velocity[d];
+  const double v2 = f.velocity[d2];
+  const double v3 = f.velocity[d3];
+  // Change of momentum beyond that of mass: density times the change of velocity.
+  const double w1 = x[1 + d] - v1 * x[0];
+  const double w2 = x[1 + d2] - v2 * x[0];
+  const double w3 = x[1 + d3] - v3 * x[0];
+  const double pressure =
+      c2 * (f.kinetic * x[0] - v1 * x[1 + d] - v2 * x[1 + d2] - v3 * x[1 + d3] + x[4]);
+  const double enthalpy = c1 * f.energy - c2 * f.kinetic;
+  const double viscous = b * c34 * f.inverse_density;
+  const double artificial = b * dissipation[d];
+  State y;
+  y[0] = a * x[1 + d] + artificial * x[0];
+  y[1 + d] =
+      a * (v1 * (x[1 + d] + w1) + pressure) + four_thirds * viscous * w1 + artificial * x[1 + d];
+  y[1 + d2] = a * (v1 * x[1 + d2] + v2 * w1) + viscous * w2 + artificial * x[1 + d2];
+  y[1 + d3] = a * (v1 * x[1 + d3] + v3 * w1) + viscous * w3 + artificial * x[1 + d3];
+  y[4] = a * (enthalpy * w1 + v1 * (x[4] + pressure)) +
+         viscous * ((four_thirds - c15) * v1 * w1 + (1 - c15) * (v2 * w2 + v3 * w3) +
+                    c15 * (x[4] - f.energy * x[0])) +
+         artificial * x[4];
+  return y;
+}
+
+}  // namespace roundtrip::npb::cfd

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "npb/cfd/cell.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// Appends the points with index begin .. end - 1 in direction d, own points in the others.
+void pack(const Cell& cell, const Vector& v, std::size_t d, int begin, int end,
+          std::vector<double>& buffer);
+
+/// The reverse; reads from `from` on and returns what follows.
+const double* unpack(const double* from, const Cell& cell, Vector& v, std::size_t d, int begin,
+                     int end);
+
+/// Number of values in such a layer.
+std::size_t layer_size(const Cell& cell, std::size_t d, int thickness);
+
+}  // namespace roundtrip::npb::cfd

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "npb/cfd/exact.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// Results of a benchmark: norms for each equation.
+struct Norms {
+  State residual;
+  State error;
+};
+
+/// Root mean squares over the inner points of an n^3 grid.
+State root_mean(const State& sum_of_squares, int n);
+
+/// Prints both and their relative error, as NPB does; true if all agree within 1e-8.
+bool compare(const Norms& computed, const Norms& published, char problem_class, bool print);
+
+/// The same for one number.
+bool compare(const char* title, double computed, double published, bool print);
+
+}  // namespace roundtrip::npb::cfd

@@ -1,0 +1,158 @@
+#include "npb/lu/lu.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "npb/cfd/initial.hpp"
+#include "npb/lu/published.hpp"
+#include "npb/lu/surface.hpp"
+#include "npb/lu/sweeps.hpp"
+
+namespace roundtrip::npb::lu {
+namespace {
+
+/// The solver and its fields.
+class Ssor {
+ public:
+  Ssor(Comm& comm, const Parameters& parameters)
+      : pencils_(comm, parameters.n),
+        dt_(parameters.dt),
+        sweeps_(pencils_, dt_),
+        u_(cell().vector(1)),
+        rhs_(cell().vector(0)),
+        forcing_(cfd::make_forcing(cell())),
+        derived_(cell()) {}
+
+  [[nodiscard]] const cfd::Cell& cell() const { return pencils_.cell(); }
+  [[nodiscard]] const cfd::Vector& u() const { return u_; }
+
+  void reset() {
+    cfd::set_initial(cell(), u_);
+    for (cfd::Scalar& component : rhs_) std::ranges::fill(component, 0);
+    update_rhs();
+  }
+
+  void step() {
+    const cfd::FlowFields flow(u_, derived_);
+    sweeps_.lower(flow, rhs_);
+    sweeps_.upper(flow, rhs_);
+    add_change();
+    update_rhs();
+  }
+
+  /// Sums over this rank.
+  [[nodiscard]] cfd::State squared_residual() const {
+    cfd::State sums = cfd::sum_of_squares(cell(), rhs_);
+    for (double& sum : sums) sum /= dt_ * dt_;
+    return sums;
+  }
+
+ private:
+  /// dt times the residual.
+  void update_rhs() {
+    pencils_.fill_ghosts(u_);
+    cfd::derive(cell(), u_, derived_);
+    cfd::residual(cell(), u_, derived_, forcing_, dt_, rhs_);
+  }
+
+  void add_change() {
+    constexpr double w = Sweeps::over_relaxation;
+    constexpr double scale = 1 / (w * (2 - w));
+    for (std::size_t m = 0; m < cfd::equations; ++m) {
+      for (int k = cell().inner_begin(2); k < cell().inner_end(2); ++k) {
+        for (int j = cell().inner_begin(1); j < cell().inner_end(1); ++j) {
+          double* __restrict to = u_[m].data() + cell().at(0, j, k);
+          const double* __restrict change = rhs_[m].data() + cell().at(0, j, k);
+          for (int i = cell().inner_begin(0); i < cell().inner_end(0); ++i) {
+            to[i] += scale * change[i];
+          }
+        }
+      }
+    }
+  }
+
+  Pencils pencils_;
+  double dt_;
+  Sweeps sweeps_;
+  cfd::Vector u_;
+  cfd::Vector rhs_;
+  cfd::Vector forcing_;
+  cfd::Derived derived_;
+};
+
+class Lu final : public Benchmark {
+ public:
+  explicit Lu(char problem_class) : class_(problem_class), parameters_(parameters(problem_class)) {}
+
+  [[nodiscard]] Problem problem() const override {
+    const double n = parameters_.n;
+    const std::string side = std::to_string(parameters_.n);
+    return {.size = side + "x " + side + "x " + side,
+            .iterations = parameters_.steps,
+            .operations = parameters_.steps * (1984.77 * std::pow(n, 3) - 10923.3 * std::pow(n, 2) +
+                                               27770.9 * n - 144010)};
+  }
+
+  /// u, right-hand side, forcing and what is derived from u.
+  [[nodiscard]] double bytes(int ranks) const override {
+    constexpr double numbers = 3 * 5 + 5;
+    const auto [in_x, in_y] = rank_grid(ranks);
+    const double n = parameters_.n;
+    return sizeof(double) * numbers * (n / in_x + 4) * (n / in_y + 4) * (n + 4);
+  }
+
+  bool run(Comm& comm, TimedSection& section) override;
+
+ private:
+  char class_;
+  Parameters parameters_;
+};
+
+bool Lu::run(Comm& comm, TimedSection& section) {
+  const auto& [n, steps, dt, norms, surface] = parameters_;
+  if (comm.root()) {
+    std::printf(" Size: %4dx%4dx%4d  (class %c)\n Iterations: %4d\n", n, n, n, class_, steps);
+    std::printf(" Total number of processes: %6d\n", comm.size());
+  }
+  Ssor ssor(comm, parameters_);
+  ssor.reset();
+  ssor.step();
+  ssor.reset();
+
+  section.start();
+  for (int i = 0; i < steps; ++i) {
+    ssor.step();
+    section.lap();
+  }
+  section.stop();
+
+  cfd::Norms computed{ssor.squared_residual(), cfd::sum_of_squared_errors(ssor.cell(), ssor.u())};
+  comm.sum(computed.residual);
+  comm.sum(computed.error);
+  computed.residual = cfd::root_mean(computed.residual, n);
+  computed.error = cfd::root_mean(computed.error, n);
+  const double integral = comm.sum(surface_integral(ssor.cell(), ssor.u()));
+  const bool norms_agree = cfd::compare(computed, norms, class_, comm.root());
+  const bool integral_agrees = cfd::compare("surface integral", integral, surface, comm.root());
+  const bool verified = comm.from_root(norms_agree && integral_agrees);
+  if (comm.root()) std::printf(" Verification %s\n", verified ? "Successful" : "failed");
+  return verified;
+}
+
+/// Each rank needs as many points as its neighbours have ghosts.
+RankRule rank_rule(int n) {
+  return {"any number with at least 4 points in x and y on each of a grid", [n](int ranks) {
+            constexpr int fewest_points = 4;
+            return ranks >= 1 && n / rank_grid(ranks)[1] >= fewest_points;
+          }};
+}
+
+}  // namespace
+
+Entry entry() {
+  return {"LU", [](char problem_class) { return rank_rule(parameters(problem_class).n); },
+          [](char problem_class) { return std::make_unique<Lu>(problem_class); }};
+}
+
+}  // namespace roundtrip::npb::lu

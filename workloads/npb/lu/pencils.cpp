@@ -1,0 +1,105 @@
+#include "npb/lu/pencils.hpp"
+
+namespace roundtrip::npb::lu {
+namespace {
+
+/// Numbers along the edge of plane k that is `at` in direction d (0 or 1): visit(place).
+template <class Visit>
+void for_each_of_edge(const cfd::Cell& cell, std::size_t d, int at, int k, const Visit& visit) {
+  const std::size_t other = 1 - d;
+  for (int p = 0; p < cell.own()[other]; ++p) {
+    visit(static_cast<std::size_t>(d == 0 ? cell.at(at, p, k) : cell.at(p, at, k)));
+  }
+}
+
+}  // namespace
+
+std::array<int, 2> rank_grid(int ranks) {
+  int in_x = 1;
+  for (int divisor = 1; divisor * divisor <= ranks; ++divisor) {
+    if (ranks % divisor == 0) in_x = divisor;
+  }
+  return {in_x, ranks / in_x};
+}
+
+cfd::Cell Pencils::make_cell(int n, std::array<int, 2> ranks, std::array<int, 2> position) {
+  std::array<int, 3> origin{0, 0, 0};
+  std::array<int, 3> own{n, n, n};
+  for (std::size_t d = 0; d < 2; ++d) {
+    origin[d] = cfd::part_begin(n, ranks[d], position[d]);
+    own[d] = cfd::part_begin(n, ranks[d], position[d] + 1) - origin[d];
+  }
+  return {n, origin, own};
+}
+
+Pencils::Pencils(Comm& comm, int n)
+    : comm_(comm),
+      ranks_(rank_grid(comm.size())),
+      position_{comm.rank() % ranks_[0], comm.rank() / ranks_[0]},
+      cell_(make_cell(n, ranks_, position_)) {}
+
+std::optional<int> Pencils::neighbour(std::size_t d, int step) const {
+  std::array<int, 2> at = position_;
+  at[d] += step;
+  if (at[d] < 0 || at[d] >= ranks_[d]) return std::nullopt;
+  return at[0] + ranks_[0] * at[1];
+}
+
+void Pencils::fill_ghosts(cfd::Vector& v) {
+  constexpr int up_tag = 1;
+  constexpr int down_tag = 2;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const int own = cell_.own()[d];
+    const auto below = neighbour(d, -1);
+    const auto above = neighbour(d, +1);
+    for (auto* buffers : {&in_, &out_}) {
+      for (auto& buffer : *buffers) buffer.clear();
+    }
+    const std::size_t size = cfd::layer_size(cell_, d, cfd::ghosts);
+    if (below) {
+      in_[0].resize(size);
+      comm_.start_receive(in_[0], *below, up_tag);
+      cfd::pack(cell_, v, d, 0, cfd::ghosts, out_[0]);
+      comm_.start_send(out_[0], *below, down_tag);
+    }
+    if (above) {
+      in_[1].resize(size);
+      comm_.start_receive(in_[1], *above, down_tag);
+      cfd::pack(cell_, v, d, own - cfd::ghosts, own, out_[1]);
+      comm_.start_send(out_[1], *above, up_tag);
+    }
+    comm_.finish_all();
+    if (below) cfd::unpack(in_[0].data(), cell_, v, d, -cfd::ghosts, 0);
+    if (above) cfd::unpack(in_[1].data(), cell_, v, d, own, own + cfd::ghosts);
+  }
+}
+
+void Pencils::receive_front(cfd::Vector& v, int k, int step) {
+  for (std::size_t d = 0; d < 2; ++d) {
+    const auto from = neighbour(d, -step);
+    if (!from) continue;
+    buffer_.resize(cfd::equations * static_cast<std::size_t>(cell_.own()[1 - d]));
+    comm_.receive(buffer_, *from);
+    const double* next = buffer_.data();
+    const int ghost = step > 0 ? -1 : cell_.own()[d];
+    for (cfd::Scalar& component : v) {
+      for_each_of_edge(cell_, d, ghost, k, [&](std::size_t at) { component[at] = *next++; });
+    }
+  }
+}
+
+void Pencils::send_front(const cfd::Vector& v, int k, int step) {
+  for (std::size_t d = 0; d < 2; ++d) {
+    const auto to = neighbour(d, step);
+    if (!to) continue;
+    buffer_.clear();
+    const int edge = step > 0 ? cell_.own()[d] - 1 : 0;
+    for (const cfd::Scalar& component : v) {
+      for_each_of_edge(cell_, d, edge, k,
+                       [&](std::size_t at) { buffer_.push_back(component[at]); });
+    }
+    comm_.send(buffer_, *to);
+  }
+}
+
+}  // namespace roundtrip::npb::lu

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "npb/cfd/cell.hpp"
+#include "npb/cfd/layers.hpp"
+#include "npb/common/comm.hpp"
+
+namespace roundtrip::npb::lu {
+
+/// Ranks in x and y, at least as many in y, as near to a square as can be.
+std::array<int, 2> rank_grid(int ranks);
+
+/// The grid cut into pencils along z, one for each rank, and the messages between them.
+class Pencils {
+ public:
+  Pencils(Comm& comm, int n);
+
+  [[nodiscard]] const cfd::Cell& cell() const { return cell_; }
+
+  /// Collective: ghosts of `v` in x and y from the neighbours.
+  void fill_ghosts(cfd::Vector& v);
+
+  /// A stage of a wavefront that runs upwards (step +1) or downwards (-1) in x and y: takes the
+  /// ghosts of plane k that it comes from, passes on the own points that it leaves by.
+  void receive_front(cfd::Vector& v, int k, int step);
+  void send_front(const cfd::Vector& v, int k, int step);
+
+ private:
+  /// The neighbour `step` away in direction d, none at the boundary of the grid.
+  [[nodiscard]] std::optional<int> neighbour(std::size_t d, int step) const;
+  static cfd::Cell make_cell(int n, std::array<int, 2> ranks, std::array<int, 2> position);
+
+  Comm& comm_;
+  std::array<int, 2> ranks_;
+  std::array<int, 2> position_;
+  cfd::Cell cell_;
+  std::vector<double> buffer_;
+  std::array<std::vector<double>, 2> out_;
+  std::array<std::vector<double>, 2> in_;
+};
+
+}  // namespace roundtrip::npb::lu

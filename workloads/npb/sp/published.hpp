@@ -1,0 +1,17 @@
+#pragma once
+
+#include "npb/cfd/verification.hpp"
+
+namespace roundtrip::npb::sp {
+
+/// A class: points in each direction, time steps, their length, and published results.
+struct Parameters {
+  int n;
+  int steps;
+  double dt;
+  cfd::Norms norms;
+};
+
+const Parameters& parameters(char problem_class);
+
+}  // namespace roundtrip::npb::sp
