@@ -1,0 +1,65 @@
+"""Site `local` in the pinned ReFrame: loads, and lists exactly the cases of what is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import matrix, model
+from roundtrip.campaign.site import Site
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAINS = [
+    f"{mpi}-{boost}"
+    for mpi in ("openmpi41", "openmpi50", "mpich40", "mpich50")
+    for boost in ("boost174", "boost181")
+]
+
+
+def install(folder: Path, names: list[str]) -> None:
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "toolchain.json").write_text("{}")
+
+
+@pytest.fixture
+def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    install(tmp_path / "toolchains", ["openmpi41-boost181", "mpich40-boost181"])
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    return Site("local", CHECKOUT)
+
+
+def test_all_eight_toolchains_are_described(local: Site) -> None:
+    assert sorted(local.toolchains) == sorted(TOOLCHAINS)
+
+
+def test_only_what_is_installed_is_run(local: Site) -> None:
+    netpipe = [case for case in local.cases() if case.check == "NetPIPE"]
+    assert {case.environ for case in netpipe} == {"openmpi41-boost181", "mpich40-boost181"}
+    modes, variant_sets, toolchains = 3, 2, 2
+    assert len(netpipe) == modes * variant_sets * toolchains
+
+
+def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
+    plan = matrix.build(model.load(CHECKOUT / "campaigns" / "smoke.toml"), local)
+    assert sorted(item.case.id for item in plan.expected) == [
+        f"NetPIPE/mode=pingpong,placement=shared-memory,variants=five@local:smp+{toolchain}"
+        for toolchain in ("mpich40-boost181", "openmpi41-boost181")
+    ]
+    assert plan.skipped == ()
+
+
+def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> None:
+    plan = matrix.build(model.load(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local)
+    reasons = {item.reason.split("'")[0] for item in plan.skipped}
+    assert reasons == {"toolchain ", "partition "}
+    assert any("not installed" in item.reason for item in plan.skipped)
+    assert any("does not offer: one-per-node" in item.reason for item in plan.skipped)
+    cases = [item.case.id for item in plan.expected] + [item.case for item in plan.skipped]
+    assert len(cases) == len(set(cases))
+
+
+def test_the_folder_reframe_is_no_package() -> None:
+    assert not (CHECKOUT / "reframe" / "__init__.py").exists()

@@ -1,0 +1,161 @@
+"""Real MPI jobs through real ReFrame on site `local`: run, kill, resume, report."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.collect.launches import scan
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+CAMPAIGN = f"""\
+title = "A very small campaign"
+launches = 3
+time_limit_minutes = 10
+[[check]]
+name = "NetPIPE"
+toolchains = ["{TOOLCHAIN}"]
+parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pingpong"] }}
+variables = {{ budget = 1, perturbation = 0, end = 65536 }}
+"""
+
+pytestmark = pytest.mark.skipif(
+    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(CAMPAIGN)
+    return file
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+    }
+
+
+def start(environment: dict[str, str], *arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        ["roundtrip", "run", *map(str, arguments)],
+        cwd=CHECKOUT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=600)
+    return process.returncode, out, err
+
+
+def tree(environment: dict[str, str]) -> Path:
+    (state,) = Path(environment["ROUNDTRIP_RUNS"]).glob("small/local/*/state.json")
+    return state.parent
+
+
+def passed(run_tree: Path) -> Counter[str]:
+    return Counter(launch.case_id for launch in scan(run_tree) if launch.status == "passed")
+
+
+def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
+    status, out, err = finish(start(environment, campaign))
+    assert status == 0, err
+    page = Path(out.splitlines()[-1].removeprefix("report: "))
+    assert "Boost.MPI (Serialized)" in page.read_text()
+    assert list(passed(tree(environment)).values()) == [3]
+    launch = scan(tree(environment))[0]
+    assert launch.run["ranks"] == 2
+    assert "Open MPI v4.1" in launch.run["mpi"]["library"]
+    bundle = page.parent / "bundle"
+    done = subprocess.run(
+        ["roundtrip", "report", str(page.parent), "--verify"],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((bundle / "manifest.json").read_text())["campaign"] == "small"
+
+
+def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
+    campaign: Path, environment: dict[str, str]
+) -> None:
+    """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
+    moments = random.Random(4)
+    process = start(environment, campaign, "--no-report")
+    kept: set[str] = set()
+    for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+        time.sleep(moments.uniform(4, 8))
+        process.send_signal(blow)
+        finish(process)
+        whole = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}
+        assert kept <= whole
+        kept = whole
+        if json.loads((tree(environment) / "state.json").read_text())["finished"]:
+            return  # all three launches were faster than the blows
+        process = resumed(environment, campaign)
+    status, _, err = finish(process)
+    assert status == 0, err
+    assert list(passed(tree(environment)).values()) == [3]
+
+
+def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
+    """Resume, once a session that outlived its killed runner has let go of the tree."""
+    for _ in range(40):
+        process = start(environment, campaign, "--resume", "--no-report")
+        time.sleep(3)
+        if process.poll() != 2:
+            return process
+        assert "another campaign is running" in finish(process)[2]
+    raise AssertionError("the killed campaign's session never ended")
+
+
+def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
+    campaign: Path, environment: dict[str, str]
+) -> None:
+    campaign.write_text(CAMPAIGN.replace("end = 65536", "end = -5"))
+    status, out, err = finish(start(environment, campaign))
+    assert status == 1
+    assert "report:" not in out
+    assert "0 of 3 launches came back" in err
+    assert "missing 3 x NetPIPE/" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nope"], "unknown campaign 'nope'"),
+        (["smoke", "--site", "nope"], "unknown site 'nope'"),
+        (["smoke", "--resume"], "no unfinished run"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    environment: dict[str, str], arguments: list[str], complaint: str
+) -> None:
+    status, out, err = finish(start(environment, *arguments))
+    assert status == 2
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+    assert out == ""
