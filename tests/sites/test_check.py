@@ -1,0 +1,144 @@
+"""`roundtrip site check` and `lock` on sites with a fault each."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip.campaign.site import Site
+from roundtrip.cli import app
+from roundtrip.errors import UserError
+from roundtrip.sites import lint, software, spack
+from roundtrip.sites.check import check
+
+CHECKOUT = Path(__file__).parents[2]
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with the site `infiniband` alone, and no Spack."""
+    folder = tmp_path / "checkout"
+    for part in ("site-configs/infiniband", "reframe", "campaigns"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=ignored)
+    shutil.copyfile(CHECKOUT / "site-configs/activate", folder / "site-configs/activate")
+    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
+    (folder / "checks").mkdir()
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    monkeypatch.delenv("SPACK_ROOT", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def faults(checkout: Path) -> list[str]:
+    return [item.detail for item in check(Site("infiniband", checkout)) if item.verdict == "fault"]
+
+
+def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path) -> None:
+    findings = check(Site("infiniband", checkout))
+    assert [item for item in findings if item.verdict == "fault"] == []
+    skipped = {item.subject: item.detail for item in findings if item.verdict == "not checked"}
+    assert "no concretized Spack environment is active" in skipped["lock file"]
+    assert "no toolchain is installed" in skipped["job scripts"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (r'r"^login\d+\.infiniband\.example$"', '".*"', "host name pattern '.*' fits any machine"),
+        ('["UCX_TLS", ', '["UCX_OTHER", ', "UCX_TLS is not set"),
+        ('"fabric": FABRIC, ', "", "no fabric chosen"),
+        ('"binding": "core"', '"binding": ""', "no binding chosen"),
+        ('"max_jobs": 1', '"max_jobs": 8', "max_jobs must be 1"),
+        ("site_configuration =", "\n" * 20 + "site_configuration =", "under 100 lines"),
+        ('"name": "infiniband"', '"name": "other"', "defines no system named 'infiniband'"),
+        ("import os\n", "import os\n\nbroken(\n", "does not load"),
+    ],
+)
+def test_a_fault_in_reframes_part_is_named(
+    checkout: Path, old: str, new: str, message: str
+) -> None:
+    edit(checkout / "site-configs/infiniband/reframe.py", old, new)
+    assert any(message in detail for detail in faults(checkout)), faults(checkout)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("definitions.yaml", "- boosts:", "- boost:", "does not define 'boosts'"),
+        ("packages.yaml", "mvapich:\n    require", "mvapich:\n    variants", "a mere preference"),
+        ("packages.yaml", "mpich:\n    require", "mpich:\n    prefer", "mpich needs `require:`"),
+        ("concretizer.yaml", "enable: false", "enable: true", "stale hashes"),
+        ("packages.yaml", "  all:", "  all: [", "not YAML"),
+    ],
+)
+def test_a_fault_in_spacks_part_is_named(
+    checkout: Path, file: str, old: str, new: str, message: str
+) -> None:
+    edit(checkout / "site-configs/infiniband/spack" / file, old, new)
+    assert any(message in detail for detail in faults(checkout)), faults(checkout)
+
+
+def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:
+    file = checkout / "site-configs/infiniband/reframe.py"
+    edit(file, '"--cpu-bind=cores", ', "")
+    named = [item.detail for item in lint.partitions(Site("infiniband", checkout))]
+    assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in named
+
+
+def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
+    folder = checkout / "site-configs/infiniband/spack"
+    with (folder / "packages.yaml").open("a") as file:
+        file.write("  boost:\n    externals: [{spec: boost@1.81.0 +mpi, prefix: /opt/boost}]\n")
+    (finding,) = software.files(folder, checkout / "spack.yaml")
+    assert "external 'boost@1.81.0 +mpi' does not name its MPI" in finding.detail
+
+
+def test_slurm_partitions_are_compared_with_sinfo(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "sinfo").write_text("#!/bin/sh\nprintf 'batch\\ngpu\\n'\n")
+    (tools / "sinfo").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    (finding,) = lint.slurm_partitions(Site("infiniband", checkout))
+    assert finding.detail == "there is no partition 'compute'; there are: batch, gpu"
+
+
+def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> None:
+    run = CliRunner()
+    proved = run.invoke(app, ["site", "lock"])
+    assert proved.exit_code == 0
+    assert re.search(r"mvapich2-23-boost186 +5hdlixr", proved.output)
+    edit(checkout / "site-configs/infiniband/reframe.py", '"max_jobs": 1', '"max_jobs": 2')
+    assert run.invoke(app, ["site", "check", "infiniband"]).exit_code == 1
+    refused = run.invoke(app, ["site", "check", "nowhere"])
+    assert isinstance(refused.exception, UserError)
+
+
+def test_a_spack_that_is_too_old_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = tmp_path / "bin" / "spack"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\necho 0.23.1\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
+    with pytest.raises(UserError, match=r"is Spack 0\.23\.1: 1\.1 or newer is needed"):
+        spack.find()
