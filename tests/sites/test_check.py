@@ -66,15 +66,26 @@ def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path)
         ('"binding": "core"', '"binding": ""', "no binding chosen"),
         ('"max_jobs": 1', '"max_jobs": 8', "max_jobs must be 1"),
         ("site_configuration =", "\n" * 20 + "site_configuration =", "under 100 lines"),
-        ('"name": "infiniband"', '"name": "other"', "defines no system named 'infiniband'"),
-        ("import os\n", "import os\n\nbroken(\n", "does not load"),
     ],
 )
 def test_a_fault_in_reframes_part_is_named(
     checkout: Path, old: str, new: str, message: str
 ) -> None:
     edit(checkout / "site-configs/infiniband/reframe.py", old, new)
-    assert any(message in detail for detail in faults(checkout)), faults(checkout)
+    site = Site("infiniband", checkout)
+    details = [item.detail for item in [*lint.site_file(site), *lint.partitions(site)]]
+    assert any(message in detail for detail in details), details
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"name": "infiniband"', '"name": "other"'), ("import os\n", "import os\n\nbroken(\n")],
+    ids=["another name", "syntax"],
+)
+def test_a_site_that_does_not_load_is_one_fault(checkout: Path, old: str, new: str) -> None:
+    edit(checkout / "site-configs/infiniband/reframe.py", old, new)
+    (detail,) = faults(checkout)
+    assert detail.startswith("does not load: reframe --show-config failed on site 'infiniband'")
 
 
 @pytest.mark.parametrize(
@@ -90,8 +101,13 @@ def test_a_fault_in_reframes_part_is_named(
 def test_a_fault_in_spacks_part_is_named(
     checkout: Path, file: str, old: str, new: str, message: str
 ) -> None:
-    edit(checkout / "site-configs/infiniband/spack" / file, old, new)
-    assert any(message in detail for detail in faults(checkout)), faults(checkout)
+    folder = checkout / "site-configs/infiniband/spack"
+    edit(folder / file, old, new)
+    try:
+        details = [item.detail for item in software.files(folder, checkout / "spack.yaml")]
+    except UserError as error:
+        details = [str(error)]
+    assert any(message in detail for detail in details), details
 
 
 def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:

@@ -18,8 +18,6 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
-    except StopIteration:
-        return [Finding("fault", "reframe.py", f"defines no system named '{site.name}'")]
     findings = [*lint.site_file(site), *lint.partitions(site), *lint.slurm_partitions(site)]
     folder, environment = site.folder / "spack", site.checkout / "spack.yaml"
     if folder.is_dir():
