@@ -1,0 +1,122 @@
+"""Site `virtual`: two virtual Slurm clusters and an emulated WAN, in one machine (testbed/)."""
+
+import os
+import pathlib
+
+_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+_toolchains = os.environ.get("ROUNDTRIP_TOOLCHAINS") or f"{_home}/roundtrip/toolchains"
+_vcluster = str(pathlib.Path(__file__).resolve().parents[2] / "testbed" / "vcluster")
+
+# ReFrame's `slurm` needs sacct, hence a cluster that is up with --accounting; `squeue` does not.
+_slurm_conf = pathlib.Path("/etc/slurm/slurm.conf")
+_accounting = _slurm_conf.exists() and "accounting_storage/slurmdbd" in _slurm_conf.read_text()
+
+# Many ranks share few cores: without yielding, one that waits keeps others from working.
+_yield = ["OMPI_MCA_mpi_yield_when_idle", "1"]
+# name: (on show, toolchain, how srun starts it, environment)
+_transports = {
+    "openmpi41-tcp": (
+        "Open MPI 4.1 over TCP",
+        "openmpi41-boost181",
+        "pmix",
+        [["OMPI_MCA_pml", "ob1"], ["OMPI_MCA_btl", "tcp,vader,self"], _yield],
+    ),
+    "openmpi50-tcp": (
+        "Open MPI 5.0 over TCP",
+        "openmpi50-boost181",
+        "pmix",
+        [
+            ["OMPI_MCA_pml", "ob1"],
+            ["OMPI_MCA_btl", "tcp,sm,self"],
+            ["PMIX_MCA_gds", "hash"],
+            _yield,
+        ],
+    ),
+    "mpich40-ucx": (
+        "MPICH 4.0 over UCX on TCP",
+        "mpich40-boost181",
+        "pmi2",
+        [["UCX_TLS", "tcp,self,posix,sysv"]],
+    ),
+    "mpich50-tcp": (
+        "MPICH 5.0 over TCP",
+        "mpich50-boost181",
+        "pmi2",
+        [["MPIR_CVAR_CH4_NETMOD", "ofi"], ["FI_PROVIDER", "tcp"]],
+    ),
+    "mpich50-udp": (
+        "MPICH 5.0 over UDP",
+        "mpich50-boost181",
+        "pmi2",
+        [["MPIR_CVAR_CH4_NETMOD", "ofi"], ["FI_PROVIDER", "udp;ofi_rxd"]],
+    ),
+    "mpich50-ucx": (
+        "MPICH 5.0 over UCX on TCP",
+        "mpich50-boost181",
+        "pmi2",
+        [["MPIR_CVAR_CH4_NETMOD", "ucx"], ["UCX_TLS", "tcp,self,posix,sysv"]],
+    ),
+}
+_installed = [
+    name
+    for name, (_, toolchain, _, _) in _transports.items()
+    if os.path.exists(f"{_toolchains}/{toolchain}/toolchain.json")
+]
+
+
+def _partition(name, descr, features, extras):
+    return {
+        "name": name,
+        "descr": descr,
+        "scheduler": "slurm" if _accounting else "squeue",
+        "launcher": "srun",
+        "access": [f"--partition={name}"],
+        "environs": _installed,
+        "features": ["slurm", *features],
+        "extras": extras,
+        "max_jobs": 1,  # nothing runs beside a timing
+    }
+
+
+site_configuration = {
+    "systems": [
+        {
+            "name": "virtual",
+            "descr": "Two virtual clusters of testbed/vcluster in one machine",
+            "hostnames": ["^head$"],
+            "modules_system": "nomod",
+            "partitions": [
+                _partition("clusterA", "Inside cluster A", ["one-per-node", "multi-node"], {}),
+                _partition("clusterB", "Inside cluster B", ["one-per-node", "multi-node"], {}),
+                _partition(
+                    "grid",
+                    "Across both clusters, over the emulated WAN",
+                    ["wan", "multi-node"],
+                    {
+                        "wan_control": f"{_vcluster} wan",
+                        "across": ["--constraint=[clusterA*1&clusterB*1]"],
+                    },
+                ),
+            ],
+        }
+    ],
+    "environments": [
+        {
+            "name": name,
+            "cc": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicc",
+            "cxx": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicxx",
+            "ftn": "",
+            "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *variables],
+            "features": ["mpi", "boost"],
+            "extras": {
+                "toolchain": title,
+                "prefix": f"{_toolchains}/{toolchain}",
+                "build": toolchain,
+                # Slurm's own default would start MPICH as singletons, without an error.
+                "launcher_options": [f"--mpi={pmi}"],
+            },
+            "target_systems": ["virtual"],
+        }
+        for name, (title, toolchain, pmi, variables) in _transports.items()
+    ],
+}
