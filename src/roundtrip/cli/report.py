@@ -12,8 +12,8 @@ from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
-from roundtrip.report import publish as publishing
-from roundtrip.report.build import Correction
+
+_PAGE, _FACTS = "report.html", "report.json"
 
 
 @app.command()
@@ -35,26 +35,34 @@ def report(
     """
     if bool(supersedes) != bool(reason):
         raise UserError("--supersedes and --reason go together")
-    correction = Correction(supersedes, reason) if supersedes and reason else None
-    if verify and (source / publishing.FACTS).is_file():
+    if verify and (source / _FACTS).is_file():
         revision = source
     else:
-        revision = publishing.publish(_bundle(source), output or paths.reports(), correction)
+        revision = _publish(source, output or paths.reports(), supersedes, reason)
     if verify:
         _verify(revision)
-    _tell(revision)
+    typer.echo(f"report: {revision / _PAGE}")
 
 
 def publish(run_dir: Path) -> Path:
     """Collect and publish a run tree: the page, which is also named on the last line printed."""
-    revision = publishing.publish(_bundle(run_dir), paths.reports())
-    return _tell(revision)
+    page = _publish(run_dir, paths.reports(), None, None) / _PAGE
+    typer.echo(f"report: {page}")
+    return page
+
+
+def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
+    from roundtrip.report import publish  # a second of imports that other commands need not pay
+    from roundtrip.report.build import Correction
+
+    correction = Correction(supersedes, reason) if supersedes and reason else None
+    return publish.publish(_bundle(source), reports, correction)
 
 
 def _bundle(source: Path) -> Path:
     if (source / manifest.FILE_NAME).is_file():
         return source
-    if (source / publishing.FACTS).is_file():
+    if (source / _FACTS).is_file():
         return source / "bundle"
     if (source / "state.json").is_file():
         return bundle.build(source)
@@ -62,15 +70,11 @@ def _bundle(source: Path) -> Path:
 
 
 def _verify(revision: Path) -> None:
-    different = publishing.verify(revision)
+    from roundtrip.report import publish  # as above
+
+    different = publish.verify(revision)
     for name in different:
         print(f"{revision / name}: differs when rebuilt", file=sys.stderr)
     if different:
         raise typer.Exit(1)
     typer.echo("verified: rebuilt byte for byte")
-
-
-def _tell(revision: Path) -> Path:
-    page = revision / publishing.PAGE
-    typer.echo(f"report: {page}")
-    return page

@@ -17,6 +17,8 @@ _VEGA_LITE = "6.4"
 _FONT = "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 #: Coordinates, in whose many digits nobody is interested; never the text of a label.
 _COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
+_CLIP_ID = re.compile(r' id="(clip\d+)"')
+_CLIP = re.compile(r'( id="|url\(#)(clip\d+)')
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 
@@ -127,7 +129,15 @@ def _svg(chart: Any, theme: Theme) -> str:
         offset=22,
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE)
-    return _COORDINATES.sub(lambda found: _NUMBER.sub(_shorter, found[0]), svg)
+    shorter = _COORDINATES.sub(lambda found: _NUMBER.sub(_shorter, found[0]), svg)
+    return _renumbered(shorter)
+
+
+def _renumbered(svg: str) -> str:
+    """The same drawing with clip1, clip2, ...: the renderer counts on from one to the next."""
+    names = dict.fromkeys(found[1] for found in _CLIP_ID.finditer(svg))
+    numbers = {name: f"clip{number}" for number, name in enumerate(names, 1)}
+    return _CLIP.sub(lambda found: found[1] + numbers[found[2]], svg)
 
 
 def _shorter(found: re.Match[str]) -> str:

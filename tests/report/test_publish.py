@@ -1,0 +1,159 @@
+"""Publishing: once each bundle, never over another, and rebuilt byte for byte."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.errors import UserError
+from roundtrip.report import publish
+from roundtrip.report.build import Correction
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def tree(make_tree: Maker) -> Any:
+    return make_tree(launches=6, environs=(ENVIRON,))
+
+
+def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
+    built = bundle.build(tree.path)
+    first = publish.publish(built, tmp_path / "reports")
+    assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
+    assert publish.publish(built, tmp_path / "reports") == first
+    assert sorted(path.name for path in first.parent.iterdir()) == ["r1"]
+    assert sorted(path.name for path in first.iterdir()) == [
+        *("bundle", "figures", "report.html", "report.json", "report.md"),
+    ]
+    assert publish.publish(first / "bundle", tmp_path / "reports") == first
+
+
+def test_another_bundle_is_another_revision(tree: Any, tmp_path: Path) -> None:
+    first = publish.publish(bundle.build(tree.path), tmp_path)
+    before = (first / "report.html").read_bytes()
+    tree.fail(6, ENVIRON, fail_reason="sanity error")
+    second = publish.publish(bundle.build(tree.path), tmp_path)
+    assert (first.name, second.name) == ("r1", "r2")
+    assert (first / "report.html").read_bytes() == before
+
+
+def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
+    built = bundle.build(tree.path)
+    with pytest.raises(UserError, match="no revision r1 to supersede"):
+        publish.publish(built, tmp_path, Correction("r1", "wrong axis"))
+    publish.publish(built, tmp_path)
+    corrected = publish.publish(built, tmp_path, Correction("r1", "wrong axis"))
+    assert corrected.name == "r2"
+    assert publish.publish(built, tmp_path, Correction("r1", "wrong axis")) == corrected
+    for name in ("report.html", "report.md"):
+        text = (corrected / name).read_text()
+        assert "supersedes r1" in text and "wrong axis" in text
+    assert publish.verify(corrected) == []
+
+
+def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
+    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    assert publish.verify(revision) == []
+    page = revision / "report.html"
+    page.write_text(page.read_text().replace("The answer", "The Answer"))
+    (revision / "figures" / "more.svg").write_text("<svg/>")
+    (revision / "report.md").unlink()
+    assert publish.verify(revision) == ["figures/more.svg", "report.html", "report.md"]
+
+
+def test_another_process_in_another_place_writes_the_same_bytes(tree: Any, tmp_path: Path) -> None:
+    """No clock, no hash seed, no path, no time zone has a say."""
+    revision = publish.publish(bundle.build(tree.path), tmp_path / "one")
+    moved = shutil.copytree(revision / "bundle", tmp_path / "far" / "away")
+    script = (
+        "import sys; from pathlib import Path; from roundtrip.report import publish;"
+        "publish.write(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    target = tmp_path / "two"
+    target.mkdir()
+    environment = {
+        "PYTHONHASHSEED": "77",
+        "TZ": "Asia/Tokyo",
+        "LC_ALL": "C",
+        "POLARS_MAX_THREADS": "1",
+    }
+    environment["PYTHONPATH"] = ":".join(sys.path)
+    command = [sys.executable, "-c", script, str(moved), str(target)]
+    subprocess.run(command, check=True, env=environment, cwd=tmp_path)
+    for name in ("report.html", "report.md"):
+        assert (target / name).read_bytes() == (revision / name).read_bytes()
+
+
+def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
+    built = bundle.build(tree.path)
+    (built / "campaign.toml").write_text('title = "mine"\n')
+    with pytest.raises(UserError, match=r"campaign\.toml is not the file"):
+        publish.publish(built, tmp_path / "reports")
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_half_report(
+    tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = bundle.build(tree.path)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(UserError, match="the disk is full"):
+        publish.publish(built, tmp_path / "reports")
+    assert not list((tmp_path / "reports").rglob("*.*"))
+
+
+def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "synthetic" / "local" / "2026-11-21"
+    (folder / "r1").mkdir(parents=True)
+    (folder / "r1" / "notes.txt").write_text("mine")
+    assert publish.publish(bundle.build(tree.path), tmp_path).name == "r2"
+    assert (folder / "r1" / "notes.txt").read_text() == "mine"
+
+
+def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    code = "from roundtrip.cli import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def test_the_command_line(tree: Any, tmp_path: Path) -> None:
+    done = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "out" / "synthetic" / "local" / "2026-11-21" / "r1" / "report.html"
+    assert done.stdout.splitlines() == ["verified: rebuilt byte for byte", f"report: {page}"]
+    page.write_text("")
+    broken = roundtrip("report", page.parent, "--verify")
+    assert broken.returncode == 1
+    assert "report.html: differs when rebuilt" in broken.stderr
+
+
+def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None:
+    facts = json.loads((tree.path / "state.json").read_text())
+    (tree.path / "state.json").write_text(json.dumps({**facts, "campaign": "../../etc"}))
+    for arguments in (
+        ("collect", tree.path),
+        ("report", tree.path),
+        ("report", tmp_path / "nowhere"),
+        ("report", tree.path, "--supersedes", "r1"),
+    ):
+        done = roundtrip(*arguments)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        assert done.stderr.startswith("roundtrip: ")

@@ -1,0 +1,161 @@
+"""Both renderers draw the same blocks, and nothing in the data is markup to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.report import data, html, markdown, units
+from roundtrip.report.blocks import Fold, Table
+from roundtrip.report.build import build
+from roundtrip.report.figures import spread_apart
+from roundtrip.stats.intervals import Interval
+
+ENVIRON = "openmpi41-boost181"
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def hostile(make_tree: Maker) -> Any:
+    """A report in which everything that data can name has a hostile name."""
+    skipped = [{"case": f"Ring/@local:smp+{HOSTILE}", "reason": HOSTILE}]
+    tree = make_tree(launches=6, environs=(ENVIRON,), skipped=skipped)
+    tree.fail(6, ENVIRON, fail_reason=HOSTILE)
+    for folder in sorted(tree.path.glob(f"rounds/*/output/*/*/{ENVIRON}/*")):
+        tree.case(folder, ENVIRON, extras={"toolchain": HOSTILE})
+        run = folder / "run.json"
+        escaped = HOSTILE.replace('"', '\\"')
+        run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped))
+    (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
+    (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
+    return build(data.read(bundle.build(tree.path)))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_hostile_names_are_text_in_html(hostile: Any) -> None:
+    page = html.render(hostile)
+    parsed = _Tags()
+    parsed.feed(page)
+    names = {tag for tag, _ in parsed.tags}
+    assert not names & {"script", "img", "iframe", "object", "b-", "embed", "base", "form"}
+    for _, attributes in parsed.tags:
+        assert not any(name.startswith("on") for name in attributes)
+        assert not str(attributes.get("href", "")).startswith("javascript:")
+    assert "{{7*7}}" in parsed.text and "49" not in re.findall(r">(49)<", page)
+    assert HOSTILE in parsed.text
+
+
+def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
+    shown = markdown.render(hostile)
+    outside = re.sub(r"```.*?```", "", shown, flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<(?!br)", outside)
+    assert not re.search(r"(?<!\\)\]\((?!figures/)", outside)
+    for table in re.split(r"\n\n", outside):
+        counts = {
+            len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines() if row[:1] == "|"
+        }
+        assert len(counts) <= 1
+
+
+def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
+    import xml.etree.ElementTree as ElementTree
+
+    for figure in hostile.figures:
+        for svg in (figure.light, figure.dark):
+            root = ElementTree.fromstring(svg)  # noqa: S314  our own drawing
+            tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
+            assert tags <= {"svg", "g", "path", "rect", "line", "text", "defs", "clipPath", "tspan"}
+    assert any("&lt;script&gt;" in figure.light for figure in hostile.figures)
+
+
+def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
+    page = html.render(hostile)
+    parsed = _Tags()
+    parsed.feed(page)
+    for tag, attributes in parsed.tags:
+        for name in ("src", "href", "xlink:href", "srcset", "action", "data"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:,")), (tag, name, value)
+    assert not re.search(r"url\((?!#)|@import", page)
+    assert "default-src 'none'" in page
+
+
+def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
+    parsed = _Tags()
+    parsed.feed(html.render(hostile))
+    identifiers = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
+    report = build(data.read(bundle.build(make_tree(launches=6).path)))
+    page, twin = _Tags(), markdown.render(report)
+    page.feed(html.render(report))
+
+    def tables(blocks: Any) -> Any:
+        for block in blocks:
+            if isinstance(block, Table):
+                yield block
+            elif isinstance(block, Fold):
+                yield from tables(block.blocks)
+
+    count = 0
+    for part in report.parts:
+        for table in (*part.verdicts, *tables(part.blocks)):
+            for cell in (cell for row in table.rows for cell in row):
+                count += 1
+                assert cell.text in page.text
+                assert markdown.escape(cell.text) in twin
+    assert count > 200
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (12345.6, "12\u202f346"), (-2.5, "-2.50")],
+)
+def test_three_digits(value: float, shown: str) -> None:
+    assert units.number(value) == shown
+    assert units.number(float("nan")) == units.number(float("inf")) == units.NOTHING
+
+
+def test_sizes_intervals_and_fractions() -> None:
+    sizes = [units.size(n).replace("\N{NO-BREAK SPACE}", " ") for n in (1, 1024, 65539, 3 << 20)]
+    assert sizes == ["1 B", "1 KiB", "65539 B", "3 MiB"]
+    assert units.percent(0.05).replace("\N{NO-BREAK SPACE}", " ") == "5 %"
+    assert units.percent(1.0).replace("\N{NO-BREAK SPACE}", " ") == "100 %"
+    assert units.interval(Interval(1.0, None, None, 3)).startswith("1.00 (no CI")
+
+
+def test_labels_are_spread_apart_in_their_order() -> None:
+    placed = spread_apart({"a": 10, "b": 11, "c": 12, "d": 90}, 15, 4, 100)
+    order = sorted(placed, key=lambda name: placed[name])
+    assert order == ["a", "b", "c", "d"]
+    places = sorted(placed.values())
+    assert all(b - a >= 15 for a, b in pairwise(places))
+    assert places[0] >= 4 and places[-1] <= 100
+
+
+def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
+    style = (Path(html.__file__).parent / "templates" / "style.css").read_text()
+    for query in ("prefers-color-scheme: dark", "@media print", "max-width: 700px"):
+        assert query in style
