@@ -20,5 +20,4 @@ cmake_path(GET MPI_CXX_COMPILER EXTENSION mpi_suffix)
 find_program(MPIEXEC_EXECUTABLE NAMES mpirun${mpi_suffix} mpiexec${mpi_suffix}
   HINTS ${mpi_bin} NO_DEFAULT_PATH DOC "Starts MPI programs (tests only)")
 
-set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI 3.0 REQUIRED COMPONENTS CXX)

@@ -236,7 +236,7 @@ TEST_F(Launch, WrongDataNamesVariantSizeAndElement) {
                             "--samples samples.csv --perturbation 0 --precision 100 "
                             "--variants mpi,corrupt-" +
                                 side,
-                            NETPIPE_CORRUPT);
+                            NETPIPE_FAULTY);
     EXPECT_EQ(ended.code, 3);
     EXPECT_NE(ended.err.find("netpipe: wrong data: variant corrupt-" + side +
                              ", size 65536 bytes, element 300 at the " + end),
@@ -254,7 +254,7 @@ TEST_F(Launch, WrongDataWithIdleRanksAndInEveryMode) {
     const bool exact = flags.starts_with("--exact");
     const Ended ended =
         run(3, flags + " --end 1024" + (exact ? " --start 512" : " --variants corrupt-there"),
-            NETPIPE_CORRUPT);
+            NETPIPE_FAULTY);
     EXPECT_EQ(ended.code, 3) << flags;
     EXPECT_NE(ended.err.find("wrong data: variant corrupt-there"), std::string::npos) << flags;
   }
@@ -296,9 +296,11 @@ TEST_F(Launch, AFolderThatIsNotThere) {
 TEST_F(Launch, AFullDiskLeavesNoFiles) {
   std::ofstream(in("samples.csv")) << "of an earlier launch";
   std::ofstream(in("run.json")) << "of an earlier launch";
-  const std::string command = "bash -c 'ulimit -f 8; trap \"\" XFSZ; exec " NETPIPE
-                              " --samples samples.csv --budget 5 --end 4096 --precision 0.001'";
-  expect_usage_error(run(2, "", command), "cannot write samples.csv: File too large");
+  const Ended ended = run(2,
+                          "--samples samples.csv --budget 2 --end 64 --precision 0.001 "
+                          "--variants full-disk",
+                          NETPIPE_FAULTY);
+  expect_usage_error(ended, "cannot write samples.csv: File too large");
   EXPECT_FALSE(fs::exists(in("samples.csv")));
   EXPECT_FALSE(fs::exists(in("samples.csv.partial")));
   EXPECT_FALSE(fs::exists(in("run.json")));

@@ -1,3 +1,7 @@
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "netpipe/netpipe.hpp"
 
 namespace roundtrip::netpipe {
@@ -31,6 +35,22 @@ class CorruptTransport : public MpiTransport {
   bool spoils_;
 };
 
+/// Raw MPI after which there is no room on the disk: no file may grow beyond 8 KiB. Not before,
+/// since MPI keeps its shared memory in files.
+class FullDiskTransport : public MpiTransport {
+ public:
+  static constexpr std::string_view name = "full-disk";
+  using MpiTransport::MpiTransport;
+  FullDiskTransport(const FullDiskTransport&) = delete;
+  FullDiskTransport& operator=(const FullDiskTransport&) = delete;
+  ~FullDiskTransport() {
+    constexpr rlim_t most = 8192;
+    const rlimit limit{.rlim_cur = most, .rlim_max = most};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+};
+
 }  // namespace
 }  // namespace roundtrip::netpipe
 
@@ -39,6 +59,7 @@ int main(int argc, char** argv) {
   auto variants = study_variants();
   variants.push_back(variant<CorruptTransport<false>>());
   variants.push_back(variant<CorruptTransport<true>>());
+  variants.push_back(variant<FullDiskTransport>());
   NetPipe workload(std::move(variants));
   return roundtrip::run_main(argc, argv, workload);
 }
