@@ -130,7 +130,7 @@ def _direct_labels(
     rows = pl.DataFrame(
         {
             "name": [_NAMES[name] for name in order],
-            "place": [places[name] for name in order],
+            "place": [float(places[name]) for name in order],
             "colour": [_COLOURS[name][shade] for name in order],
         }
     )
