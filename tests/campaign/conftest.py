@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,7 +55,8 @@ class Stage:
             "night", Path("night.toml"), "t", self.launches, self.extra, 60, (CheckPlan("N", 1),)
         )
         with self.tree:
-            Runner(campaign, None, self.tree, EXPECTED, Quiet()).run()  # type: ignore[arg-type]
+            site = SimpleNamespace(name="local")
+            Runner(campaign, site, self.tree, EXPECTED, Quiet()).run()  # type: ignore[arg-type]
 
     def passed(self) -> Counter[str]:
         found = scan(self.tree.path)

@@ -38,7 +38,8 @@ def test_blocks_are_products_that_cover_each_case_once(wanted: list[Expected]) -
 
 
 def test_the_command_line_names_the_cases_exactly() -> None:
-    site = SimpleNamespace(name="local", checkout=Path("top"))
+    partitions = {"smp": {"scheduler": "squeue"}}
+    site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
     block = [Expected(case, (("budget", "4"),)) for case in cases]
     line = session.command(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
@@ -47,4 +48,5 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     assert "--prgenv=^(a|ab)$" in line
     assert "--setvar=NetPIPE.budget=4" in line
     assert "--prefix=tree/rounds/001" in line
+    assert "--job-option=comment=roundtrip:smoke/1" in line
     assert line[-1] == "--run"

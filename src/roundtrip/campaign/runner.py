@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from roundtrip.campaign import session
+from roundtrip.campaign import scheduler, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Site
@@ -46,6 +46,7 @@ class Runner:
 
     def run(self) -> None:
         """Run rounds until every case has its launches, is given up, or time is over."""
+        scheduler.cancel(self._label)
         deadline = time.monotonic() + 60 * self.campaign.time_limit_minutes
         longest = 0.0
         while wanted := self._wanted():
@@ -56,6 +57,10 @@ class Runner:
             self._round(wanted)
             longest = max(longest, time.monotonic() - start)
 
+    @property
+    def _label(self) -> str:
+        return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
+
     def _round(self, wanted: Sequence[Expected]) -> None:
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
@@ -65,7 +70,7 @@ class Runner:
                 self.site,
                 block,
                 self.tree.next_round(),
-                f"{self.campaign.name}/{self.tree.path.name}",
+                self._label,
                 self.tree.lock_descriptor,
                 self.progress.result,
             )

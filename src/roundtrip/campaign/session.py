@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.site import Site
 
@@ -51,6 +52,7 @@ def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> 
         f"--report-file={folder / 'report.json'}",
         f"--system={site.name}:{first.partition}",
         f"--session-extras=campaign={label}",
+        *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
         # Nothing beside a timing; and no fixed order, which would confound a case with time.
         # Not as a mode of ReFrame: 4.10 forgets --prgenv when given one.
         "--exec-policy=serial",

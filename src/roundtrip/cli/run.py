@@ -39,7 +39,8 @@ def run(
 ) -> None:
     """Run a campaign: every case, as many launches as declared, then the report.
 
-    Exit status: 0 all came back; 1 something failed or is missing; 2 bad input.
+    Exit status: 0 all came back; 1 something failed or is missing; 2 bad input; 130 interrupted.
+    TERM (a scheduler's time limit) stops the run and reports what is there.
     """
     checkout = paths.checkout()
     declared = model.load(model.find(campaign, checkout / "campaigns"))
@@ -57,18 +58,18 @@ def run(
         tree.check_same_matrix(run_tree, plan)
     else:
         run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _terminate)
     with run_tree:
         environment.record(here, plan, run_tree.path / "env")
         launches = declared.launches * len(plan.expected)
         with TerminalProgress(declared.title, len(plan.expected), launches, _console) as progress:
             try:
                 Runner(declared, here, run_tree, plan.expected, progress).run()
+            except _Terminated:
+                _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
-                _console.print(
-                    f"interrupted; nothing is lost. Go on with: "
-                    f"roundtrip run {campaign} --site {site} --resume"
-                )
+                again = f"roundtrip run {campaign} --site {site} --resume"
+                _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
                 raise typer.Exit(130) from None
         outcome = Outcome.of(run_tree)
         if outcome.whole:
@@ -87,5 +88,10 @@ def _print_matrix(declared: model.Campaign, plan: matrix.Matrix) -> None:
         typer.echo(f"skip  {skipped.case}: {skipped.reason}")
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+class _Terminated(KeyboardInterrupt):
+    """TERM, as a scheduler sends before it ends a job: stop, but still report."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the report must get done
+    raise _Terminated
