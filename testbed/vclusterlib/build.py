@@ -19,13 +19,16 @@ LINK = "roundtrip-link"
 SHIM = "libsetgroups_shim.so"
 
 
-def cache() -> Path:
-    """``build/testbed`` of the checkout, or the state directory where that is read-only."""
-    checkout = SOURCES.parent.parent
-    inside = checkout / "build"
-    if os.access(inside if inside.is_dir() else checkout, os.W_OK):
-        return inside / "testbed"
-    return state.root() / ".build"
+def _caches() -> tuple[Path, Path]:
+    """``build/testbed`` of the checkout, and where that is read-only the state directory."""
+    return SOURCES.parent.parent / "build" / "testbed", state.root() / ".build"
+
+
+def _is_writable(folder: Path) -> bool:
+    """May we make or fill it?"""
+    while not folder.exists():
+        folder = folder.parent
+    return os.access(folder, os.W_OK)
 
 
 def key() -> str:
@@ -41,8 +44,11 @@ def key() -> str:
 def programs() -> Path:
     """Folder with the link and the shim, built if this content never was."""
     tools.require(tools.BUILD)
-    folder = cache() / key()
-    if not folder.is_dir():
+    content = key()
+    folders = [cache / content for cache in _caches()]
+    folder = next((known for known in folders if known.is_dir()), None)
+    if folder is None:
+        folder = folders[0] if _is_writable(folders[0]) else folders[1]
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         with (folder.parent / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

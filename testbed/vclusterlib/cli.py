@@ -7,77 +7,17 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from vclusterlib import client, enter, lifecycle, units
+from vclusterlib.arguments import parser
 from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.mounts import PRIVATE
 from vclusterlib.show import show_link, show_status
-from vclusterlib.spec import ENGINES, FABRICS, Spec, parse_nodes
+from vclusterlib.spec import Spec, parse_nodes
 from vclusterlib.state import State
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but one line for a mistake."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
-
-
-def _parser() -> Parser:
-    parser = Parser(prog="vcluster", description="A virtual two-cluster Slurm site.")
-    parser.add_argument("--name", help="which cluster (default: default)")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    up = commands.add_parser("up", help="boot the cluster; does nothing if it is up")
-    up.add_argument("--nodes", metavar="A+B", help="nodes of each cluster, 1..16 (default 4+4)")
-    up.add_argument("--cpus", type=int, metavar="N", help="CPUs that a node declares (4)")
-    up.add_argument("--memory", type=int, metavar="MIB", help="memory that a node declares (4096)")
-    up.add_argument("--accounting", action="store_true", help="slurmdbd and MariaDB, for sacct")
-    up.add_argument("--share", action="append", metavar="DIR", help="folder below /tmp, /run or "
-                    "/dev/shm that head and nodes shall see (the rest they see anyway)")  # fmt: skip
-    up.add_argument("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
-    up.add_argument("--hub-rate", metavar="RATE", help="of the hub (10Mbit/s)")
-    up.add_argument("--link", choices=ENGINES, help="what emulates the WAN (auto: netem if there)")
-    up.add_argument("--cpu-weight", type=int, metavar="W", help="share of the CPUs, by cgroup; "
-                    "others have 100 (default: no cgroup)")  # fmt: skip
-    up.add_argument(
-        "--rootless", action="store_true", help="in a user namespace (not root: always)"
-    )
-
-    commands.add_parser("down", help="end the cluster; logs and database stay in the state folder")
-    status = commands.add_parser("status", help="tell what runs; exit 1 unless all of it does")
-    status.add_argument("--json", action="store_true")
-    status.add_argument("--partition", help="exit 2 unless this partition exists")
-    status.add_argument("--nodes", type=int, metavar="N", help="exit 2 unless it has N nodes")
-
-    execute = commands.add_parser("exec", help="run a command on the head node")
-    execute.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
-    node = commands.add_parser("node", help="run a command on a compute node")
-    node.add_argument("node", metavar="NAME")
-    node.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
-
-    wan = commands.add_parser("wan", help="tell or change the link between the clusters")
-    wan.add_argument("--rtt", type=units.rtt, help="added round-trip time, 0..100ms")
-    wan.add_argument("--rate", type=units.rate, help="1Gbit/s, unlimited")
-    wan.add_argument("--loss", type=units.loss, help="of frames, each direction: 0.1%%")
-    wan.add_argument("--queue", type=units.size, help="before the link, each direction: 1MiB")
-    wan.add_argument("--seed", type=int, help="of the losses")
-    wan.add_argument("--cut", type=units.cut, metavar="TIME", help="cut the link, for 5s")
-    wan.add_argument("--down", dest="up", action="store_false", default=None)
-    wan.add_argument("--up", dest="up", action="store_true", default=None)
-    hub = commands.add_parser("hub", help="tell or change the shared medium")
-    hub.add_argument("--rate", type=units.rate, help="10Mbit/s")
-    for link in (wan, hub):
-        link.add_argument(
-            "--stats", action="store_true", help="print settings and counters as JSON"
-        )
-        link.add_argument("--reset", action="store_true", help="set the counters to 0 afterwards")
-        link.add_argument(
-            "--no-self-test", action="store_true", help="do not measure after a change"
-        )
-    return parser
 
 
 def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
@@ -109,6 +49,8 @@ def _shares(folders: list[str]) -> tuple[str, ...]:
     for folder in folders:
         if not Path(folder).is_dir():
             raise UserError(f"--share {folder}: no such folder")
+        if str(Path(folder).resolve()) in PRIVATE:
+            raise UserError(f"--share {folder}: every node has its own; share a folder below it")
         shares.append(Path(folder).resolve())
     return tuple(dict.fromkeys(str(share) for share in shares))
 
@@ -176,7 +118,7 @@ def _command(argv: list[str]) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Exit status: 0, 1 (it did not work), 2 (bad input or a machine that cannot), or exec's."""
     try:
-        return _run(_parser().parse_args(arguments))
+        return _run(parser().parse_args(arguments))
     except VclusterError as error:
         print(f"vcluster: {error}", file=sys.stderr)
         return error.status

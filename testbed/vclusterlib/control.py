@@ -13,11 +13,11 @@ import subprocess
 import time
 from typing import Any
 
-from vclusterlib import network, selftest
-from vclusterlib.daemons import Daemons
+from vclusterlib import network, processes, selftest
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.link import Link, LinkSettings
-from vclusterlib.spec import Spec
+from vclusterlib.node import pid_file
+from vclusterlib.state import State
 
 SOCKET = "control.sock"
 _REQUEST_LIMIT = 65536
@@ -26,9 +26,9 @@ _REQUEST_LIMIT = 65536
 class Control:
     """Answers requests, one at a time."""
 
-    def __init__(self, spec: Spec, daemons: Daemons, link: Link) -> None:
-        self._spec = spec
-        self._daemons = daemons
+    def __init__(self, state: State, link: Link) -> None:
+        self._state = state
+        self._spec = spec = state.spec()
         self._link = link
         self._born = time.monotonic()
         rate = spec.hub_rate if spec.fabric == "hub" else 0.0
@@ -71,7 +71,8 @@ class Control:
         fabric = request["do"]
         if fabric != self._spec.fabric:
             raise UserError(
-                f"this cluster's fabric is {self._spec.fabric}: `up --fabric {fabric}` makes a {fabric}"
+                f"this cluster's fabric is {self._spec.fabric}; "
+                f"`up --fabric {fabric}` makes one that is a {fabric}"
             )
         if request.get("changes"):
             self.apply(request["changes"], request.get("test", True))
@@ -96,12 +97,13 @@ class Control:
     def _status(self) -> dict[str, Any]:
         spec = self._spec
         states = node_states()
+        slurmds = processes.slurmd_alive(self._first_processes())
         return {
             "uptime_s": round(time.monotonic() - self._born, 3),
             "accounting": spec.accounting,
             "rootless": spec.rootless,
             "shares": list(spec.shares),
-            "daemons": self._daemons.alive(),
+            "daemons": processes.daemons_alive(self._daemons()),
             "nodes": [
                 {
                     "name": node.name,
@@ -109,11 +111,21 @@ class Control:
                     "address": spec.address(node),
                     "fabric_address": node.fabric_address,
                     "state": states.get(node.name, "unknown"),
+                    "slurmd": slurmds[node.name],
                 }
                 for node in spec.nodes
             ],
             "link": self._link_status(),
         }
+
+    def _first_processes(self) -> dict[str, int]:
+        files = {node.name: pid_file(self._state, node.name) for node in self._spec.nodes}
+        return {name: int(file.read_text()) for name, file in files.items()}
+
+    def _daemons(self) -> list[str]:
+        accounting = ["mariadbd", "slurmdbd"] if self._spec.accounting else []
+        link = [self._link.program] if self._link.program else []
+        return ["munged", *accounting, "slurmctld", *link]
 
 
 def node_states() -> dict[str, str]:

@@ -57,10 +57,6 @@ class Daemons:
         self.reap()
         return self._ended.get(name)
 
-    def alive(self) -> dict[str, bool]:
-        self.reap()
-        return {name: name not in self._ended for name in self._pids}
-
     def stop(self, name: str, patience: float, how: int = signal.SIGTERM) -> None:
         """End a daemon, by force after `patience` seconds."""
         if name not in self._pids or self.ended(name) is not None:

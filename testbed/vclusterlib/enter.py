@@ -75,6 +75,8 @@ def _require_shared(folder: str, world: int, state: State) -> None:
         same = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
     except OSError:
         same = False
+    if not same and folder in mounts.PRIVATE:
+        raise UserError(f"the head has its own {folder}: cd elsewhere")
     if not same:
         name = "" if state.name == "default" else f" --name {state.name}"
         raise UserError(

@@ -10,6 +10,6 @@ class VclusterError(Exception):
 
 
 class UserError(VclusterError):
-    """Bad input, or a machine that cannot do it: exit status 2.  The message says what would be right."""
+    """Bad input, or a machine that cannot do it: exit status 2.  The message says what is right."""
 
     status = 2

@@ -69,7 +69,11 @@ def examine(state: State) -> dict[str, Any]:
     except VclusterError as error:
         return {"state": "broken", "why": str(error)}
     dead = [name for name, alive in status["daemons"].items() if not alive]
-    lost = [node["name"] for node in status["nodes"] if node["state"] not in WORKING]
+    lost = [
+        node["name"]
+        for node in status["nodes"]
+        if node["state"] not in WORKING or not node["slurmd"]
+    ]
     if dead or lost:
         why = f"not running: {', '.join([*dead, *lost])}"
         return {**status, "state": "broken", "why": why}
@@ -112,21 +116,38 @@ def _boot(state: State, spec: Spec) -> str:
     state.prepare(spec)
     try:
         with _interruptible():
-            times = _start_world(state, spec, engine, programs)
+            booted = _start_world(state, spec, engine, programs)
     except BaseException:
         destroy(state)
         raise
-    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in times.items())
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in booted["times"].items())
     seconds = time.monotonic() - start - built
-    return f"cluster {state.name} is up in {seconds:.2f} s, link {engine} ({parts})"
+    line = f"cluster {state.name} is up in {seconds:.2f} s, link {engine} ({parts})"
+    return "\n".join([line, *_caveats(spec, booted["scheduler"])])
 
 
-def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, float]:
-    """Start the first process, wait for its report, accept it; returns the times of the boot."""
+def _caveats(spec: Spec, scheduler: str) -> list[str]:
+    """What is less accurate here than it could be, a line each."""
+    caveats = []
+    if scheduler == "other":
+        caveats.append(
+            "vcluster: note: the link may not use SCHED_FIFO here: emulated delays are right at "
+            "best, but milliseconds late when the machine is busy"
+        )
+    if spec.rootless:
+        caveats.append(
+            "vcluster: note: rootless: small socket buffers and no --cpu-weight: bulk transfers "
+            "may lose frames"
+        )
+    return caveats
+
+
+def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
+    """Start the first process, wait for its report, accept it; returns the report."""
     setup = {
         "program": str(programs / build.LINK),
         "engine": engine,
-        "keep": [str(state.path), *spec.shares],
+        "keep": [str(state.path), str(programs), *spec.shares],
         "cgroup": cgroup.make(state, spec.cpu_weight),
     }
     report, reporter = os.pipe2(os.O_CLOEXEC)
@@ -155,15 +176,15 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
     os.close(reporter)
     os.close(acceptee)
     try:
-        times = _await_report(report, state)
+        booted = _await_report(report, state)
         os.write(accept, b"y")
-        return times
+        return booted
     finally:
         os.close(report)
         os.close(accept)
 
 
-def _await_report(report: int, state: State) -> dict[str, float]:
+def _await_report(report: int, state: State) -> dict[str, Any]:
     log = state.log / "world.log"
     ready, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
     if not ready:

@@ -11,6 +11,7 @@ import json
 import socket
 import subprocess
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from vclusterlib import network
@@ -26,7 +27,7 @@ _FULL_SPEED = 1e9
 
 @dataclass(frozen=True)
 class LinkSettings:
-    """Round-trip time in s, rate in bit/s (0: unlimited), loss a direction 0..0.5, queue in bytes."""
+    """RTT in s, rate in bit/s (0: unlimited), loss 0..0.5 and queue in bytes each direction."""
 
     rtt: float = 0.0
     rate: float = 0.0
@@ -48,6 +49,7 @@ class Link(Protocol):
     """What the world needs of a link."""
 
     engine: str
+    program: str
 
     def apply(self, settings: LinkSettings) -> None: ...
 
@@ -62,6 +64,7 @@ class UserspaceLink:
     engine = "userspace"
 
     def __init__(self, daemons: Daemons, program: str, mode: str, ports: list[str]) -> None:
+        self.program = Path(program).name
         command = [program, mode, *ports, "--fifo", _FIFO_PRIORITY, "--control", _SOCKET]
         daemons.start("link", command)
         daemons.await_ready("link", self._answers, 5)
@@ -112,6 +115,7 @@ class NetemLink:
     """netem on both ends of the veth pair between the bridges."""
 
     engine = "netem"
+    program = ""
     _ends = {"pA": "A->B", "pB": "B->A"}  # noqa: RUF012  a constant
 
     def __init__(self) -> None:

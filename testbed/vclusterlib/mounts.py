@@ -10,8 +10,8 @@ from vclusterlib import syscalls
 
 #: Folders that head and nodes have for themselves, with the limits of their tmpfs.
 PRIVATE = {
-    "/dev/shm": "size=1g,mode=1777",
-    "/tmp": "size=2g,mode=1777",
+    "/dev/shm": "size=1g,mode=1777",  # noqa: S108  these are the mount points
+    "/tmp": "size=2g,mode=1777",  # noqa: S108
     "/run": "size=256m,mode=755",
 }
 

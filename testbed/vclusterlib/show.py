@@ -32,13 +32,17 @@ def _show_test(test: dict[str, Any] | None) -> str:
     return line + (" (disturbed: this machine is busy)" if test["disturbed"] else "")
 
 
+def _node_state(node: dict[str, Any]) -> str:
+    return node["state"] + ("" if node["slurmd"] else " (its slurmd does not run)")
+
+
 def show_status(status: dict[str, Any]) -> str:
     """A few lines; the nodes of one cluster and state together."""
     lines = [f"cluster {status['name']}: {status['state']}"]
     lines[0] += f" ({status['why']})" if "why" in status else ""
     if "nodes" in status:
         for (cluster, state), nodes in groupby(
-            status["nodes"], key=lambda node: (node["cluster"], node["state"])
+            status["nodes"], key=lambda node: (node["cluster"], _node_state(node))
         ):
             lines.append(f"{cluster}: {' '.join(node['name'] for node in nodes)} {state}")
         lines.append(show_link(status["link"]))

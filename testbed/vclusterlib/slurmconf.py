@@ -106,7 +106,7 @@ def slurmdbd(spec: Spec, state: State) -> str:
 
 
 def hosts(spec: Spec) -> str:
-    """/etc/hosts; ``a1-f`` is a1 on the fabric, which is ``a1`` itself where there is one network."""
+    """/etc/hosts; ``a1-f`` is a1 on the fabric, the same as ``a1`` where Slurm uses it too."""
     lines = ["127.0.0.1 localhost", f"{spec.head_address} head"]
     for node in spec.nodes:
         if spec.managed:

@@ -67,9 +67,9 @@ class Spec:
         if not 64 <= self.memory <= 2**20:
             raise UserError(f"--memory {self.memory}: allowed is 64 to {2**20} (MiB)")
         if self.cpu_weight and not 1 <= self.cpu_weight <= 10000:
-            raise UserError(
-                f"--cpu-weight {self.cpu_weight}: allowed is 1 to 10000 (100: as usual)"
-            )
+            raise UserError(f"--cpu-weight {self.cpu_weight}: allowed is 1 to 10000, usual 100")
+        if self.cpu_weight and self.rootless:
+            raise UserError("--cpu-weight needs root: cgroups belong to the machine")
         if self.fabric == "hub" and self.engine == "netem":
             raise UserError("a hub is a shared medium, which netem cannot be: drop --link netem")
 

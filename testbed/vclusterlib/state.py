@@ -75,9 +75,7 @@ class State:
             return State(Path(inside))
         name = name or "default"
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
-            raise UserError(
-                f"--name {name!r}: up to 32 of a-z 0-9 _ -, the first a letter or digit"
-            )
+            raise UserError(f"--name {name!r}: up to 32 of a-z 0-9 _ -, first a letter or digit")
         return State(root() / name)
 
     @property
@@ -114,7 +112,7 @@ class State:
 
     def record_world(self, **more: Any) -> None:
         """Written by the world's first process while it still sees the /proc it came from."""
-        pid = os.readlink("/proc/self")
+        pid = Path("/proc/self").readlink().name
         record = {"pid": int(pid), "start": process_start(pid), "boot": boot_id(), **more}
         write_atomically(self.path / "world.json", json.dumps(record) + "\n")
 

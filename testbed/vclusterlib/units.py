@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from vclusterlib.errors import UserError
 
@@ -12,7 +13,7 @@ _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(\S*)")
 
 
-def _parse(text: str, what: str, units: dict[str, float], example: str) -> float:
+def _parse(text: str, what: str, units: Mapping[str, float], example: str) -> float:
     match = _NUMBER.fullmatch(text.strip())
     if not match or match[2] not in units:
         raise UserError(f"{what} {text!r}: write a number and one of {', '.join(units)}: {example}")

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from vclusterlib import accounting, cgroup, mounts, network, slurmconf
 from vclusterlib.boot import NodeBoot
@@ -47,6 +48,7 @@ class World:
         self._keep = keep
         self._daemons = Daemons(state.log)
         self._times: dict[str, float] = {}
+        self._scheduler = ""
 
     def boot(self) -> Control:
         """Start all; VclusterError or OSError names what failed."""
@@ -71,14 +73,16 @@ class World:
             nodes.open_gate()
             nodes.await_idle()
         (self._state.run / "booted").touch()
-        control = Control(spec, daemons, link)
+        control = Control(self._state, link)
         with self._timed("self-test"):
             control.apply({})
+        self._scheduler = link.statistics(reset=False)["scheduler"]
         return control
 
-    def report(self) -> dict[str, float]:
-        """Seconds that each part of the boot took."""
-        return {name: round(seconds, 3) for name, seconds in self._times.items()}
+    def report(self) -> dict[str, Any]:
+        """Seconds that each part of the boot took, and who schedules the link: fifo, kernel, other."""
+        times = {name: round(seconds, 3) for name, seconds in self._times.items()}
+        return {"times": times, "scheduler": self._scheduler}
 
     def stop(self) -> None:
         """End what writes to disk; the kernel ends the rest."""
@@ -152,6 +156,7 @@ class World:
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Ended
 
 
@@ -187,6 +192,7 @@ def main(arguments: list[str]) -> int:
         world.serve(control, listener)
     except (VclusterError, OSError) as error:
         print(f"world: {error}", file=sys.stderr, flush=True)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with contextlib.suppress(OSError):
             _tell(report, "failed", str(error))
         return 1

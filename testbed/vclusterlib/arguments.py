@@ -1,0 +1,75 @@
+"""The arguments of ``testbed/vcluster``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from vclusterlib import units
+from vclusterlib.errors import UserError
+from vclusterlib.spec import ENGINES, FABRICS
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but one line for a mistake."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> Parser:
+    """All commands; ``command`` names the one given."""
+    top = Parser(prog="vcluster", description="A virtual two-cluster Slurm site.")
+    top.add_argument("--name", help="which cluster (default: default)")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_up(commands.add_parser("up", help="boot the cluster; nothing to do if it is up"))
+    commands.add_parser("down", help="end the cluster; its state folder keeps logs and database")
+    _add_status(commands.add_parser("status", help="what runs; exit 1 unless all of it does"))
+    execute = commands.add_parser("exec", help="run a command on the head node")
+    execute.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
+    node = commands.add_parser("node", help="run a command on a compute node")
+    node.add_argument("node", metavar="NAME")
+    node.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
+    wan = commands.add_parser("wan", help="show or change the link between the clusters")
+    _add_wan(wan)
+    hub = commands.add_parser("hub", help="show or change the shared medium")
+    hub.add_argument("--rate", type=units.rate, help="10Mbit/s")
+    for link in (wan, hub):
+        link.add_argument("--stats", action="store_true", help="settings and counters as JSON")
+        link.add_argument("--reset", action="store_true", help="set the counters to 0 afterwards")
+        link.add_argument("--no-self-test", action="store_true", help="do not measure a change")
+    return top
+
+
+def _add_up(up: Any) -> None:
+    add = up.add_argument
+    add("--nodes", metavar="A+B", help="nodes of each cluster, 1..16 (default 4+4)")
+    add("--cpus", type=int, metavar="N", help="CPUs that a node declares (4)")
+    add("--memory", type=int, metavar="MIB", help="memory that a node declares (4096)")
+    add("--accounting", action="store_true", help="slurmdbd and MariaDB, for sacct")
+    shared = "folder below /tmp, /run or /dev/shm that head and nodes see too (others they see)"
+    add("--share", action="append", metavar="DIR", help=shared)
+    add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
+    add("--hub-rate", metavar="RATE", help="of the hub (10Mbit/s)")
+    add("--link", choices=ENGINES, help="what emulates the WAN (auto: netem if there)")
+    weight = "share of the CPUs, by cgroup; everybody has 100 (default: no cgroup)"
+    add("--cpu-weight", type=int, metavar="W", help=weight)
+    add("--rootless", action="store_true", help="in a user namespace; always if not root")
+
+
+def _add_status(status: Any) -> None:
+    status.add_argument("--json", action="store_true")
+    status.add_argument("--partition", help="exit 2 unless this partition exists")
+    status.add_argument("--nodes", type=int, metavar="N", help="exit 2 unless it has N nodes")
+
+
+def _add_wan(wan: Any) -> None:
+    add = wan.add_argument
+    add("--rtt", type=units.rtt, help="added round-trip time, 0..100ms")
+    add("--rate", type=units.rate, help="1Gbit/s, unlimited")
+    add("--loss", type=units.loss, help="of frames, in each direction: 0.1%%")
+    add("--queue", type=units.size, help="before the link, in each direction: 1MiB")
+    add("--seed", type=int, help="of the losses")
+    add("--cut", type=units.cut, metavar="TIME", help="cut the link, for 5s")
+    add("--down", dest="up", action="store_false", default=None, help="cut it until --up")
+    add("--up", dest="up", action="store_true", default=None)

@@ -1,0 +1,48 @@
+"""Which daemons run, however they were started: by the world, or again after a fault."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def _namespace(pid: str) -> str:
+    """The PID namespace of a process, or ``""`` if it has just ended."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115  a name, not a path
+    except OSError:
+        return ""
+
+
+def _name(pid: str) -> str:
+    """The process's short name; a zombie has none."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    name, _, rest = status.partition("(")[2].rpartition(")")
+    return "" if rest.split()[0] in "ZX" else name
+
+
+def _running(names: Iterable[str]) -> set[tuple[str, str]]:
+    wanted = set(names)
+    found = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
+    return {(_namespace(pid), name) for pid, name in found if name in wanted}
+
+
+def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
+    """For each name: does such a process run in our PID namespace?"""
+    # the kernel keeps 15 characters of a process's name
+    names = {name: name[:15] for name in daemons}
+    here = _namespace("self")
+    running = _running(names.values())
+    return {name: (here, short) in running for name, short in names.items()}
+
+
+def slurmd_alive(first_processes: dict[str, int]) -> dict[str, bool]:
+    """For each node, given the pid of its first process: does its slurmd run?"""
+    running = _running(["slurmd"])
+    return {
+        node: (_namespace(str(pid)), "slurmd") in running for node, pid in first_processes.items()
+    }
