@@ -1,18 +1,24 @@
 #pragma once
 
 #include "npb/cfd/cell.hpp"
+#include "npb/cfd/lanes.hpp"
 #include "npb/cfd/physics.hpp"
 #include "npb/cfd/residual.hpp"
 
 namespace roundtrip::npb::cfd {
 
-/// What the Jacobians at a point depend on.
-struct Flow {
-  double inverse_density;
-  std::array<double, 3> velocity;
-  double kinetic;
-  double energy;  ///< of unit mass
+/// What the Jacobians at a point depend on. T: double, or Lanes for several points at once.
+template <class T>
+struct FlowOf {
+  T inverse_density;
+  std::array<T, 3> velocity;
+  T kinetic;
+  T energy;  ///< of unit mass
 };
+using Flow = FlowOf<double>;
+
+template <class T>
+using StateOf = std::array<T, equations>;
 
 /// Pointers to the fields that make a Flow.
 struct FlowFields {
@@ -33,27 +39,39 @@ struct FlowFields {
     return {
         inverse, {velocity[0][p], velocity[1][p], velocity[2][p]}, kinetic[p], energy[p] * inverse};
   }
+
+  /// Of `lanes` points that are `apart` from each other.
+  [[gnu::always_inline]] [[nodiscard]] FlowOf<Lanes> at(std::ptrdiff_t p,
+                                                        std::ptrdiff_t apart) const {
+    const Lanes inverse = load(inverse_density + p, apart);
+    return {
+        inverse,
+        {load(velocity[0] + p, apart), load(velocity[1] + p, apart), load(velocity[2] + p, apart)},
+        load(kinetic + p, apart),
+        load(energy + p, apart) * inverse};
+  }
 };
 
 /// (a A + b (N + c I)) x for direction d: A is the Jacobian of the flux of that direction, N that
 /// of its viscous part, c its second-order dissipation.
-template <std::size_t d>
-[[gnu::always_inline]] inline State spread(const Flow& f, const State& x, double a, double b) {
+template <std::size_t d, class T>
+[[gnu::always_inline]] inline StateOf<T> spread(const FlowOf<T>& f, const StateOf<T>& x, double a,
+                                                double b) {
   constexpr std::size_t d2 = (d + 1) % 3;
   constexpr std::size_t d3 = (d + 2) % 3;
-  const double v1 = f.velocity[d];
-  const double v2 = f.velocity[d2];
-  const double v3 = f.velocity[d3];
+  const T v1 = f.velocity[d];
+  const T v2 = f.velocity[d2];
+  const T v3 = f.velocity[d3];
   // Change of momentum beyond that of mass: density times the change of velocity.
-  const double w1 = x[1 + d] - v1 * x[0];
-  const double w2 = x[1 + d2] - v2 * x[0];
-  const double w3 = x[1 + d3] - v3 * x[0];
-  const double pressure =
+  const T w1 = x[1 + d] - v1 * x[0];
+  const T w2 = x[1 + d2] - v2 * x[0];
+  const T w3 = x[1 + d3] - v3 * x[0];
+  const T pressure =
       c2 * (f.kinetic * x[0] - v1 * x[1 + d] - v2 * x[1 + d2] - v3 * x[1 + d3] + x[4]);
-  const double enthalpy = c1 * f.energy - c2 * f.kinetic;
-  const double viscous = b * c34 * f.inverse_density;
+  const T enthalpy = c1 * f.energy - c2 * f.kinetic;
+  const T viscous = b * c34 * f.inverse_density;
   const double artificial = b * dissipation[d];
-  State y;
+  StateOf<T> y;
   y[0] = a * x[1 + d] + artificial * x[0];
   y[1 + d] =
       a * (v1 * (x[1 + d] + w1) + pressure) + four_thirds * viscous * w1 + artificial * x[1 + d];

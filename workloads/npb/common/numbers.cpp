@@ -34,6 +34,12 @@ std::string fortran_e(double value, int digits) {
   return sign + "0." + mantissa + power.data();
 }
 
+std::string grid_size(int nx, int ny, int nz) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%4dx%4dx%4d", nx, ny, nz);
+  return text.data();
+}
+
 std::string fortran_d(double value, int digits) {
   std::string text = scientific(value, digits);
   const std::size_t e = text.find('e');

@@ -23,7 +23,7 @@ class Ft final : public Benchmark {
   [[nodiscard]] Problem problem() const override {
     const auto& [nx, ny, nz] = parameters_.extent;
     const double n = parameters_.extent.points();
-    return {.size = std::to_string(nx) + "x " + std::to_string(ny) + "x " + std::to_string(nz),
+    return {.size = grid_size(nx, ny, nz),
             .iterations = parameters_.iterations(),
             .operations = n * (14.8157 + 7.19641 * std::log(n) +
                                (5.23518 + 7.21113 * std::log(n)) * parameters_.iterations())};
@@ -96,8 +96,7 @@ Complex checksum(Comm& comm, const Layout& layout, const Field& field) {
 }
 
 void Ft::print_header(int ranks) const {
-  const auto& [nx, ny, nz] = parameters_.extent;
-  std::printf(" Size                : %4dx%4dx%4d  (class %c)\n", nx, ny, nz, class_);
+  std::printf(" Size                : %s  (class %c)\n", problem().size.c_str(), class_);
   std::printf(" Iterations          : %14d\n", parameters_.iterations());
   std::printf(" Number of processes : %14d\n Processor array     : %9dx%4d\n", ranks, 1, ranks);
   std::printf(" Layout type         : %14s\n\n", ranks == 1 ? "0D" : "1D");

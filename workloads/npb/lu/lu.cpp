@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "npb/cfd/initial.hpp"
+#include "npb/common/numbers.hpp"
 #include "npb/lu/published.hpp"
 #include "npb/lu/surface.hpp"
 #include "npb/lu/sweeps.hpp"
@@ -87,8 +88,7 @@ class Lu final : public Benchmark {
 
   [[nodiscard]] Problem problem() const override {
     const double n = parameters_.n;
-    const std::string side = std::to_string(parameters_.n);
-    return {.size = side + "x " + side + "x " + side,
+    return {.size = grid_size(parameters_.n, parameters_.n, parameters_.n),
             .iterations = parameters_.steps,
             .operations = parameters_.steps * (1984.77 * std::pow(n, 3) - 10923.3 * std::pow(n, 2) +
                                                27770.9 * n - 144010)};
@@ -112,7 +112,7 @@ class Lu final : public Benchmark {
 bool Lu::run(Comm& comm, TimedSection& section) {
   const auto& [n, steps, dt, norms, surface] = parameters_;
   if (comm.root()) {
-    std::printf(" Size: %4dx%4dx%4d  (class %c)\n Iterations: %4d\n", n, n, n, class_, steps);
+    std::printf(" Size: %s  (class %c)\n Iterations: %4d\n", problem().size.c_str(), class_, steps);
     std::printf(" Total number of processes: %6d\n", comm.size());
   }
   Ssor ssor(comm, parameters_);

@@ -34,10 +34,10 @@ class Mg final : public Benchmark {
   explicit Mg(char problem_class) : class_(problem_class), parameters_(classes.at(problem_class)) {}
 
   [[nodiscard]] Problem problem() const override {
-    const std::string n = std::to_string(parameters_.n);
-    return {.size = n + "x " + n + "x " + n,
+    const int n = parameters_.n;
+    return {.size = grid_size(n, n, n),
             .iterations = parameters_.iterations,
-            .operations = 58.0 * parameters_.iterations * std::pow(parameters_.n, 3)};
+            .operations = 58.0 * parameters_.iterations * std::pow(n, 3)};
   }
 
   /// u and r on all levels, v on the finest.
@@ -56,7 +56,8 @@ class Mg final : public Benchmark {
 bool Mg::run(Comm& comm, TimedSection& section) {
   const auto& [n, iterations, smoother, published] = parameters_;
   if (comm.root()) {
-    std::printf(" Size: %4dx%4dx%4d  (class %c)\n Iterations: %4d\n", n, n, n, class_, iterations);
+    std::printf(" Size: %s  (class %c)\n Iterations: %4d\n", problem().size.c_str(), class_,
+                iterations);
     std::printf(" Total number of processes: %6d\n", comm.size());
   }
   Multigrid grids(comm, n, smoother);

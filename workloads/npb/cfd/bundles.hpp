@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "npb/cfd/cell.hpp"
+#include "npb/cfd/lanes.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// Up to `lanes` adjacent lines of inner points in one direction. Where there are fewer, the lanes
+/// beyond hold whatever lies there, and are never stored.
+struct Bundle {
+  std::ptrdiff_t at;     ///< of the first lane's first inner point
+  std::ptrdiff_t step;   ///< from a point to the next
+  std::ptrdiff_t apart;  ///< from a lane to the next
+  int length;            ///< number of points
+  int count;             ///< number of lanes
+  int first;             ///< the first point's number in the whole grid
+};
+
+/// All inner lines of a cell in direction d; lanes lie along x, for lines in x along y.
+inline std::vector<Bundle> bundles_of(const Cell& cell, std::size_t d) {
+  const std::size_t across = d == 0 ? 1 : 0;
+  const std::size_t third = 3 - d - across;
+  std::vector<Bundle> bundles;
+  for (int t = cell.inner_begin(third); t < cell.inner_end(third); ++t) {
+    for (int a = cell.inner_begin(across); a < cell.inner_end(across);
+         a += static_cast<int>(lanes)) {
+      std::array<int, 3> point{};
+      point[d] = cell.inner_begin(d);
+      point[across] = a;
+      point[third] = t;
+      bundles.push_back({.at = cell.at(point[0], point[1], point[2]),
+                         .step = cell.stride(d),
+                         .apart = cell.stride(across),
+                         .length = cell.inner_end(d) - cell.inner_begin(d),
+                         .count = std::min(static_cast<int>(lanes), cell.inner_end(across) - a),
+                         .first = cell.origin()[d] + cell.inner_begin(d)});
+    }
+  }
+  return bundles;
+}
+
+}  // namespace roundtrip::npb::cfd

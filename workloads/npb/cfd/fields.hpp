@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "npb/cfd/multipartition.hpp"
+#include "npb/cfd/residual.hpp"
+#include "npb/cfd/verification.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// The fields of one cell.
+struct CellFields {
+  const Cell& cell;
+  Vector u;
+  Vector rhs;
+  Vector forcing;
+  Derived derived;
+
+  explicit CellFields(const Cell& of)
+      : cell(of), u(of.vector(1)), rhs(of.vector(0)), forcing(make_forcing(of)), derived(of) {}
+};
+
+/// The fields of all cells of a rank.
+class Fields {
+ public:
+  Fields(MultiPartition& partition, double dt);
+
+  [[nodiscard]] std::vector<CellFields>& cells() { return cells_; }
+  [[nodiscard]] double dt() const { return dt_; }
+
+  /// The state at the start.
+  void reset();
+
+  /// Collective: rhs = dt times the residual of u.
+  void update_rhs();
+
+  /// u += rhs.
+  void add_change();
+
+  /// Collective: norms of the residual and of the error of u.
+  [[nodiscard]] Norms norms();
+
+  /// Bytes of all fields of a rank on an n^3 grid for side^2 ranks.
+  static double bytes(int n, int side);
+
+ private:
+  MultiPartition& partition_;
+  double dt_;
+  std::vector<CellFields> cells_;
+};
+
+}  // namespace roundtrip::npb::cfd

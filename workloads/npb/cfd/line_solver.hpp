@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "npb/cfd/bundles.hpp"
+#include "npb/cfd/multipartition.hpp"
+
+namespace roundtrip::npb::cfd {
+
+/// Solves all lines of direction d, through all cells: elimination upwards, substitution downwards;
+/// what a stage hands on travels from rank to rank.
+///
+/// Scheme has types Eliminated and Substituted (arrays of Lanes, all zero at the boundary) and
+///   Eliminated eliminate(cell, bundle, slot, Eliminated of the point before);
+///   Substituted substitute(cell, bundle, slot, Substituted of the point behind);
+/// each slot keeps a bundle's factors from one to the other; reserve(slots, length) comes first.
+template <class Scheme>
+class LineSolver {
+ public:
+  explicit LineSolver(MultiPartition& partition) : partition_(partition) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      for (const Cell& cell : partition.cells()) bundles_[d].push_back(bundles_of(cell, d));
+    }
+  }
+
+  void solve(std::size_t d, Scheme& scheme) {
+    if (partition_.side() == 1) {
+      scheme.reserve(1, partition_.cells()[0].own()[d]);
+      for (const Bundle& bundle : bundles_[d][0]) {
+        scheme.eliminate(0, bundle, 0, typename Scheme::Eliminated{});
+        scheme.substitute(0, bundle, 0, typename Scheme::Substituted{});
+      }
+      return;
+    }
+    reserve(d, scheme);
+    const int last = partition_.side() - 1;
+    for (int stage = 0; stage <= last; ++stage) {
+      run<typename Scheme::Eliminated>(d, stage, stage > 0, stage < last, +1,
+                                       [&](std::size_t cell, const Bundle& bundle, std::size_t slot,
+                                           const typename Scheme::Eliminated& in) {
+                                         return scheme.eliminate(cell, bundle, slot, in);
+                                       });
+    }
+    for (int stage = last; stage >= 0; --stage) {
+      run<typename Scheme::Substituted>(
+          d, stage, stage<last, stage> 0, -1,
+          [&](std::size_t cell, const Bundle& bundle, std::size_t slot,
+              const typename Scheme::Substituted& in) {
+            return scheme.substitute(cell, bundle, slot, in);
+          });
+    }
+    partition_.comm().finish_sends();
+  }
+
+ private:
+  void reserve(std::size_t d, Scheme& scheme) const {
+    std::size_t slots = 0;
+    int longest = 0;
+    for (std::size_t c = 0; c < partition_.cells().size(); ++c) {
+      slots += bundles_[d][c].size();
+      longest = std::max(longest, partition_.cells()[c].own()[d]);
+    }
+    scheme.reserve(slots, longest);
+  }
+
+  /// One stage: takes what the stage before hands on, if there is one, and hands on its own.
+  template <class Handed, class Work>
+  void run(std::size_t d, int stage, bool receives, bool sends, int step, const Work& work) {
+    const std::size_t cell = partition_.cell_of(d, stage);
+    const std::vector<Bundle>& bundles = bundles_[d][cell];
+    std::size_t slot = 0;
+    for (std::size_t c = 0; c < cell; ++c) slot += bundles_[d][c].size();
+    constexpr std::size_t numbers = sizeof(Handed) / sizeof(double);
+    in_.assign(bundles.size() * numbers, 0);
+    Comm& comm = partition_.comm();
+    if (receives) comm.receive(in_, partition_.neighbour(d, -step));
+    comm.finish_sends();
+    out_.resize(in_.size());
+    for (std::size_t b = 0; b < bundles.size(); ++b) {
+      Handed in;
+      std::memcpy(&in, in_.data() + b * numbers, sizeof in);
+      const Handed out = work(cell, bundles[b], slot + b, in);
+      std::memcpy(out_.data() + b * numbers, &out, sizeof out);
+    }
+    // All ranks send at once, in circles: a send that waits for its receiver would never end.
+    if (sends) comm.post_send(out_, partition_.neighbour(d, step));
+  }
+
+  MultiPartition& partition_;
+  std::array<std::vector<std::vector<Bundle>>, 3> bundles_;
+  std::vector<double> in_;
+  std::vector<double> out_;
+};
+
+}  // namespace roundtrip::npb::cfd

@@ -1,0 +1,34 @@
+#include "npb/cfd/time_steps.hpp"
+
+#include <cstdio>
+
+#include "npb/common/numbers.hpp"
+
+namespace roundtrip::npb::cfd {
+
+bool run_time_steps(const TimeSteps& run, Fields& fields, const std::function<void()>& step,
+                    Comm& comm, TimedSection& section) {
+  if (comm.root()) {
+    std::printf(" Size: %s  (class %c)\n", grid_size(run.n, run.n, run.n).c_str(),
+                run.problem_class);
+    std::printf(" Iterations: %4d    dt: %11.7f\n", run.steps, run.dt);
+    std::printf(" Total number of processes: %6d\n", comm.size());
+  }
+  fields.reset();
+  step();
+  fields.reset();
+
+  section.start();
+  for (int i = 0; i < run.steps; ++i) {
+    step();
+    section.lap();
+  }
+  section.stop();
+
+  const bool agree = compare(fields.norms(), run.published, run.problem_class, comm.root());
+  const bool verified = comm.from_root(agree);
+  if (comm.root()) std::printf(" Verification %s\n", verified ? "Successful" : "failed");
+  return verified;
+}
+
+}  // namespace roundtrip::npb::cfd

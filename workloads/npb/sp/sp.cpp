@@ -1,0 +1,83 @@
+#include "npb/sp/sp.hpp"
+
+#include <cmath>
+
+#include "npb/cfd/time_steps.hpp"
+#include "npb/common/numbers.hpp"
+#include "npb/common/ranks.hpp"
+#include "npb/sp/eigenvectors.hpp"
+#include "npb/sp/penta_scheme.hpp"
+#include "npb/sp/published.hpp"
+
+namespace roundtrip::npb::sp {
+namespace {
+
+class Sp final : public Benchmark {
+ public:
+  explicit Sp(char problem_class) : class_(problem_class), parameters_(parameters(problem_class)) {}
+
+  [[nodiscard]] Problem problem() const override {
+    const double n = parameters_.n;
+    return {.size = grid_size(parameters_.n, parameters_.n, parameters_.n),
+            .iterations = parameters_.steps,
+            .operations = parameters_.steps * (881.174 * std::pow(n, 3) - 4683.91 * std::pow(n, 2) +
+                                               11484.5 * n - 19272.4)};
+  }
+
+  /// The fields and the speed of sound; on several ranks also the factors of all points.
+  [[nodiscard]] double bytes(int ranks) const override {
+    const int side = static_cast<int>(std::sqrt(ranks));
+    const double edge = static_cast<double>(parameters_.n) / side + 2 * cfd::ghosts;
+    const double factors = ranks == 1 ? 0 : sizeof(double) * 6 * std::pow(parameters_.n, 3) / ranks;
+    return cfd::Fields::bytes(parameters_.n, side) + sizeof(double) * side * std::pow(edge, 3) +
+           factors;
+  }
+
+  bool run(Comm& comm, TimedSection& section) override;
+
+ private:
+  char class_;
+  Parameters parameters_;
+};
+
+bool Sp::run(Comm& comm, TimedSection& section) {
+  cfd::MultiPartition partition(comm, parameters_.n);
+  cfd::Fields fields(partition, parameters_.dt);
+  std::vector<cfd::Scalar> speeds;
+  for (const cfd::Cell& cell : partition.cells()) speeds.push_back(cell.scalar(0));
+  cfd::LineSolver<PentaScheme> lines(partition);
+  PentaScheme in_x(fields, speeds, 0);
+  PentaScheme in_y(fields, speeds, 1);
+  PentaScheme in_z(fields, speeds, 2);
+  const auto step = [&] {
+    fields.update_rhs();
+    for (std::size_t c = 0; c < speeds.size(); ++c) {
+      speed_of_sound(fields.cells()[c], speeds[c]);
+      to_characteristics_of_x(fields.cells()[c], speeds[c]);
+    }
+    lines.solve(0, in_x);
+    for (cfd::CellFields& cell : fields.cells()) from_x_to_y(cell);
+    lines.solve(1, in_y);
+    for (cfd::CellFields& cell : fields.cells()) from_y_to_z(cell);
+    lines.solve(2, in_z);
+    for (std::size_t c = 0; c < speeds.size(); ++c) {
+      from_characteristics_of_z(fields.cells()[c], speeds[c]);
+    }
+    fields.add_change();
+  };
+  const auto& [n, steps, dt, norms] = parameters_;
+  return cfd::run_time_steps({class_, n, steps, dt, norms}, fields, step, comm, section);
+}
+
+}  // namespace
+
+Entry entry() {
+  constexpr int fewest_points = 3;
+  return {"SP",
+          [](char problem_class) {
+            return perfect_square(parameters(problem_class).n / fewest_points);
+          },
+          [](char problem_class) { return std::make_unique<Sp>(problem_class); }};
+}
+
+}  // namespace roundtrip::npb::sp
