@@ -17,6 +17,7 @@ class build_workload(rfm.CompileOnlyRegressionTest):
     A campaign is many ReFrame sessions: the build folder is kept, so that all but the first
     only ask Ninja whether something changed.  It must be on a file system that the nodes share.
     Environments with the same ``build`` in their extras share one: same compiler, same processor.
+    An environment whose extras name a folder of ``programs`` (Spack built them) needs no build.
     """
 
     #: The program to build: a folder of workloads/ and the CMake target of the same name.
@@ -30,6 +31,11 @@ class build_workload(rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def configure(self):
         partition, environ = self.current_partition, self.current_environ
+        self.installed = environ.extras.get("programs")
+        if self.installed:
+            self.build_system = "CustomBuild"
+            self.build_system.commands = [f"test -x {self.program}"]
+            return
         own = f"{partition.fullname.replace(':', '-')}-{environ.name}"
         self.build_folder = CHECKOUT / "build" / environ.extras.get("build", own)
         self.build_system.configuredir = str(CHECKOUT / "workloads")
@@ -41,10 +47,16 @@ class build_workload(rfm.CompileOnlyRegressionTest):
     @sanity_function
     def built(self):
         return sn.assert_true(
-            sn.path_isfile(self.program), msg=f"nothing was built in {self.build_folder}"
+            sn.path_isfile(self.program), msg=f"there is no program {self.program}"
         )
 
     @property
     def program(self):
         """Absolute path of what was built."""
-        return str(self.build_folder / self.workload / self.workload)
+        return self.path_of(self.workload)
+
+    def path_of(self, name):
+        """Absolute path of a program of this workload."""
+        if self.installed:
+            return str(pathlib.Path(self.installed) / name)
+        return str(self.build_folder / self.workload / name)

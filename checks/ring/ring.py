@@ -22,11 +22,12 @@ class build_ring(build_workload):
 
     @run_before("compile")
     def build_both(self):
-        self.build_system.build_opts = ["ring/all"]
+        if not self.installed:
+            self.build_system.build_opts = ["ring/all"]
 
     def program_of(self, transport):
         """Absolute path of the program that has these transports."""
-        return str(self.build_folder / "ring" / {"mpi": "ring", "pvm": "ring-pvm"}[transport])
+        return self.path_of({"mpi": "ring", "pvm": "ring-pvm"}[transport])
 
 
 class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):

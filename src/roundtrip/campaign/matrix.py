@@ -58,7 +58,8 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 reason = _why_not(test, site, partition, environ)
                 skipped[case.id] = Skipped(case.id, reason)
     if not expected:
-        why = "; ".join(sorted({item.reason for item in skipped.values()}))
+        reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
+        why = "; ".join(sorted(reasons))
         raise UserError(
             f"nothing of this campaign can run on site '{site.name}': {why}", campaign.file
         )

@@ -100,13 +100,16 @@ class Site:
         return ["-c", str(self.checkout / "checks"), "-R"]
 
     def _reframe(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["reframe", *arguments],
-            cwd=self.checkout,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
+        try:
+            done = subprocess.run(
+                ["reframe", *arguments],
+                cwd=self.checkout,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+            )
+        except FileNotFoundError:
+            raise UserError("there is no reframe in PATH; run: make setup") from None
         if done.returncode:
             raise UserError(
                 f"reframe {arguments[-1]} failed on site '{self.name}': "
