@@ -22,7 +22,7 @@ def main(names: list[str]) -> int:
         print(f"no figure '{unknown[0]}'; there are: {', '.join(FIGURES)}", file=sys.stderr)
         return 2
     for name in names or FIGURES:
-        print(f"{name}: {FIGURES[name].__module__.rpartition('.')[2]}", flush=True)
+        print(f"{name}: {sys.modules[FIGURES[name].__module__].__doc__}", flush=True)
         try:
             for line in FIGURES[name]():
                 print(f"  {line}", flush=True)

@@ -1,0 +1,56 @@
+"""The benchmark program's own arithmetic and its errors; timings are no tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.launches import leave
+
+from roundtrip.bench import overhead, reference
+from roundtrip.campaign.site import Case
+from roundtrip.collect.netpipe_output import Point
+from roundtrip.errors import UserError
+
+
+def test_overhead_is_sessions_without_builds_over_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    tree = tmp_path / "smoke" / "local" / "20260101T000000Z"
+    round_ = tree / "rounds" / "001"
+    leave(Case("NetPIPE", (), "0" * 8, "local", "smp", "a"), round_)
+    (tree / "state.json").write_text("{}")
+    (round_ / "session.json").write_text(json.dumps({"wall_s": 20.0}))
+    tests = [
+        {"fixture": True, "time_total": 5.0, "time_run": None},
+        {"fixture": False, "time_total": 13.0, "time_run": 12.0},
+    ]
+    (round_ / "report.json").write_text(json.dumps({"runs": [{"testcases": tests}]}))
+    (line,) = overhead.measure()
+    assert "ratio 1.250" in line
+
+
+def test_overhead_without_a_run_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    with pytest.raises(UserError, match="run: make campaign"):
+        next(overhead.measure())
+
+
+def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
+    points = [Point(1, 2e-6), Point(1000, 1e-6), Point(2000, 4e-6)]
+    assert reference._latency(points) == 2e-6
+    assert reference._peak(points) == pytest.approx(1e9)
+
+
+def test_an_unknown_figure_names_those_there_are() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "roundtrip.bench", "nope"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "there are: reference, curve, overhead, reporting" in done.stderr
