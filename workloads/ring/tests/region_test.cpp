@@ -180,6 +180,28 @@ TEST(Region, ModifyCopiesOnlyWhatIsShared) {
   EXPECT_EQ(self.copies(), 1);
 }
 
+TEST(Region, TheLastHolderWritesInPlaceWhatAnotherHasRead) {
+  constexpr std::uint64_t versions = 200;
+  CommSpace space({.members = 2, .heap_bytes = Heap::bytes_for(4096, 4)});
+  std::thread reader([&] {
+    Member self = space.member(1);
+    for (std::uint64_t version = 0; version < versions; ++version) {
+      EXPECT_EQ(counter(*self.get({1, 0})), version);
+    }
+  });
+  Member self = space.member(0);
+  Region region = self.allocate(100);
+  for (std::uint64_t version = 0; version < versions; ++version) {
+    set_counter(region, version);
+    Region other = self.share(region);
+    self.put({1, 0}, other);
+    while (!self.space().block(region.offset()).sole()) std::this_thread::yield();
+    self.modify(region);
+  }
+  reader.join();
+  EXPECT_EQ(self.copies(), 0);
+}
+
 TEST(Region, ReadLeavesItInTheCell) {
   CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 4)});
   Member self = space.member(0);
