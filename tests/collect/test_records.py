@@ -85,7 +85,9 @@ def test_the_package_thresholds_are_good() -> None:
     [
         ("minimum_effect = 0.05", "minimum_effect = 'x'", "[statistics] minimum_effect must be"),
         ("minimum_effect = 0.05", "minimal_effect = 0.05", "[statistics] needs exactly the keys"),
-        ("[netpipe]", "[netpype]", "needs exactly the tables"),
+        ("[netpipe]", "[netpype]", "unknown table [netpype]"),
+        ("[disturbance]", "[netpipes]", "unknown table [netpipes]"),
+        ("confidence_level = 0.95", "confidence_level = 1", "must lie between 0 and 1"),
         ("[netpipe]", "[netpipe", "not TOML"),
         ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
     ],
@@ -97,3 +99,14 @@ def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, told: s
         analysis.load(file)
     assert told in caught.value.what
     assert caught.value.file == str(file)
+
+
+def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "analysis.toml"
+    file.write_text(analysis.default_text().split("[netpipe]")[0])
+    old = analysis.load(file)
+    assert old.netpipe == analysis.default().netpipe
+    assert old.text == file.read_text()
+    file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
+    with pytest.raises(UserError, match=r"the table \[disturbance\] is missing"):
+        analysis.load(file)

@@ -132,7 +132,7 @@ def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
 def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
     shown = part(tree, "launches")
-    effect = next(table for table in tables(shown) if table.caption.startswith("Effect"))
+    effect = next(table for table in tables(shown) if "leaving" in table.caption)
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:]] == ["n = 6)", "n = 5)"]
     assert "005/openmpi41-boost181" in markdown.render(report(tree))
 

@@ -57,6 +57,10 @@ class Analysis:
     text: str
 
 
+_REQUIRED = ("disturbance", "statistics")
+_TABLES = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE, "ring": Ring}
+
+
 def default_text() -> str:
     """The thresholds that come with the package."""
     return resources.files("roundtrip.report").joinpath(FILE_NAME).read_text(encoding="utf-8")
@@ -76,16 +80,30 @@ def load(file: Path) -> Analysis:
 
 
 def parse(text: str, file: Path | str) -> Analysis:
-    """Parse and validate; every key must be there, none may be unknown."""
+    """Parse and validate; no table or key may be unknown, none of a table may be missing.
+
+    A study that the file does not know (it is older than the study) gets the package's
+    thresholds: a bundle with such a file has no launches of it.
+    """
+    data = _toml(text, file)
+    if unknown := sorted(set(data) - set(_TABLES)):
+        raise UserError(f"unknown table [{unknown[0]}]; legal are {', '.join(_TABLES)}", file)
+    if missing := [name for name in _REQUIRED if name not in data]:
+        raise UserError(f"the table [{missing[0]}] is missing", file)
+    data = {**tomllib.loads(default_text()), **data}
+    parsed = {name: _table(kind, data[name], name, file) for name, kind in _TABLES.items()}
+    levels = parsed["statistics"]
+    for key in ("confidence_level", "false_discovery_level"):
+        if not 0 < getattr(levels, key) < 1:
+            raise UserError(f"[statistics] {key} must lie between 0 and 1", file)
+    return Analysis(**parsed, text=text)
+
+
+def _toml(text: str, file: Path | str) -> dict[str, Any]:
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"not TOML: {error}", file) from None
-    tables = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE, "ring": Ring}
-    if set(data) != set(tables):
-        raise UserError(f"needs exactly the tables {', '.join(tables)}", file)
-    parsed = {name: _table(kind, data[name], name, file) for name, kind in tables.items()}
-    return Analysis(**parsed, text=text)
 
 
 def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:

@@ -103,7 +103,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "compiler_flags": compiler.get("flags"),
             "binding": names.scrub(_json(run.get("placement"))),
             "clock": _json(run.get("clock")),
-            "warmup_discarded": _whole(run.get("warmup_discarded")),
+            "warmup_discarded": run.get("warmup_discarded"),
             "points": _json(run["points"]),
         }
     return row
@@ -145,10 +145,6 @@ def _named(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
         "parameters": _json(dict(pair for pair in pairs)),
         "simulated": False,
     }
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _json(value: Any) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 _TEXT = {"type": "string", "minLength": 1}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
-_COUNT = {"type": "integer", "minimum": 0}
+_COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+_FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
 _NUMBERS = {"type": ["array", "null"], "items": {"type": ["number", "null"]}}
 
 
@@ -33,6 +34,10 @@ _DISTURBANCE = _object(
         "steal_s": _NUMBER_OR_NULL,
     },
 )
+_PLACE = _object(
+    {"rank": _COUNT, "host": {"type": "string"}},
+    {"cpus": {"type": ["array", "null"], "items": {"type": "integer"}}},
+)
 _POINT = _object(
     {
         "case": _TEXT,
@@ -51,7 +56,7 @@ RUN = _object(
     {
         "schema": {"const": 1},
         "workload": _TEXT,
-        "ranks": {"type": "integer", "minimum": 1},
+        "ranks": {**_COUNT, "minimum": 1},
         "hosts": {"type": "array", "items": {"type": "string"}},
         "start_time": _TEXT,
         "points": {"type": "array", "items": _POINT},
@@ -65,7 +70,8 @@ RUN = _object(
         "clock": _or_null(
             _object({}, {"resolution_s": _NUMBER_OR_NULL, "overhead_s": _NUMBER_OR_NULL})
         ),
-        "placement": {"type": ["array", "null"]},
+        "placement": {"type": ["array", "null"], "items": _PLACE},
+        "warmup_discarded": {**_COUNT, "type": ["integer", "null"]},
         "elapsed_s": _NUMBER_OR_NULL,
         "disturbance": _or_null(_DISTURBANCE),
     },
@@ -93,7 +99,7 @@ STATE = _object(
         "started": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
         "expected": {
             "type": "array",
-            "items": _object({"case": _TEXT, "launches": _COUNT}),
+            "items": _object({"case": _TEXT, "launches": _FEW}),
         },
         "skipped": {"type": "array", "items": _object({"case": _TEXT, "reason": _TEXT})},
     },

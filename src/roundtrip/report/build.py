@@ -47,7 +47,8 @@ def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
     counts = launches.counts(data)
     expected = counts["passed"] + counts["failed"] + counts["missing"]
     return (
-        ("Campaign", f"{facts['campaign']}, {facts['started']}"),
+        ("Campaign", str(facts["campaign"])),
+        ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
         ("Launches", f"{counts['passed']} of {expected} came back"),
         ("Claims tested", str(claims)),

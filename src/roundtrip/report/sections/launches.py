@@ -101,10 +101,11 @@ def _disturbed(data: Data) -> list[Block]:
     )
     told = (
         f"{units.plural(disturbed.height, 'launch', 'launches')} of {passed.height} marked as "
-        "disturbed. They are kept in every number of this report; the table shows what leaving "
-        "them out would change."
+        "disturbed. They are kept in every number of this report."
     )
-    return [heading, Paragraph((told,)), _effect(data), Fold("The disturbed launches", (listed,))]
+    effect = _effect(data)
+    tables: list[Block] = [effect] if effect.rows else []
+    return [heading, Paragraph((told,)), *tables, Fold("The disturbed launches", (listed,))]
 
 
 def _effect(data: Data) -> Table:
@@ -129,7 +130,7 @@ def _effect(data: Data) -> Table:
             title = f"{first['toolchain']} {kind}".strip()
             rows.append(text_cells(title, str(case), name, *both))
     return Table(
-        "Effect of the disturbed launches on raw MPI: median over launches.",
+        "What leaving the disturbed launches out would change for raw MPI: median over launches.",
         (
             Column("Toolchain"),
             Column("Case"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,12 @@ from roundtrip.report import figures, units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
+from roundtrip.report.sections.netpipe_layers import (
+    Axis,
+    curve_layers,
+    decade_axis,
+    label_layers,
+)
 from roundtrip.studies import netpipe, published
 
 BANDWIDTH_CAPTION: Text = (
@@ -25,7 +30,6 @@ BANDWIDTH_CAPTION: Text = (
 )
 _HEIGHT = 280
 _CLOSE, _FAR = 120, 160
-_LINE_GAP = 16.0
 _NEAR = (0.75, 1.25)
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
@@ -104,9 +108,9 @@ def _decades(frames: Sequence[pl.DataFrame], inside: float) -> tuple[float, floa
 def _bandwidth(
     frame: pl.DataFrame, domain: tuple[float, float], title: tuple[str, str], theme: Theme
 ) -> Any:
-    y = _Axis(alt.Scale(type="log", domain=list(domain)), _decade_axis(domain, "Bandwidth (MB/s)"))
-    layers = _curves(frame, theme, y, figures.size_axis(theme))
-    layers += _direct_labels(frame, theme, domain, _HEIGHT)
+    y = Axis(alt.Scale(type="log", domain=list(domain)), decade_axis(domain, "Bandwidth (MB/s)"))
+    layers = curve_layers(frame, theme, y, figures.size_axis(theme))
+    layers += label_layers(frame, theme, domain, _HEIGHT)
     return alt.layer(*layers).properties(
         width=WIDTH, height=_HEIGHT, title=alt.TitleParams(title[0], subtitle=title[1])
     )
@@ -119,7 +123,7 @@ def _ratio(
     title: tuple[str, str],
     theme: Theme,
 ) -> Any:
-    close_y = _Axis(
+    close_y = Axis(
         alt.Scale(domain=list(_NEAR), nice=False),
         figures.named_axis(
             "Ratio to raw MPI, close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"
@@ -129,16 +133,16 @@ def _ratio(
     close = [
         strip.mark_rect(color=theme.margin, clip=True).encode(close_y.of("low:Q"), y2="high:Q"),
         strip.mark_rule(color=theme.muted).encode(close_y.of("one:Q")),
-        *_curves(frame, theme, close_y, figures.size_axis(theme, is_titled=False)),
+        *curve_layers(frame, theme, close_y, figures.size_axis(theme, is_titled=False)),
     ]
-    far_y = _Axis(
+    far_y = Axis(
         alt.Scale(type="log", domain=list(domain)),
-        _decade_axis(domain, "Ratio to raw MPI, whole range"),
+        decade_axis(domain, "Ratio to raw MPI, whole range"),
     )
     far = [
         strip.mark_rule(color=theme.muted).encode(far_y.of("one:Q")),
-        *_curves(frame, theme, far_y, figures.size_axis(theme)),
-        *_direct_labels(frame, theme, domain, _FAR),
+        *curve_layers(frame, theme, far_y, figures.size_axis(theme)),
+        *label_layers(frame, theme, domain, _FAR),
     ]
     return alt.vconcat(
         alt.layer(*close).properties(width=WIDTH, height=_CLOSE),
@@ -146,90 +150,3 @@ def _ratio(
         spacing=34,
         title=alt.TitleParams(title[0], subtitle=title[1]),
     )
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """Scale and axis that the layers of a chart share."""
-
-    scale: Any
-    axis: Any
-
-    def of(self, field: str) -> Any:
-        return alt.Y(field, scale=self.scale, axis=self.axis)
-
-
-def _decade_axis(domain: tuple[float, float], title: str) -> Any:
-    exponents = range(round(math.log10(domain[0])), round(math.log10(domain[1])) + 1)
-    return figures.named_axis(
-        title,
-        values=[10.0**exponent for exponent in exponents],
-        labelExpr="datum.value >= 1 ? replace(format(datum.value, ',d'), /,/g, '\u202f') "
-        ": format(datum.value, '~g')",
-    )
-
-
-def _curves(frame: pl.DataFrame, theme: Theme, y: _Axis, x_axis: Any) -> list[Any]:
-    """Band and line of each variant: raw MPI wide and pale below, Boost.MPI thin on top."""
-    top = max(int(frame["size_bytes"].max() or 1), 8 << 20)  # type: ignore[arg-type]
-    scale = alt.Scale(type="log", base=2, domain=[1, top], nice=False)
-    x = alt.X("size_bytes:Q", scale=scale, axis=x_axis)
-    layers: list[Any] = []
-    for variant in netpipe.VARIANTS:
-        rows = frame.filter(pl.col("variant") == variant).select(
-            "size_bytes", "median", "low", "high"
-        )
-        if rows.is_empty():
-            continue
-        base = alt.Chart(rows)
-        colour = theme.series[variant]
-        layers.append(
-            base.transform_filter("isValid(datum.low)")
-            .mark_area(color=colour, opacity=0.28, clip=True)
-            .encode(x, y.of("low:Q"), y2="high:Q")
-        )
-        width = 4.5 if variant.startswith("mpi") else 1.6
-        layers.append(
-            base.mark_line(color=colour, strokeWidth=width, clip=True, strokeCap="round").encode(
-                x, y.of("median:Q")
-            )
-        )
-    return layers
-
-
-def _direct_labels(
-    frame: pl.DataFrame, theme: Theme, domain: tuple[float, float], height: int
-) -> list[Any]:
-    """The study's names at the right of the curves, apart from each other, tied to their ends."""
-    ends = frame.sort("size_bytes").group_by("variant", maintain_order=True).last()
-    low, high = (math.log10(value) for value in domain)
-    wanted = {
-        row["variant"]: height * (math.log10(row["median"]) - low) / (high - low)
-        for row in ends.iter_rows(named=True)
-    }
-    places = figures.spread_apart(wanted, _LINE_GAP, 4.0, height - 4.0)
-    rows = [
-        {
-            "variant": netpipe.VARIANTS[row["variant"]],
-            "colour": theme.series[row["variant"]],
-            "size_bytes": row["size_bytes"],
-            "end": row["median"],
-            "place": 10 ** (low + places[row["variant"]] / height * (high - low)),
-        }
-        for row in ends.iter_rows(named=True)
-    ]
-    base = alt.Chart(pl.DataFrame(rows))
-    return [
-        base.mark_rule(strokeWidth=0.8, color=theme.muted, opacity=0.6).encode(
-            x=alt.X("size_bytes:Q"), x2=alt.value(WIDTH + 9), y="end:Q", y2="place:Q"
-        ),
-        base.mark_rule(strokeWidth=3.5).encode(
-            x=alt.value(WIDTH + 11),
-            x2=alt.value(WIDTH + 19),
-            y="place:Q",
-            color=alt.Color("colour:N", scale=None),
-        ),
-        base.mark_text(align="left", baseline="middle", fontSize=13, color=theme.ink).encode(
-            x=alt.value(WIDTH + 23), y="place:Q", text="variant:N"
-        ),
-    ]

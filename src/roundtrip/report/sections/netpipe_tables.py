@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.sections.netpipe_answers import tone
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.report.sections.netpipe_findings import Comparison, Finding
 from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.rates import total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import netpipe, published
 from roundtrip.studies.published import Statement
@@ -107,33 +109,36 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             of_variant = medians.filter(pl.col("variant") == variant)
             if of_variant.is_empty():
                 continue
-            curve = (
-                of_variant.sort("size_bytes")
-                .group_by("launch")
-                .agg(pl.col("bandwidth").max().alias("peak"), "size_bytes", "bandwidth")
-            )
-            peak = median_interval(curve["peak"].to_list(), curves.level)
-            halves = [
-                netpipe.half_performance_size(sizes, bandwidths)
-                for _, _, sizes, bandwidths in curve.iter_rows()
-            ]
-            reached = [half for half in halves if half == half]
+            by_launch = of_variant.sort("size_bytes").group_by("launch").agg(pl.all())
+            peaks, halves, wholes = [], [], []
+            for curve in by_launch.iter_rows(named=True):
+                sizes, bandwidths = curve["size_bytes"], curve["bandwidth"]
+                peaks.append(max(bandwidths))
+                halves.append(netpipe.half_performance_size(sizes, bandwidths))
+                times = [size / rate for size, rate in zip(sizes, bandwidths, strict=True)]
+                wholes.append(total_rate(sizes, times))
+            reached = [half for half in halves if not math.isnan(half)]
             half = median_interval(reached, curves.level) if reached else None
             rows.append(
-                (
-                    Cell(panel.label),
-                    Cell(title),
-                    Cell(units.interval(peak)),
-                    Cell(units.interval(half) if half else "below the first size"),
+                text_cells(
+                    panel.label,
+                    title,
+                    units.interval(median_interval(peaks, curves.level)),
+                    units.interval(half) if half else "below the first size",
+                    units.interval(median_interval(wholes, curves.level)),
+                    units.size(max(of_variant["size_bytes"])),
                 )
             )
     return Table(
-        "Peak bandwidth and n½ of each launch; median over launches, 95 % interval.",
+        "Peak bandwidth, n½, and the rate of one message of each size: total bytes over total "
+        "time, to the largest size measured. Median over launches, 95 % interval.",
         (
             Column("Toolchain"),
             Column("Variant"),
             Column("Peak, MB/s", "right"),
             Column("n½, bytes", "right"),
+            Column("All sizes, MB/s", "right"),
+            Column("Up to", "right"),
         ),
         tuple(rows),
     )

@@ -125,9 +125,8 @@ def _binding(text: str | None) -> str:
     if not placed:
         return "not recorded"
     return "; ".join(
-        f"{p.get('rank')} on {p.get('host')}: {','.join(map(str, p.get('cpus') or ['any']))}"
+        f"{p['rank']} on {p['host']}: {','.join(map(str, p.get('cpus') or ['any']))}"
         for p in placed
-        if isinstance(p, dict)
     )
 
 
