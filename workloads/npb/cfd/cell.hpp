@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
 
 #include "npb/cfd/exact.hpp"
+#include "npb/common/array.hpp"
 
 namespace roundtrip::npb::cfd {
 
@@ -12,7 +12,7 @@ namespace roundtrip::npb::cfd {
 inline constexpr int ghosts = 2;
 
 /// A number at each point of a cell.
-using Scalar = std::vector<double>;
+using Scalar = Array<double>;
 
 /// Five numbers at each point of a cell.
 using Vector = std::array<Scalar, equations>;

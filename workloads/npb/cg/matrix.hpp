@@ -1,17 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "npb/cg/layout.hpp"
+#include "npb/common/array.hpp"
 
 namespace roundtrip::npb::cg {
 
 /// A block of a sparse matrix by rows: the elements of row i are first[i] .. first[i + 1].
 struct SparseBlock {
-  std::vector<std::int64_t> first;
-  std::vector<int> column;  ///< within the block
-  std::vector<double> value;
+  Array<std::int64_t> first;
+  Array<int> column;  ///< within the block
+  Array<double> value;
 
   [[nodiscard]] int rows() const { return static_cast<int>(first.size()) - 1; }
 };

@@ -2,7 +2,8 @@
 
 #include <complex>
 #include <cstddef>
-#include <vector>
+
+#include "npb/common/array.hpp"
 
 namespace roundtrip::npb::ft {
 
@@ -38,6 +39,6 @@ struct Layout {
   }
 };
 
-using Field = std::vector<std::complex<double>>;
+using Field = Array<std::complex<double>>;
 
 }  // namespace roundtrip::npb::ft

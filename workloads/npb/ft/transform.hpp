@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "npb/common/comm.hpp"
 #include "npb/ft/fft.hpp"
 #include "npb/ft/field.hpp"

@@ -39,19 +39,19 @@ class Is final : public Benchmark {
 
   char class_;
   Parameters parameters_;
-  std::vector<int> keys_;
+  Array<int> keys_;
   int passed_ = 0;  ///< tests that this rank has seen to be right
 };
 
 /// This rank's part of the sequence: each key is the mean of four random numbers, scaled.
-std::vector<int> make_keys(const Comm& comm, const Parameters& parameters) {
+Array<int> make_keys(const Comm& comm, const Parameters& parameters) {
   constexpr std::uint64_t numbers_per_key = 4;
   const std::uint64_t count = (std::uint64_t{1} << static_cast<unsigned>(parameters.log2_keys)) /
                               static_cast<std::uint64_t>(comm.size());
   const double quarter = (1 << parameters.log2_max_key) / 4;
   Random random(common_seed);
   random.skip(numbers_per_key * count * static_cast<std::uint64_t>(comm.rank()));
-  std::vector<int> keys(count);
+  Array<int> keys(count);
   for (int& key : keys) {
     double sum = random.next();
     sum += random.next();

@@ -93,8 +93,8 @@ std::int64_t Sorter::rank_of(int key) const {
 }
 
 int Sorter::disorder() const {
-  std::vector<int> places(up_to_);
-  std::vector<int> sorted(owned_.size());
+  Array<int> places(up_to_);
+  Array<int> sorted(owned_.size());
   for (const int key : owned_) sorted[at(--places[at(key - first_key_)])] = key;
 
   int wrong = 0;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "npb/common/array.hpp"
 #include "npb/common/comm.hpp"
 
 namespace roundtrip::npb::is {
@@ -41,10 +42,10 @@ class Sorter {
   int first_key_ = 0;
   int end_key_ = 0;
   std::int64_t keys_below_ = 0;
-  std::vector<int> outgoing_;
-  std::vector<int> incoming_;
+  Array<int> outgoing_;
+  Array<int> incoming_;
   std::span<const int> owned_;  ///< keys of the own range
-  std::vector<int> up_to_;      ///< per key of the own range: number of owned keys <= it
+  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it
 };
 
 }  // namespace roundtrip::npb::is

@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
+
+#include "npb/common/array.hpp"
 
 namespace roundtrip::npb::mg {
 
@@ -11,14 +12,17 @@ namespace roundtrip::npb::mg {
 class Grid {
  public:
   Grid() = default;
-  explicit Grid(std::array<int, 3> own)
+  /// `closed_in_x`: this block has whole lines, so that stencils fill their ghosts in x.
+  Grid(std::array<int, 3> own, bool closed_in_x)
       : own_(own),
+        closed_in_x_(closed_in_x),
         data_(static_cast<std::size_t>(stride_z()) * static_cast<std::size_t>(nz() + 2)) {}
 
   [[nodiscard]] int nx() const { return own_[0]; }
   [[nodiscard]] int ny() const { return own_[1]; }
   [[nodiscard]] int nz() const { return own_[2]; }
   [[nodiscard]] const std::array<int, 3>& own() const { return own_; }
+  [[nodiscard]] bool closed_in_x() const { return closed_in_x_; }
   [[nodiscard]] std::ptrdiff_t stride_y() const { return nx() + 2; }
   [[nodiscard]] std::ptrdiff_t stride_z() const { return stride_y() * (ny() + 2); }
 
@@ -29,11 +33,12 @@ class Grid {
   [[nodiscard]] const double* line(int y, int z) const {
     return data_.data() + stride_z() * z + stride_y() * y;
   }
-  [[nodiscard]] std::vector<double>& data() { return data_; }
+  [[nodiscard]] Array<double>& data() { return data_; }
 
  private:
   std::array<int, 3> own_{0, 0, 0};
-  std::vector<double> data_;
+  bool closed_in_x_ = false;
+  Array<double> data_;
 };
 
 }  // namespace roundtrip::npb::mg

@@ -36,7 +36,7 @@ void unpack(const std::vector<double>& buffer, Grid& grid, int direction, int at
   });
 }
 
-/// Ghosts of a direction that is not divided: own points of the other end.
+/// Ghosts in y or z where that direction is not divided: own points of the other end.
 void wrap(Grid& grid, int direction) {
   const int n = grid.own()[static_cast<std::size_t>(direction)];
   if (direction == 2) {
@@ -45,16 +45,8 @@ void wrap(Grid& grid, int direction) {
     return;
   }
   for (int z = 1; z <= grid.nz(); ++z) {
-    if (direction == 1) {
-      std::copy_n(grid.line(n, z), grid.stride_y(), grid.line(0, z));
-      std::copy_n(grid.line(1, z), grid.stride_y(), grid.line(n + 1, z));
-      continue;
-    }
-    for (int y = 1; y <= grid.ny(); ++y) {
-      double* line = grid.line(y, z);
-      line[0] = line[n];
-      line[n + 1] = line[1];
-    }
+    std::copy_n(grid.line(n, z), grid.stride_y(), grid.line(0, z));
+    std::copy_n(grid.line(1, z), grid.stride_y(), grid.line(n + 1, z));
   }
 }
 
@@ -70,10 +62,10 @@ Halo::Halo(Comm& comm) : comm_(comm) {
 
 void Halo::fill(Grid& grid) {
   for (int direction = 0; direction < 3; ++direction) {
-    if (ranks_[static_cast<std::size_t>(direction)] == 1) {
-      wrap(grid, direction);
-    } else {
+    if (ranks_[static_cast<std::size_t>(direction)] > 1) {
       fill_direction(grid, direction);
+    } else if (direction > 0) {
+      wrap(grid, direction);
     }
   }
 }

@@ -17,7 +17,7 @@ class Halo {
   [[nodiscard]] const std::array<int, 3>& position() const { return position_; }
 
   /// Collective. x, then y, then z, each layer with the ghosts it has by then: edges and corners
-  /// are right, too.
+  /// are right, too. Lines that are closed in x already have their ghosts in x.
   void fill(Grid& grid);
 
  private:

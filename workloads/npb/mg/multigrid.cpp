@@ -17,10 +17,10 @@ Multigrid::Multigrid(Comm& comm, int n, const Stencil& smoother)
   for (int points = 2; points <= n; points *= 2) {
     std::array<int, 3> own{};
     for (std::size_t d = 0; d < 3; ++d) own[d] = points / halo_.ranks()[d];
-    u_.emplace_back(own);
-    r_.emplace_back(own);
+    u_.emplace_back(own, halo_.ranks()[0] == 1);
+    r_.emplace_back(own, halo_.ranks()[0] == 1);
   }
-  v_ = Grid(u_.back().own());
+  v_ = Grid(u_.back().own(), false);
 }
 
 void Multigrid::reset() {
@@ -53,12 +53,10 @@ void Multigrid::cycle() {
   for (std::size_t level = 1; level < finest; ++level) {
     std::ranges::fill(u_[level].data(), 0);
     interpolate(u_[level - 1], u_[level]);
-    halo_.fill(u_[level]);
     residual_with_ghosts(level, r_[level]);
     smooth_with_ghosts(level);
   }
   interpolate(u_[finest - 1], u_[finest]);
-  halo_.fill(u_[finest]);
   residual_with_ghosts(finest, v_);
   smooth_with_ghosts(finest);
 }

@@ -29,6 +29,13 @@ struct Ring {
   }
 };
 
+/// Ghosts in x of a line that is not divided between ranks: its own other end, while in cache.
+inline void close_line(double* line, const Grid& grid) {
+  if (!grid.closed_in_x()) return;
+  line[0] = line[grid.nx()];
+  line[grid.nx() + 1] = line[1];
+}
+
 }  // namespace
 
 void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r) {
@@ -46,6 +53,7 @@ void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r) {
         result[x] = right[x] - a[0] * centre[x] - a[2] * (far[x] + near[x - 1] + near[x + 1]) -
                     a[3] * (far[x - 1] + far[x + 1]);
       }
+      close_line(result, r);
     }
   }
 }
@@ -63,6 +71,7 @@ void smooth(const Stencil& s, const Grid& r, Grid& u) {
         result[x] += s[0] * centre[x] + s[1] * (centre[x - 1] + centre[x + 1] + near[x]) +
                      s[2] * (far[x] + near[x - 1] + near[x + 1]);
       }
+      close_line(result, u);
     }
   }
 }
@@ -83,6 +92,7 @@ void restrict_to(const Grid& fine, Grid& coarse) {
                     weight[2] * (near[i - 1] + near[i + 1] + far[i]) +
                     weight[3] * (far[i - 1] + far[i + 1]);
       }
+      close_line(result, coarse);
     }
   }
 }
@@ -90,18 +100,18 @@ void restrict_to(const Grid& fine, Grid& coarse) {
 void interpolate(const Grid& coarse, Grid& fine) {
   std::vector<double> mean(static_cast<std::size_t>(coarse.nx() + 2));
   double* __restrict of = mean.data();
-  for (int z = 1; z <= fine.nz(); ++z) {
-    for (int y = 1; y <= fine.ny(); ++y) {
+  for (int z = 0; z < fine.nz() + 2; ++z) {
+    for (int y = 0; y < fine.ny() + 2; ++y) {
       // Between coarse lines y / 2 and (y + 1) / 2, the same line if y is even; likewise in z.
-      const double* __restrict a = coarse.line(y / 2, z / 2);
-      const double* __restrict b = coarse.line((y + 1) / 2, z / 2);
-      const double* __restrict c = coarse.line(y / 2, (z + 1) / 2);
-      const double* __restrict d = coarse.line((y + 1) / 2, (z + 1) / 2);
+      const double* a = coarse.line(y / 2, z / 2);
+      const double* b = coarse.line((y + 1) / 2, z / 2);
+      const double* c = coarse.line(y / 2, (z + 1) / 2);
+      const double* d = coarse.line((y + 1) / 2, (z + 1) / 2);
       for (int x = 0; x < coarse.nx() + 2; ++x) of[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
       double* __restrict result = fine.line(y, z);
-      for (int x = 0; x < coarse.nx(); ++x) {
+      for (int x = 0; x <= coarse.nx(); ++x) {
+        result[2 * x] += of[x];
         result[2 * x + 1] += 0.5 * (of[x] + of[x + 1]);
-        result[2 * x + 2] += of[x + 1];
       }
     }
   }

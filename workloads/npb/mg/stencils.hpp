@@ -20,7 +20,7 @@ void smooth(const Stencil& s, const Grid& r, Grid& u);
 /// grid is own point 2 c of the fine one.
 void restrict_to(const Grid& fine, Grid& coarse);
 
-/// fine += Q coarse: trilinear interpolation.
+/// fine += Q coarse: trilinear interpolation. Ghosts of the fine grid, too.
 void interpolate(const Grid& coarse, Grid& fine);
 
 }  // namespace roundtrip::npb::mg
