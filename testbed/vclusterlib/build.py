@@ -34,9 +34,8 @@ def _is_writable(folder: Path) -> bool:
 def key() -> str:
     """Changes with every source file and with the compiler."""
     digest = hashlib.sha256()
-    for path in sorted(SOURCES.rglob("*")):
-        if path.is_file():
-            digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
+    for path in sorted([SOURCES / "CMakeLists.txt", *SOURCES.glob("src/*")]):
+        digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
     compiler = subprocess.run(["g++", "-v"], capture_output=True, check=True).stderr
     return hashlib.sha256(digest.digest() + compiler).hexdigest()[:16]
 

@@ -94,6 +94,13 @@ class Control:
             "self_test": self._test.to_json() if self._test else None,
         }
 
+    def _try_link_status(self) -> dict[str, Any]:
+        """A status is told even where the link has died: then ``{"error": line}``."""
+        try:
+            return self._link_status()
+        except VclusterError as error:
+            return {"error": str(error)}
+
     def _status(self) -> dict[str, Any]:
         spec = self._spec
         states = node_states()
@@ -115,7 +122,7 @@ class Control:
                 }
                 for node in spec.nodes
             ],
-            "link": self._link_status(),
+            "link": self._try_link_status(),
         }
 
     def _first_processes(self) -> dict[str, int]:

@@ -69,11 +69,8 @@ def examine(state: State) -> dict[str, Any]:
     except VclusterError as error:
         return {"state": "broken", "why": str(error)}
     dead = [name for name, alive in status["daemons"].items() if not alive]
-    lost = [
-        node["name"]
-        for node in status["nodes"]
-        if node["state"] not in WORKING or not node["slurmd"]
-    ]
+    nodes = status["nodes"]
+    lost = [n["name"] for n in nodes if n["state"] not in WORKING or not n["slurmd"]]
     if dead or lost:
         why = f"not running: {', '.join([*dead, *lost])}"
         return {**status, "state": "broken", "why": why}

@@ -96,7 +96,7 @@ class UserspaceLink:
     def _answers(self) -> bool:
         try:
             self._ask("stats")
-        except OSError:
+        except VclusterError:
             return False
         return True
 
@@ -104,8 +104,11 @@ class UserspaceLink:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
             asker.bind("")  # an address of the kernel's choice: the link runs beside us
             asker.settimeout(2)
-            asker.sendto(command.encode(), _SOCKET)
-            answer: dict[str, Any] = json.loads(asker.recv(65536))
+            try:
+                asker.sendto(command.encode(), _SOCKET)
+                answer: dict[str, Any] = json.loads(asker.recv(65536))
+            except OSError as error:
+                raise VclusterError(f"the link does not answer ({error})") from error
         if not answer["ok"]:
             raise VclusterError(f"link: {answer['error']}")
         return answer

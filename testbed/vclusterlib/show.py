@@ -33,7 +33,7 @@ def _show_test(test: dict[str, Any] | None) -> str:
 
 
 def _node_state(node: dict[str, Any]) -> str:
-    return node["state"] + ("" if node["slurmd"] else " (its slurmd does not run)")
+    return str(node["state"]) + ("" if node["slurmd"] else " (its slurmd does not run)")
 
 
 def show_status(status: dict[str, Any]) -> str:
@@ -45,6 +45,7 @@ def show_status(status: dict[str, Any]) -> str:
             status["nodes"], key=lambda node: (node["cluster"], _node_state(node))
         ):
             lines.append(f"{cluster}: {' '.join(node['name'] for node in nodes)} {state}")
-        lines.append(show_link(status["link"]))
+        link = status["link"]
+        lines.append(link["error"] if "error" in link else show_link(link))
     lines.append(f"state directory {status['state_dir']}")
     return "\n".join(lines)

@@ -70,7 +70,7 @@ def require_namespaces(rootless: bool) -> None:
             "allow them (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces) "
             "or run as root"
             if rootless
-            else "this root lacks CAP_SYS_ADMIN, as in most containers, or user.max_*_namespaces is 0"
+            else "this root lacks CAP_SYS_ADMIN, or user.max_*_namespaces is too low"
         )
         raise UserError(f"namespaces are not allowed here ({why}): {hint}")
 

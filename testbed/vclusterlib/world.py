@@ -40,12 +40,14 @@ class Ended(Exception):  # noqa: N818  not an error
 class World:
     """One boot of the head node."""
 
-    def __init__(self, state: State, program: str, engine: str, keep: list[str]) -> None:
+    def __init__(self, state: State, setup: dict[str, Any]) -> None:
+        """`setup`: the link's program and engine, the folders to keep, a cgroup or ``""``."""
         self._state = state
         self._spec: Spec = state.spec()
-        self._program = program
-        self._engine = engine
-        self._keep = keep
+        self._program: str = setup["program"]
+        self._engine: str = setup["engine"]
+        self._keep: list[str] = setup["keep"]
+        self._cgroup: str = setup["cgroup"]
         self._daemons = Daemons(state.log)
         self._times: dict[str, float] = {}
         self._scheduler = ""
@@ -58,9 +60,10 @@ class World:
         daemons.start("munged", self._munged())
         with self._timed("network"):
             network.build(spec, self._engine)
+        link = self._start_link()
+        cgroup.join(self._cgroup)  # not the link: most cgroups do not allow it SCHED_FIFO
         nodes = NodeBoot(self._state, spec, daemons, self._keep)
         nodes.fork()
-        link = self._start_link()
         with self._timed("munge"):
             daemons.await_ready("munged", _MUNGE.is_socket, 10)
         if spec.accounting:
@@ -80,7 +83,7 @@ class World:
         return control
 
     def report(self) -> dict[str, Any]:
-        """Seconds that each part of the boot took, and who schedules the link: fifo, kernel, other."""
+        """Seconds that each part of the boot took, and how the link is scheduled."""
         times = {name: round(seconds, 3) for name, seconds in self._times.items()}
         return {"times": times, "scheduler": self._scheduler}
 
@@ -182,8 +185,7 @@ def main(arguments: list[str]) -> int:
     state.record_world()
     world = None
     try:
-        cgroup.join(setup["cgroup"])
-        world = World(state, setup["program"], setup["engine"], setup["keep"])
+        world = World(state, setup)
         control = world.boot()
         listener = _listen()
         _tell(report, "ready", world.report())

@@ -1,0 +1,47 @@
+#include "serial_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rtlink {
+namespace {
+
+TEST(SerialClock, TakesNoTimeWithoutARate) {
+  SerialClock clock;
+  EXPECT_EQ(clock.occupy(100, 12000), 100);
+  EXPECT_EQ(clock.occupy(100, 12000), 100);
+  EXPECT_EQ(clock.backlog_bytes(50), 0);
+}
+
+TEST(SerialClock, FramesFollowEachOther) {
+  SerialClock clock;
+  clock.set_rate(1e6);  // 1 us a bit
+  EXPECT_EQ(clock.occupy(0, 1000), 1'000'000);
+  EXPECT_EQ(clock.occupy(10, 1000), 2'000'000);
+}
+
+TEST(SerialClock, AnIdleWireStartsAtOnce) {
+  SerialClock clock;
+  clock.set_rate(1e6);
+  clock.occupy(0, 1000);
+  EXPECT_EQ(clock.occupy(5'000'000, 1000), 6'000'000);
+}
+
+TEST(SerialClock, BacklogIsWhatIsStillToBeSent) {
+  SerialClock clock;
+  clock.set_rate(8e6);  // 1 us a byte
+  clock.occupy(0, 8000);
+  EXPECT_DOUBLE_EQ(clock.backlog_bytes(0), 1000);
+  EXPECT_DOUBLE_EQ(clock.backlog_bytes(400'000), 600);
+  EXPECT_DOUBLE_EQ(clock.backlog_bytes(2'000'000), 0);
+}
+
+TEST(SerialClock, TheBacklogOfASlowWireDoesNotHoldUpAnUnlimitedOne) {
+  SerialClock clock;
+  clock.set_rate(1);
+  clock.occupy(0, 1000);
+  clock.set_rate(0);
+  EXPECT_EQ(clock.occupy(7, 1000), 7);
+}
+
+}  // namespace
+}  // namespace rtlink

@@ -1,0 +1,84 @@
+#include "wire_medium.hpp"
+
+#include <gtest/gtest.h>
+
+#include "make_frame.hpp"
+
+namespace rtlink {
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+bool offer(Medium& medium, Frame frame) {
+  return medium.offer(frame);
+}
+
+TEST(WireMedium, IsEmptyAtFirst) {
+  WireMedium wire;
+  EXPECT_FALSE(wire.next_due().has_value());
+  EXPECT_FALSE(wire.take_due(kSecond).has_value());
+}
+
+TEST(WireMedium, DelaysFromTheArrivalNotFromNow) {
+  WireMedium wire;
+  wire.configure({.delay = kMillisecond});
+  ASSERT_TRUE(offer(wire, make_frame(500, 1000)));
+  EXPECT_EQ(wire.next_due(), kMillisecond + 500);
+  EXPECT_FALSE(wire.take_due(kMillisecond + 499).has_value());
+  const auto delivery = wire.take_due(kMillisecond + 500);
+  ASSERT_TRUE(delivery.has_value());
+  EXPECT_EQ(delivery->due, kMillisecond + 500);
+}
+
+TEST(WireMedium, SerialisesThenDelays) {
+  WireMedium wire;
+  wire.configure({.delay = kMillisecond, .rate = 1e6});
+  ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  EXPECT_EQ(wire.take_due(kSecond)->due, 2 * kMillisecond);
+  EXPECT_EQ(wire.take_due(kSecond)->due, 3 * kMillisecond);
+}
+
+TEST(WireMedium, RefusesWhatTheQueueCannotHold) {
+  WireMedium wire;
+  wire.configure({.rate = 8e6, .queue_bytes = 1500});
+  EXPECT_TRUE(offer(wire, make_frame(0, 8000)));
+  EXPECT_FALSE(offer(wire, make_frame(0, 8000)));
+  // half of the first one has left by then
+  EXPECT_TRUE(offer(wire, make_frame(500'000, 8000)));
+}
+
+TEST(WireMedium, AnIdleWireTakesAFrameLargerThanTheQueue) {
+  WireMedium wire;
+  wire.configure({.rate = 8e6, .queue_bytes = 10});
+  EXPECT_TRUE(offer(wire, make_frame(0, 8000)));
+}
+
+TEST(WireMedium, WhatTravelsDoesNotFillTheQueue) {
+  WireMedium wire;
+  wire.configure({.delay = kSecond, .rate = 8e6, .queue_bytes = 1500});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(offer(wire, make_frame(i * kMillisecond, 8000))) << i;
+  }
+}
+
+TEST(WireMedium, ALowerDelayDoesNotReorder) {
+  WireMedium wire;
+  wire.configure({.delay = kMillisecond});
+  ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  wire.configure({.delay = 0});
+  ASSERT_TRUE(offer(wire, make_frame(10, 1000)));
+  EXPECT_EQ(wire.take_due(kSecond)->frame.arrival, 0);
+  EXPECT_EQ(wire.take_due(kSecond)->due, kMillisecond);
+}
+
+TEST(WireMedium, RefusesToUseUpTheMemory) {
+  WireMedium wire;
+  wire.configure({.delay = kSecond});
+  int taken = 0;
+  while (taken < 100'000 && offer(wire, make_frame(0, 1000))) ++taken;
+  EXPECT_EQ(taken, 16384);
+}
+
+}  // namespace
+}  // namespace rtlink

@@ -1,0 +1,96 @@
+"""Virtual clusters for tests: real ones, below a state directory of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+COMMAND = CHECKOUT / "testbed" / "vcluster"
+sys.path.insert(0, str(COMMAND.parent))
+
+from vclusterlib import tools  # noqa: E402
+from vclusterlib.errors import VclusterError  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Vcluster:
+    """The command line for one cluster; `home` holds its state directory."""
+
+    home: Path
+    name: str
+    environment: dict[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> Path:
+        return self.home / "roundtrip" / "vcluster" / self.name
+
+    def command(self, *arguments: str) -> list[str]:
+        return [*self.prefix, str(COMMAND), "--name", self.name, *arguments]
+
+    def variables(self) -> dict[str, str]:
+        return {**os.environ, "XDG_STATE_HOME": str(self.home), **self.environment}
+
+    def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run one command, whatever its exit status."""
+        settings = {"cwd": CHECKOUT, "timeout": 60, **options}
+        return subprocess.run(
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            env=self.variables(),
+            check=False,
+            **settings,
+        )
+
+    def ok(self, *arguments: str, **options: Any) -> str:
+        """Standard output of a command that must succeed."""
+        done = self.run(*arguments, **options)
+        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stderr}\n{done.stdout}"
+        return done.stdout
+
+    def world(self) -> int:
+        """Pid of the first process."""
+        return int(json.loads((self.state / "world.json").read_text())["pid"])
+
+    def status(self) -> dict[str, Any]:
+        return dict(json.loads(self.run("status", "--json").stdout))
+
+
+@pytest.fixture(scope="session")
+def vcluster() -> type[Vcluster]:
+    """The class: tests cannot import what is in a conftest."""
+    return Vcluster
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """State home below /tmp; skips, naming what is missing, where no cluster can run."""
+    try:
+        tools.require({**tools.BASE, **tools.SLURM, **tools.BUILD})
+        tools.require_namespaces(rootless=os.geteuid() != 0)
+    except VclusterError as error:
+        pytest.skip(str(error))
+    return tmp_path_factory.mktemp("vcluster")
+
+
+@pytest.fixture(scope="session")
+def cluster(home: Path) -> Iterator[Vcluster]:
+    """2+2 nodes and a WAN, shared by all tests that leave it as it was."""
+    shared = home / "shared"
+    shared.mkdir()
+    cluster = Vcluster(home, "shared")
+    try:
+        cluster.ok("up", "--nodes", "2+2", "--share", str(shared), timeout=240)
+        yield cluster
+    finally:
+        cluster.run("down")

@@ -1,0 +1,50 @@
+"""slurmdbd and MariaDB: sacct remembers, also after a down and an up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from vclusterlib import tools
+from vclusterlib.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def accounted(home, vcluster):
+    try:
+        tools.require(tools.ACCOUNTING)
+    except UserError as error:
+        pytest.skip(str(error))
+    cluster = vcluster(home, "accounted")
+    try:
+        cluster.ok("up", "--nodes", "1+1", "--accounting", timeout=240)
+        yield cluster
+    finally:
+        cluster.run("down")
+
+
+def jobs(cluster, expected):
+    """Lines ``id|state|exit code``, once there are `expected` of them that ended."""
+    deadline = time.monotonic() + 20
+    while True:
+        listed = cluster.ok("exec", "sacct", "-nXP", "-o", "jobid,state,exitcode").split()
+        ended = [line for line in listed if "RUNNING" not in line and "PENDING" not in line]
+        if len(ended) >= expected:
+            return ended
+        assert time.monotonic() < deadline, listed
+        time.sleep(0.2)
+
+
+def test_sacct_tells_jobs_of_this_and_of_earlier_boots(accounted):
+    accounted.ok("exec", "srun", "-N2", "true")
+    assert accounted.run("exec", "srun", "-N1", "sh", "-c", "exit 3").returncode == 3
+    assert jobs(accounted, 2) == ["1|COMPLETED|0:0", "2|FAILED|3:0"]
+    assert accounted.status()["daemons"] == dict.fromkeys(
+        ("munged", "mariadbd", "slurmdbd", "slurmctld", "roundtrip-link"), True
+    )
+    accounted.ok("down")
+    accounted.ok("up", "--nodes", "1+1", "--accounting")
+    accounted.ok("exec", "srun", "-N2", "true")
+    assert jobs(accounted, 3)[2] == "100001|COMPLETED|0:0"
+    log = (accounted.state / "log" / "mariadbd.out").read_text()
+    assert "crash recovery" not in log.lower()

@@ -1,0 +1,175 @@
+"""A real cluster of 2+2 nodes: Slurm, isolation, the way in, and its files."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+
+
+def wait_for(condition, seconds=20):
+    """Poll until true; slurmctld and slurmdbd tell with a delay."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"did not happen within {seconds} s"
+        time.sleep(0.1)
+    return answer
+
+
+def test_status_tells_nodes_partitions_and_link(cluster):
+    status = cluster.status()
+    assert status["state"] == "up"
+    assert [node["name"] for node in status["nodes"]] == ["a1", "a2", "b1", "b2"]
+    assert {node["state"] for node in status["nodes"]} <= {"idle", "mixed", "allocated"}
+    assert status["daemons"]["slurmctld"]
+    assert status["link"]["fabric"] == "wan"
+    assert status["link"]["self_test"]["passed"]
+    partitions = cluster.ok("exec", "sinfo", "-h", "-o", "%P %D").split("\n")
+    assert partitions[:3] == ["clusterA 2", "clusterB 2", "grid* 4"]
+
+
+def test_up_again_changes_nothing(cluster):
+    first = cluster.world()
+    assert "is up already" in cluster.ok("up")
+    assert cluster.world() == first
+    other = cluster.run("up", "--nodes", "1+1")
+    assert other.returncode == 2
+    assert "run `down` first" in other.stderr
+
+
+def test_srun_runs_on_every_node(cluster):
+    hosts = cluster.ok("exec", "srun", "-N4", "hostname").split()
+    assert sorted(hosts) == ["a1", "a2", "b1", "b2"]
+    assert cluster.ok("exec", "srun", "-p", "clusterB", "-N2", "hostname").split()[0][0] == "b"
+
+
+def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
+    script = cluster.home / "shared" / "job.sbatch"
+    output = cluster.home / "shared" / "job.out"
+    script.write_text(f"#!/bin/sh\n#SBATCH -N2 -p grid -o {output}\nsrun hostname\nexit 3\n")
+    done = cluster.run("exec", "sbatch", "--wait", str(script))
+    assert done.returncode == 3, done.stderr
+    assert len(set(output.read_text().split())) == 2
+
+
+def test_slurm_refuses_what_is_not_there_in_its_own_words(cluster):
+    for wrong, reason in (("-pnope", "invalid partition"), ("-N99", "node")):
+        done = cluster.run("exec", "srun", wrong, "true")
+        assert done.returncode != 0
+        assert reason in done.stderr.lower()
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (["--partition", "nope"], "no partition nope: there are clusterA, clusterB, grid"),
+        (["--partition", "clusterA", "--nodes", "3"], "partition clusterA has 2 nodes, not 3"),
+        (["--nodes", "5"], "partition grid has 4 nodes, not 5"),
+    ],
+)
+def test_status_refuses_what_is_not_there(cluster, asked, reason):
+    done = cluster.run("status", *asked)
+    assert (done.returncode, done.stderr) == (2, f"vcluster: {reason}\n")
+    assert cluster.run("status", "--partition", "grid", "--nodes", "4").returncode == 0
+
+
+def test_no_such_node_is_told(cluster):
+    done = cluster.run("node", "b3", "true")
+    assert done.returncode == 2
+    assert "no node b3: there are a1 .. b2" in done.stderr
+
+
+def test_nodes_have_their_own_name_processes_shm_and_tmp(cluster):
+    names = ("shm", "tmp")
+    cluster.ok(
+        "node", "a1", "touch", *(f"/dev/{n}/mark" if n == "shm" else "/tmp/mark" for n in names)
+    )
+    for name in ("a2", "b1"):
+        seen = cluster.ok("node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm=")
+        assert seen.startswith(name)
+        assert "mark" not in seen
+        assert seen.count("slurmd") == 1
+        assert "slurmctld" not in seen
+    assert "mark" not in cluster.ok("exec", "ls", "/dev/shm", "/tmp")
+
+
+def test_nodes_see_their_own_network_cards_in_sysfs(cluster):
+    assert cluster.ok("node", "a1", "ls", "/sys/class/net").split() == ["eth1", "lo"]
+    assert "brA" in cluster.ok("exec", "ls", "/sys/class/net")
+
+
+def test_namespaces_of_all_nodes_differ(cluster):
+    for kind in ("net", "uts", "ipc", "pid", "mnt"):
+        link = f"/proc/self/ns/{kind}"
+        places = [("exec",), ("node", "a1"), ("node", "a2"), ("node", "b1"), ("node", "b2")]
+        seen = {cluster.ok(*place, "readlink", link) for place in places}
+        seen.add(subprocess.check_output(["readlink", link], text=True))
+        assert len(seen) == 6, kind
+
+
+def test_shared_folders_are_seen_by_all_nodes_also_below_tmp(cluster):
+    shared = cluster.home / "shared"
+    (shared / "word").write_text("hello")
+    seen = cluster.ok("exec", "srun", "-N4", "cat", str(shared / "word"), cwd=shared)
+    assert seen == "hello" * 4
+    assert cluster.ok("exec", "pwd", cwd=shared).strip() == str(shared)
+
+
+def test_a_folder_that_is_not_shared_is_refused(cluster, tmp_path):
+    done = cluster.run("exec", "pwd", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"up --share {tmp_path}" in done.stderr
+
+
+def test_exec_passes_status_streams_and_terminal_type_through(cluster):
+    assert cluster.run("exec", "sh", "-c", "exit 7").returncode == 7
+    assert cluster.run("exec", "sh", "-c", "kill -9 $$").returncode == -9
+    assert cluster.run("exec", "no-such-program").returncode == 127
+    assert cluster.run("node", "a1", "sh", "-c", "exit 8").returncode == 8
+    both = cluster.run("exec", "sh", "-c", "cat; echo $TERM >&2", input="to stdin")
+    assert both.stdout == "to stdin"
+    assert both.stderr.strip() == cluster.variables().get("TERM", "")
+    assert cluster.run("exec", "srun", "-N1", "sh", "-c", "exit 5").returncode == 5
+
+
+def test_an_outer_slurm_job_does_not_show_inside(cluster, vcluster):
+    outer = {"SLURM_JOB_ID": "77", "SLURM_CONF": "/outer.conf", "PMI_RANK": "3", "OMPI_MCA_x": "y"}
+    inner = vcluster(cluster.home, cluster.name, outer).ok("exec", "env").split("\n")
+    assert not [line for line in inner if line.startswith(("SLURM_", "PMI_"))]
+    assert "OMPI_MCA_x=y" in inner
+
+
+def test_a_killed_exec_ends_its_command(cluster):
+    with subprocess.Popen(
+        cluster.command("exec", "sleep", "4711"), env=cluster.variables(), cwd="/"
+    ) as process:
+        wait_for(lambda: cluster.run("exec", "pgrep", "-f", "sleep 4711").returncode == 0)
+        process.terminate()
+        process.wait(10)
+    wait_for(lambda: cluster.run("exec", "pgrep", "-fx", "sleep 4711").returncode == 1)
+
+
+def test_keys_and_state_are_for_their_owner_only(cluster):
+    key = cluster.state / "etc" / "munge" / "munge.key"
+    assert key.stat().st_mode & 0o777 == 0o400
+    assert cluster.state.stat().st_mode & 0o777 == 0o700
+    inside = cluster.ok("exec", "stat", "-c", "%a", "/etc/munge/munge.key", "/etc/munge")
+    assert inside.split() == ["400", "700"]
+
+
+def test_a_killed_slurmd_is_told_and_can_be_started_again(cluster):
+    cluster.ok("node", "b2", "pkill", "-x", "slurmd")
+    broken = wait_for(lambda: (s := cluster.status())["state"] == "broken" and s)
+    assert broken["why"] == "not running: b2"
+    cluster.ok("node", "b2", "slurmd")
+    wait_for(lambda: cluster.status()["state"] == "up")
+    assert cluster.ok("exec", "srun", "-w", "b2", "hostname") == "b2\n"
+
+
+def test_slurmctld_can_be_restarted(cluster):
+    cluster.ok("exec", "pkill", "-x", "slurmctld")
+    wait_for(lambda: not cluster.status()["daemons"]["slurmctld"])
+    cluster.ok("exec", "slurmctld")
+    wait_for(lambda: cluster.status()["state"] == "up")
+    assert cluster.ok("exec", "srun", "-N4", "true") == ""

@@ -1,0 +1,86 @@
+"""The files and scripts that are written for a cluster, without one."""
+
+from __future__ import annotations
+
+from vclusterlib import network, slurmconf
+from vclusterlib.link import LinkSettings, netem_script
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+SMALL = Spec(nodes_a=2, nodes_b=1)
+
+
+def test_slurm_conf_has_the_three_partitions(tmp_path):
+    text = slurmconf.slurm(SMALL, State(tmp_path / "x"))
+    assert "PartitionName=clusterA Nodes=a[1-2] " in text
+    assert "PartitionName=clusterB Nodes=b[1-1] " in text
+    assert "PartitionName=grid Nodes=ALL " in text
+    assert "NodeName=b1 NodeAddr=10.78.2.1 NodeHostname=b1 Feature=clusterB" in text
+    assert "AccountingStorageType=accounting_storage/none" in text
+    assert "{" not in text
+
+
+def test_accounting_numbers_the_jobs_of_each_boot_apart(tmp_path):
+    text = slurmconf.slurm(Spec(accounting=True), State(tmp_path / "x"), first_job=200001)
+    assert "AccountingStorageType=accounting_storage/slurmdbd" in text
+    assert "FirstJobId=200001" in text
+
+
+def test_keys_are_for_their_owner_only_and_stay_the_same(tmp_path):
+    state = State(tmp_path / "x")
+    spec = Spec(accounting=True)
+    slurmconf.write(spec, state)
+    key = state.etc / "munge" / "munge.key"
+    first = key.read_bytes()
+    slurmconf.write(spec, state)
+    assert key.read_bytes() == first
+    assert len(first) == 128
+    assert key.stat().st_mode & 0o777 == 0o400
+    assert key.parent.stat().st_mode & 0o777 == 0o700
+    assert (state.etc / "slurm" / "slurmdbd.conf").stat().st_mode & 0o777 == 0o600
+
+
+def test_hosts_name_the_fabric_even_where_slurm_does_not_use_it():
+    assert "10.78.2.1 b1 b1-f\n" in slurmconf.hosts(SMALL)
+    hub = slurmconf.hosts(Spec(nodes_a=1, nodes_b=1, fabric="hub"))
+    assert "10.77.2.1 b1\n10.78.2.1 b1-f\n" in hub
+
+
+def test_every_node_knows_all_others_and_the_head_for_good():
+    lines = network.node_script(SMALL, SMALL.nodes[0]).splitlines()
+    neighbours = [line for line in lines if line.startswith("neigh")]
+    assert len(neighbours) == 3
+    assert all(line.endswith("nud permanent") for line in neighbours)
+    assert not any("10.78.1.1 " in line for line in neighbours)
+
+
+def test_a_hub_joins_the_nodes_by_the_link_and_not_by_a_bridge():
+    hub = network.world_script(Spec(nodes_a=1, nodes_b=1, fabric="hub"), "userspace")
+    assert "f-a1 master" not in hub
+    assert "m-a1 master brM" in hub
+    assert "wA" not in hub
+
+
+def test_the_bridges_are_joined_by_the_chosen_engine():
+    assert "link add pA type veth peer name pB" in network.world_script(SMALL, "netem")
+    assert "link add wA type veth peer name pA" in network.world_script(SMALL, "userspace")
+
+
+def test_netem_delays_half_the_rtt_in_each_direction():
+    lines = netem_script(LinkSettings(rtt=0.002, rate=1e9, loss=0.001, queue=2**20))
+    # 1 MiB that waits and 125 000 B that travel, in packets
+    assert lines[0] == (
+        "qdisc replace dev pA root netem delay 1000.000us limit 775 rate 1000000000bit loss 0.1%"
+    )
+    assert [line.split()[3] for line in lines] == ["pA", "pB"]
+
+
+def test_a_netem_link_that_is_down_loses_everything():
+    assert netem_script(LinkSettings(up=False))[0].endswith("loss 100%")
+
+
+def test_the_link_sees_single_packets_where_super_frames_would_be_coarse():
+    assert not LinkSettings(rtt=0.002).packets
+    assert not LinkSettings(rate=10e9).packets
+    assert LinkSettings(rate=1e8).packets
+    assert LinkSettings(loss=0.001).packets

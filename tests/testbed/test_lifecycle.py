@@ -1,0 +1,208 @@
+"""up is all or nothing and mends what a crash left; down leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def single(home, vcluster, request):
+    """A cluster of its own for this test; 1+1 nodes boot fastest."""
+    cluster = vcluster(home, f"t{abs(hash(request.node.name)) % 10**9}")
+    yield cluster
+    cluster.run("down")
+
+
+def descendants(root):
+    """Pids of a process and all below it."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def namespaces(pids):
+    """The namespaces that these processes are in, where they still run."""
+    found = set()
+    for pid in pids:
+        for kind in ("net", "uts", "ipc", "pid", "mnt", "user"):
+            try:
+                found.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
+            except OSError:
+                continue
+    return found
+
+
+def everybody():
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+
+
+def host_state():
+    links = json.loads(subprocess.check_output(["ip", "-j", "link"]))
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    groups = [str(p) for p in Path("/sys/fs/cgroup").glob("**/*roundtrip*")]
+    return {link["ifname"] for link in links}, [line.split()[4] for line in mounts], groups
+
+
+def wait_gone(namespaces_of_cluster):
+    deadline = time.monotonic() + 10
+    while left := namespaces_of_cluster & namespaces(everybody()):
+        assert time.monotonic() < deadline, f"still there: {left}"
+        time.sleep(0.05)
+
+
+def test_down_leaves_nothing(single):
+    before = host_state()
+    weight = ["--cpu-weight", "200"] if os.geteuid() == 0 else []
+    up = single.run("up", "--nodes", "1+1", *weight)
+    if "no CPU controller" in up.stderr:
+        up = single.run("up", "--nodes", "1+1")
+    assert up.returncode == 0, up.stderr
+    single.ok("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
+    single.ok("exec", "sh", "-c", "sleep 100 & sleep 0.1", stdin=subprocess.DEVNULL)
+    inside = descendants(single.world())
+    own = namespaces(inside) - namespaces([os.getpid()])
+    assert len(own) >= 5 * 3  # five kinds, of the head and of two nodes
+    down = single.ok("down")
+    assert "is down" in down
+    assert not [pid for pid in inside if own & namespaces([pid])]
+    wait_gone(own)
+    assert host_state() == before
+    assert not (single.state / "run").exists()
+    assert "is not up" in single.ok("down")
+
+
+def test_two_clusters_at_once_are_strangers(cluster, single):
+    single.ok("up", "--nodes", "1+1")
+    assert sorted(single.ok("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
+    assert len(cluster.ok("exec", "srun", "-N4", "hostname").split()) == 4
+    key = Path("etc/munge/munge.key")
+    assert (single.state / key).read_bytes() != (cluster.state / key).read_bytes()
+    single.ok("wan", "--rtt", "5ms", "--no-self-test")
+    assert cluster.status()["link"]["rtt_ms"] == 0
+    single.ok("down")
+    assert cluster.status()["state"] == "up"
+
+
+def start_up(cluster):
+    """``up`` in the background, once its world lives."""
+    process = subprocess.Popen(
+        cluster.command("up", "--nodes", "1+1"),
+        env=cluster.variables(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (cluster.state / "world.json").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return process
+
+
+def test_up_works_after_the_world_was_killed_while_booting(single):
+    process = start_up(single)
+    own = namespaces(descendants(single.world())) - namespaces([os.getpid()])
+    os.kill(single.world(), signal.SIGKILL)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "died while booting" in error
+    wait_gone(own)
+    single.ok("up", "--nodes", "1+1")
+    assert single.status()["state"] == "up"
+
+
+def test_up_works_after_up_itself_was_killed(single):
+    process = start_up(single)
+    world = single.world()
+    own = namespaces(descendants(world)) - namespaces([os.getpid()])
+    process.kill()
+    process.communicate(timeout=30)
+    wait_gone(own)  # nobody accepted the world, so it ended
+    single.ok("up", "--nodes", "1+1")
+    assert single.world() != world
+
+
+def test_ctrl_c_while_booting_leaves_nothing(single):
+    process = start_up(single)
+    own = namespaces(descendants(single.world())) - namespaces([os.getpid()])
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert not own & namespaces(everybody())
+    assert single.status()["state"] == "down"
+
+
+@pytest.mark.parametrize("victim", ["slurmctld", "roundtrip-link", "the world"])
+def test_up_mends_a_cluster_that_is_half_dead(single, victim):
+    single.ok("up", "--nodes", "1+1")
+    if victim == "the world":
+        os.kill(single.world(), signal.SIGKILL)
+    else:
+        single.ok("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
+    deadline = time.monotonic() + 10
+    while (status := single.status())["state"] == "up":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert status["state"] == "broken"
+    assert single.run("status").returncode == 1
+    mended = single.run("up", "--nodes", "1+1")
+    assert mended.returncode == 0, mended.stderr
+    assert "starting anew" in mended.stderr
+    assert single.status()["state"] == "up"
+
+
+def with_slurmd(cluster, vcluster, script):
+    """The same cluster, with a slurmd of ours found first."""
+    folder = cluster.home / f"{cluster.name}-programs"
+    folder.mkdir()
+    (folder / "slurmd").write_text(f'#!/bin/sh\n{script}\nexec /usr/sbin/slurmd "$@"\n')
+    (folder / "slurmd").chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    return vcluster(cluster.home, cluster.name, {"PATH": path}), folder
+
+
+def test_a_node_that_fails_once_is_tried_again(single, vcluster):
+    fails_once = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
+    faulty, folder = with_slurmd(single, vcluster, fails_once)
+    faulty.ok("up", "--nodes", "1+1", "--share", str(folder))
+    log = (single.state / "log" / "world.log").read_text()
+    assert "node b1: ended with status 1 (attempt 1)" in log
+    assert len(faulty.ok("exec", "srun", "-N2", "hostname").split()) == 2
+
+
+def test_a_node_that_never_comes_fails_the_whole_up(single, vcluster):
+    faulty, folder = with_slurmd(single, vcluster, 'case "$*" in *b1*) exit 1;; esac')
+    done = faulty.run("up", "--nodes", "1+1", "--share", str(folder))
+    assert done.returncode == 1
+    assert "node b1 did not come up in 3 attempts (ended with status 1)" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert single.status()["state"] == "down"
+    assert not (single.state / "run").exists()
+    # the logs that the message names are still there
+    assert (single.state / "log" / "slurmd-b1.out").exists()
+
+
+def test_a_second_command_finds_the_state_directory_in_use(single):
+    process = start_up(single)
+    for command in ("up", "down"):
+        done = single.run(command)
+        assert done.returncode == 2
+        assert "state directory in use" in done.stderr
+    process.communicate(timeout=60)
+    assert process.returncode == 0

@@ -1,0 +1,60 @@
+"""The link's own GoogleTests: queue, serialisation, hub, loss, commands; and its command line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from vclusterlib import build, tools
+from vclusterlib.errors import UserError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+TREE = CHECKOUT / "build" / "testbed" / "tests"
+
+
+@pytest.fixture(scope="module")
+def tree():
+    try:
+        tools.require(tools.BUILD)
+    except UserError as error:
+        pytest.skip(str(error))
+    if not Path("/usr/include/gtest/gtest.h").exists():
+        pytest.skip("no GoogleTest: apt-get install libgtest-dev")
+    options = ["-G", "Ninja", "-D", "BUILD_TESTING=ON"]
+    for command in (
+        ["cmake", "-S", str(build.SOURCES), "-B", str(TREE), *options],
+        ["cmake", "--build", str(TREE), "-j", "2"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return TREE
+
+
+def test_googletests_pass(tree):
+    done = subprocess.run([tree / "link_tests"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "[  PASSED  ]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        ([], 2, "say wire or hub"),
+        (["wire", "lo"], 2, "a wire needs two ports"),
+        (["wire", "lo", "no-such-card"], 1, "interface no-such-card"),
+    ],
+)
+def test_bad_options_are_one_line(tree, arguments, status, reason):
+    command = ["unshare", "-rn", str(tree / build.LINK), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr:
+        pytest.skip(f"no user namespace to try in: {done.stderr.strip()}")
+    assert done.returncode == status
+    assert done.stderr.startswith("roundtrip-link: ")
+    assert reason in done.stderr
+
+
+def test_an_unchanged_source_is_built_once(tree):
+    assert build.programs() == build.programs()
+    assert (build.programs() / build.LINK).stat().st_mode & 0o111

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from vclusterlib import state as states
+from vclusterlib.errors import UserError
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv(states.INSIDE, raising=False)
+    return State.of("one")
+
+
+def test_lives_below_the_users_state_home(state, tmp_path):
+    assert state.path == tmp_path / "roundtrip" / "vcluster" / "one"
+    assert not state.path.exists()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "A", "a/b", "-x", "x" * 33])
+def test_refuses_names_that_are_no_plain_folders(name, monkeypatch):
+    if name:
+        with pytest.raises(UserError, match="--name"):
+            State.of(name)
+    else:
+        monkeypatch.delenv(states.INSIDE, raising=False)
+        assert State.of(name).name == "default"
+
+
+def test_inside_a_cluster_its_own_state_is_the_default(state, monkeypatch):
+    monkeypatch.setenv(states.INSIDE, str(state.path))
+    assert State.of(None).path == state.path
+    assert State.of(None).inside
+
+
+def test_is_held_by_one_command_at_a_time(state):
+    with state.locked(), pytest.raises(UserError, match="in use"), State.of("one").locked():
+        pass
+    with state.locked():
+        pass
+
+
+def test_a_new_boot_begins_with_clean_folders_for_the_owner_only(state):
+    with state.locked():
+        (state.path / "log").mkdir()
+        (state.path / "log" / "old").touch()
+        state.prepare(Spec(nodes_a=1))
+    assert not (state.log / "old").exists()
+    assert state.path.stat().st_mode & 0o777 == 0o700
+    assert state.spec() == Spec(nodes_a=1)
+
+
+def test_knows_a_living_world_from_a_recycled_pid(state):
+    state.path.mkdir(parents=True)
+    assert state.world() is None
+    with subprocess.Popen(["sleep", "30"]) as process:
+        record = '{"pid": %d, "start": "%s", "boot": "%s"}'
+        start = states.process_start(process.pid)
+        file = state.path / "world.json"
+        file.write_text(record % (process.pid, start, states.boot_id()))
+        assert state.world() == process.pid
+        file.write_text(record % (process.pid, int(start) - 1, states.boot_id()))
+        assert state.world() is None
+        file.write_text(record % (process.pid, start, "another boot"))
+        assert state.world() is None
+        file.write_text(record % (process.pid, start, states.boot_id()))
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert state.world() is None  # a zombie is no world
+
+
+def test_writes_whole_files_with_their_mode(tmp_path):
+    states.write_atomically(tmp_path / "key", "secret", 0o400)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o400
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]

@@ -1,0 +1,142 @@
+"""The emulated WAN: what it adds, what it leaves alone, and who may change it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def fresh(cluster):
+    """Each test begins and ends with a link that adds nothing."""
+    plain = ["--rtt", "0", "--rate", "unlimited", "--loss", "0", "--queue", "64MiB", "--up"]
+    cluster.ok("wan", *plain, "--reset", "--no-self-test")
+    yield
+    cluster.ok("wan", *plain, "--reset", "--no-self-test")
+
+
+def stats(cluster):
+    return json.loads(cluster.ok("wan", "--stats"))
+
+
+def pings(cluster, target, count=20):
+    """Round-trip times in ms from a1, sorted."""
+    output = cluster.run(
+        "node", "a1", "ping", "-n", "-c", str(count), "-i", "0.01", "-W", "1", target
+    )
+    return sorted(float(time) for time in re.findall(r"time=([\d.]+)", output.stdout))
+
+
+# Bounds are wide upwards: the machine may be busy.  Downwards ping's last digit is all there is.
+@pytest.mark.parametrize(("rtt", "ms"), [("1ms", 1), ("4ms", 4), ("40ms", 40)])
+def test_adds_the_rtt_asked_for_between_the_clusters_only(cluster, rtt, ms):
+    told = cluster.ok("wan", "--rtt", rtt)
+    assert f"RTT {ms} ms" in told
+    assert "self-test: ping a1 -> b1" in told
+    across = pings(cluster, "b1")
+    assert ms * 0.99 <= across[0] <= ms + 2
+    assert pings(cluster, "a2")[0] < 0.99
+
+
+def test_settings_not_named_stay(cluster):
+    cluster.ok("wan", "--rtt", "2ms", "--no-self-test")
+    cluster.ok("wan", "--rate", "100Mbit/s", "--seed", "5", "--no-self-test")
+    link = stats(cluster)
+    assert (link["rtt_ms"], link["rate_bit_s"], link["seed"]) == (2.0, 1e8, 5)
+
+
+def test_bulk_data_obeys_the_rate(cluster):
+    """Never faster than asked; slower only by what TCP and a busy machine cost."""
+    cluster.ok("wan", "--rate", "20Mbit/s", "--queue", "256KiB")
+    bulk = ["/usr/bin/python3", "tests/testbed/bulk.py"]
+    receive = cluster.command("node", "b1", *bulk, "receive")
+    with subprocess.Popen(
+        receive, env=cluster.variables(), cwd=CHECKOUT, stdout=subprocess.PIPE
+    ) as receiver:
+        cluster.ok("node", "a1", *bulk, "send", "b1")
+        rate = float(receiver.communicate(timeout=30)[0])
+    assert 5 < rate < 21
+    assert sum(d["bytes"] for d in stats(cluster)["directions"]) > 2_000_000
+
+
+def test_loses_the_frames_asked_for_and_counts_them(cluster):
+    cluster.ok("wan", "--loss", "30%", "--seed", "3", "--reset", "--no-self-test")
+    returned = len(pings(cluster, "b1", 100))
+    assert 20 <= returned <= 80  # 49 expected
+    assert sum(direction["lost"] for direction in stats(cluster)["directions"]) >= 20
+
+
+def test_a_cut_ends_by_itself(cluster):
+    cluster.ok("wan", "--cut", "1s")
+    cut = time.monotonic()
+    assert not stats(cluster)["up"]
+    assert pings(cluster, "b1", 1) == []
+    assert pings(cluster, "a2", 1) != []
+    while not stats(cluster)["up"]:
+        assert time.monotonic() < cut + 10
+        time.sleep(0.1)
+    assert pings(cluster, "b1", 3) != []
+    assert stats(cluster)["directions"][0]["cut"] >= 1
+
+
+def test_down_is_tested_to_be_down_and_up_to_be_up(cluster):
+    assert "nothing passes, as asked" in cluster.ok("wan", "--down")
+    assert pings(cluster, "b1", 1) == []
+    assert "DOWN" not in cluster.ok("wan", "--up")
+    assert pings(cluster, "b1", 3) != []
+
+
+def test_statistics_tell_lateness_and_drops(cluster):
+    cluster.ok("wan", "--rtt", "2ms", "--reset")
+    pings(cluster, "b1")
+    for direction in stats(cluster)["directions"]:
+        assert direction["sent"] >= 20
+        assert direction["dropped"] == 0
+        if stats(cluster)["engine"] == "userspace":
+            assert 0 <= direction["late_us_mean"] <= direction["late_us_max"]
+
+
+def test_can_be_changed_from_the_head_and_from_a_job(cluster):
+    cluster.ok("exec", "testbed/vcluster", "wan", "--rtt", "3ms")
+    assert stats(cluster)["rtt_ms"] == 3
+    cluster.ok("exec", "srun", "-w", "b1", "testbed/vcluster", "wan", "--rtt", "1ms")
+    assert stats(cluster)["rtt_ms"] == 1
+    script = cluster.home / "shared" / "wan.sbatch"
+    script.write_text("#!/bin/sh\n#SBATCH -o /dev/null\ntestbed/vcluster wan --rtt 2ms\n")
+    cluster.ok("exec", "sbatch", "--wait", str(script))
+    assert stats(cluster)["rtt_ms"] == 2
+
+
+def test_inside_up_and_down_are_refused(cluster):
+    for command in ("up", "down"):
+        done = cluster.run("exec", "testbed/vcluster", command)
+        assert done.returncode == 2
+        assert "outside" in done.stderr
+
+
+def test_a_wan_is_no_hub(cluster):
+    done = cluster.run("hub", "--rate", "10Mbit/s")
+    assert done.returncode == 2
+    assert "fabric is wan" in done.stderr
+
+
+def test_a_link_that_does_not_do_what_was_asked_fails_loudly(cluster):
+    """Delay the WAN behind the link's back: on the card of b1."""
+    card = "tc qdisc replace dev eth1 root tbf rate 64kbit burst 1600 limit 60000"
+    filler = "ping -q -f -c 300 -s 1400 -W 0 10.78.1.2"
+    cluster.ok("node", "b1", *card.split())
+    try:
+        cluster.ok("node", "b1", "sh", "-c", f"({filler} >/dev/null 2>&1 &)")
+        done = cluster.run("wan", "--rtt", "1ms")
+        assert done.returncode == 1
+        assert "self-test failed: ping a1 -> b1 asked 1.000 ms" in done.stderr
+    finally:
+        cluster.run("node", "b1", "pkill", "-x", "ping")
+        cluster.ok("node", "b1", "tc", "qdisc", "del", "dev", "eth1", "root")
