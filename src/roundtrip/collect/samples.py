@@ -118,10 +118,12 @@ def _fast(body: bytes) -> pl.DataFrame | None:
         return None
     units = {name: metric.unit for name, metric in METRICS.items()}
     value = pl.col("value")
+    zero_is_good = [name for name, metric in METRICS.items() if metric.may_be_zero]
+    positive = (value > 0) | ((value == 0) & pl.col("metric").is_in(zero_is_good))
     good = frame.lazy().select(
         pl.all_horizontal(
             pl.all_horizontal(pl.all().is_not_null()).all(),
-            (value.is_finite() & (value > 0)).all(),
+            (value.is_finite() & positive).all(),
             (pl.col("size_bytes") >= 0).all(),
             (pl.col("rep") >= 0).all(),
             (pl.col("metric").replace_strict(units, default=None) == pl.col("unit"))
@@ -167,12 +169,12 @@ def _row(line: bytes) -> list[Any]:
             raise ValueError(f"{name} is empty")
     for name in ("size_bytes", "rep"):
         row[name] = _count(name, row[name])
-    row["value"] = _time(row["value"])
     metric = METRICS.get(row["metric"])
     if metric is None:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
     if row["unit"] != metric.unit:
         raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
+    row["value"] = _time(row["value"], metric.may_be_zero)
     return list(row.values())
 
 
@@ -182,11 +184,11 @@ def _count(name: str, text: str) -> int:
     return int(text)
 
 
-def _time(text: str) -> float:
+def _time(text: str, may_be_zero: bool) -> float:
     try:
         value = float(text) if "_" not in text else math.nan
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    if not (math.isfinite(value) and (value > 0 or (may_be_zero and value == 0))):
         raise ValueError(f"value {text[:40]!r} is not a positive number")
     return value

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """Unit of the raw value, and whether less is better."""
+    """Unit of the raw value, whether less is better, and whether a coarse clock may show 0."""
 
     unit: str
     lower_is_better: bool
+    may_be_zero: bool = False
 
 
 METRICS: dict[str, Metric] = {
@@ -21,4 +22,8 @@ METRICS: dict[str, Metric] = {
     "time_per_message": Metric("s", lower_is_better=True),
     "time_per_pass": Metric("s", lower_is_better=True),
     "lap_time": Metric("s", lower_is_better=True),
+    "time": Metric("s", lower_is_better=True),
+    "rate": Metric("Mop/s", lower_is_better=False),
+    "messages": Metric("1", lower_is_better=True),
+    "epoch_time": Metric("s", lower_is_better=True, may_be_zero=True),
 }
