@@ -30,7 +30,7 @@ expect 'a good launch ends with 0' test "$code" = 0
 expect 'the end marker is the last line' test "$(tail -n 1 out)" = 'ROUNDTRIP COMPLETE ranks=2 hosts=1'
 expect 'run.json is complete' grep -q '"complete": true' run.json
 expect 'run.json counts the rows' grep -q "\"rows\": $(($(grep -vc '^#' samples.csv) - 1))" run.json
-expect 'both bufferings are there' grep -q '^ddtbench,NAS_LU_x/same,manual,40800,pack,0,time,' samples.csv
+expect 'both bufferings are there' grep -q '^ddtbench,NAS_LU_x/same,manual,40800,pack,0,epoch_time,' samples.csv
 expect 'epochs are named as in the study' test "$(grep -v '^#' samples.csv | tail -n +2 | cut -d, -f5 | sort -u | tr '\n' ' ')" = \
   'communication ddt_create_overhead ddt_free_overhead pack unpack '
 expect 'nine columns in each row' test -z "$(awk 'NF != 9' ddtbench.out)"
