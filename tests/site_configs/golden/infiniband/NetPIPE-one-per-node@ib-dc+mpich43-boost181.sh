@@ -17,4 +17,4 @@ export UCX_SYSV_HUGETLB_MODE=try
 export PATH=@SPACK_ENV@/.spack-view/mpich-4.3.2/bin:$PATH
 export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.81.0/mpich-4.3.2
 export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/infiniband-mpich43-boost181-szxes4o/netpipe/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/mpich-4.3.2/boost-1.81.0/bin/netpipe @OPTIONS@

@@ -22,4 +22,4 @@ export OMPI_MCA_pml=ucx
 export OMPI_MCA_osc=ucx
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/infiniband-openmpi50-boost186-cda7wyv/netpipe/netpipe @OPTIONS@
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/openmpi-5.0.8/boost-1.86.0/bin/netpipe @OPTIONS@

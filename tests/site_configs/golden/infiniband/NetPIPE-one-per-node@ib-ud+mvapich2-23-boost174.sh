@@ -22,4 +22,4 @@ export MV2_IBA_HCA=mlx5_0
 export MV2_DEFAULT_PORT=1
 export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/infiniband-mvapich2-23-boost174-vgw73sj/netpipe/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/mvapich2-2.3.7-1/boost-1.74.0/bin/netpipe @OPTIONS@

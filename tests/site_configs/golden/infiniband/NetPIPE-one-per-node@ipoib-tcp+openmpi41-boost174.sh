@@ -21,4 +21,4 @@ export OMPI_MCA_pml=ucx
 export OMPI_MCA_osc=ucx
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/infiniband-openmpi41-boost174-zytrqp7/netpipe/netpipe @OPTIONS@
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/openmpi-4.1.8/boost-1.74.0/bin/netpipe @OPTIONS@

@@ -18,4 +18,4 @@ export UCX_SYSV_HUGETLB_MODE=try
 export PATH=@SPACK_ENV@/.spack-view/mvapich-4.0/bin:$PATH
 export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.81.0/mvapich-4.0
 export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/roce-mvapich40-boost181-jkobese/netpipe/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/mvapich-4.0/boost-1.81.0/bin/netpipe @OPTIONS@

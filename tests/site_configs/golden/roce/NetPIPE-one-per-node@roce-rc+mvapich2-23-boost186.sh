@@ -25,4 +25,4 @@ export MV2_IBA_HCA=mlx5_0
 export MV2_DEFAULT_PORT=1
 export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @CHECKOUT@/build/roce-mvapich2-23-boost186-5hdlixr/netpipe/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/mvapich2-2.3.7-1/boost-1.86.0/bin/netpipe @OPTIONS@

@@ -2,4 +2,4 @@
 export PATH=@SPACK_ENV@/.spack-view/openmpi-4.1.8/bin:$PATH
 export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.86.0/openmpi-4.1.8
 export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
-mpirun -np 2 --bind-to core @CHECKOUT@/build/spack-openmpi41-boost186-g5v26mg/netpipe/netpipe @OPTIONS@
+mpirun -np 2 --bind-to core @SPACK_ENV@/.spack-view/roundtrip-workloads-main/openmpi-4.1.8/boost-1.86.0/bin/netpipe @OPTIONS@
