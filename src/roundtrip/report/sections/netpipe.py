@@ -27,6 +27,7 @@ from roundtrip.report.sections import netpipe_tables as tables
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.report.sections.netpipe_findings import Comparison, Finding, claims, findings
 from roundtrip.report.sections.netpipe_reference import reference_blocks
+from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import netpipe, published
 
@@ -120,7 +121,10 @@ class NetPIPESection:
         return drawn
 
     def _method(self, panels: Sequence[Panel]) -> list[Block]:
-        blocks: list[Block] = [Heading(3, "How to read these numbers"), Items(_READING)]
+        blocks: list[Block] = [
+            Heading(3, "How to read these numbers"),
+            Items((_level(self._levels), *_READING)),
+        ]
         blocks.append(Paragraph(launches.buffers(panels), is_note=True))
         if self._curves.unknown_variants:
             names = ", ".join(self._curves.unknown_variants)
@@ -147,6 +151,11 @@ def _outcome_text(great_loss: float, margin: float) -> Text:
         f"it lies below {great_loss:g}. What the study says of datatypes and serializing is about "
         "many bytes: it is tested from 1 KiB on.",
     )
+
+
+def _level(levels: Levels) -> Text:
+    level = units.percent(levels.confidence_level)
+    return (f"Every interval is an exact rank interval of the median over launches, at {level}.",)
 
 
 _QUESTION: Text = (

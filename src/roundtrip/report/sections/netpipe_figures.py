@@ -24,7 +24,7 @@ from roundtrip.studies import netpipe, published
 
 BANDWIDTH_CAPTION: Text = (
     "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-    "variant, median over launches; bands are 95 % rank intervals. Wide pale lines are raw MPI, "
+    "variant, median over launches; bands are rank intervals. Wide pale lines are raw MPI, "
     "thin dark lines Boost.MPI: where they lie on each other, the abstraction is free. All panels "
     "share their axes. The last panel is the study itself (2005), read off the published figure.",
 )
@@ -40,8 +40,8 @@ _STUDY_TITLE = (
 def ratio_caption(margin: float) -> Text:
     """What the ratio figures show."""
     return (
-        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are 95 % "
-        "rank intervals over launches. Above: close to 1, on a linear scale; the shaded strip is "
+        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are rank "
+        "intervals over launches. Above: close to 1, on a linear scale; the shaded strip is "
         f"“on par”, within {units.percent(margin)} of 1. Below: the whole range, on a log scale.",
     )
 

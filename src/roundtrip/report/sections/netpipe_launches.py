@@ -34,7 +34,7 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
             )
     names = ("Launch median, µs", "Least", "p50", "p90", "p99", "Samples", "Messages a sample")
     return Table(
-        "Latency: half-round-trip time at 1 byte, µs. Median over launches with 95 % interval; "
+        "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
         "percentiles over all samples of all launches. A sample is the mean over a batch of "
         "messages, so tails of single messages are flatter than they are.",
         (Column("Toolchain"), Column("Variant"), *(Column(name, "right") for name in names)),

@@ -43,7 +43,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             )
         ),
         Table(
-            "Half-round-trip time, median over launches, 95 % interval.",
+            "Half-round-trip time, median over launches, rank interval.",
             (
                 Column("Toolchain"),
                 Column("Size", "right"),

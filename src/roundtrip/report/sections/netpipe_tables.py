@@ -89,7 +89,7 @@ def ratios(
                 cells = [_judged(judged.get(key), with_q=True) for key in keys]
                 rows.append((Cell(panel.label), Cell(netpipe.VARIANTS[variant]), *cells))
     return Table(
-        "Bandwidth relative to raw MPI: median of the paired ratio over launches, 95 % interval, "
+        "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
         "verdict; q is the p-value after correction for false discoveries.",
         (
             Column("Toolchain"),
@@ -131,7 +131,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             )
     return Table(
         "Peak bandwidth, n½, and the rate of one message of each size: total bytes over total "
-        "time, to the largest size measured. Median over launches, 95 % interval.",
+        "time, to the largest size measured. Median over launches, rank interval.",
         (
             Column("Toolchain"),
             Column("Variant"),
