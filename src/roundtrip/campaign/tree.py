@@ -103,6 +103,7 @@ def create(
         site=site,
         started=_utc(start),
         git={"commit": revision.commit, "dirty": revision.dirty},
+        job=os.environ.get("SLURM_JOB_ID"),
         repeats=campaign.launches,
         expected=[
             {"case": item.case.id, "launches": campaign.launches, "variables": dict(item.variables)}
@@ -134,6 +135,15 @@ def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
         if tree.state["finished"] is None:
             return tree
     raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
+
+
+def begun_by(runs: Path, campaign: str, site: str, job: str) -> RunTree | None:
+    """The newest run of `campaign` on `site` that Slurm job `job` began, finished or not."""
+    for path in sorted((runs / campaign / site).glob("*/state.json"), reverse=True):
+        tree = RunTree(path.parent)
+        if tree.state.get("job") == job:
+            return tree
+    return None
 
 
 def _utc(moment: datetime) -> str:

@@ -34,6 +34,9 @@ def run(
     tree_path: Annotated[
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
     ] = None,
+    resume_job: Annotated[
+        str | None, typer.Option(help="Go on with the run this Slurm job began, if it did.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option(help="Print the matrix and stop.")] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
 ) -> None:
@@ -49,12 +52,8 @@ def run(
     if dry_run:
         _print_matrix(declared, plan)
         return
-    if resume or tree_path:
-        run_tree = (
-            tree.RunTree(tree_path)
-            if tree_path
-            else tree.unfinished(paths.runs(), declared.name, site)
-        )
+    run_tree = _existing(declared.name, site, resume, tree_path, resume_job)
+    if run_tree:
         tree.check_same_matrix(run_tree, plan)
     else:
         run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
@@ -79,6 +78,21 @@ def run(
     if report and outcome.passed:
         publish(run_tree.path)
     raise typer.Exit(0 if outcome.whole else 1)
+
+
+def _existing(
+    campaign: str, site: str, resume: bool, path: Path | None, job: str | None
+) -> tree.RunTree | None:
+    """The run to go on with; None to begin one.
+
+    A requeued job may have been stopped before it began a run, or after it had finished it: the
+    newest unfinished run could be another night's.
+    """
+    if path:
+        return tree.RunTree(path)
+    if job:
+        return tree.begun_by(paths.runs(), campaign, site, job)
+    return tree.unfinished(paths.runs(), campaign, site) if resume else None
 
 
 def _print_matrix(declared: model.Campaign, plan: matrix.Matrix) -> None:

@@ -1,0 +1,97 @@
+"""Real Slurm jobs on a virtual cluster: by plain ReFrame, and by ``sbatch nightly.sbatch``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.virtual import CHECKOUT, ENVIRON, Virtual, booted, campaign, lacking
+
+from roundtrip.collect.launches import scan
+
+RTT_S = 2e-3
+NIGHTLY = "roundtrip-nightly"
+
+pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    with booted(tmp_path_factory.mktemp("virtual"), f"e2e-{os.getpid()}") as cluster:
+        yield cluster
+
+
+def shortest_half_round_trip_s(run: dict) -> float:
+    return min(point["median_s"] for point in run["points"] if point["samples"])
+
+
+def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
+    report = cluster.share / "plain.json"
+    reframe = (
+        "reframe -c checks -R --exec-policy=serial -n 'NetPIPEWan.*wan_rtt=2.*variants=raw' "
+        f"-p {ENVIRON} -S NetPIPEWan.budget=0.5 -S NetPIPEWan.end=1024 "
+        f"-S NetPIPEWan.perturbation=0 --report-file={report} -r"
+    )
+    done = subprocess.run(
+        cluster.on_site(reframe),
+        cwd=CHECKOUT,
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    # ReFrame is green as well when it has run nothing.
+    assert json.loads(report.read_text())["session_info"]["num_cases"] == 2, "build and launch"
+    (kept,) = (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/run.json")
+    run = json.loads(kept.read_text())
+    assert run["ranks"] == 2
+    assert len(set(run["hosts"])) == 2
+    assert shortest_half_round_trip_s(run) >= RTT_S / 2
+    assert json.loads(kept.with_name("case.json").read_text())["emulated"] == {"wan_rtt_ms": 2}
+    link = json.loads(kept.with_name("wan.json").read_text())
+    assert all(direction["frames"] for direction in link["directions"])
+
+
+def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
+    file = cluster.share / "night.toml"
+    file.write_text(campaign(launches=2))
+    job = cluster.submit(file, "--wait", ROUNDTRIP_NIGHTLY_BEGIN="never")
+    output = cluster.output(job)
+    assert cluster.await_end(job) == 0, output
+    assert "4 of 4 launches came back, 2 cases" in output
+    (tree,) = (cluster.share / "runs/night/virtual").iterdir()
+    launches = scan(tree)
+    passed = Counter(launch.case_id for launch in launches if launch.status == "passed")
+    assert sorted(passed.values()) == [2, 2]
+    for launch in launches:
+        if launch.case["check"] == "NetPIPEWan":
+            assert shortest_half_round_trip_s(launch.run) >= RTT_S / 2
+    (page,) = (cluster.share / "reports").glob("night/virtual/*/r1/report.html")
+    assert f"report: {page}" in output
+    assert "EMULATED: wan_rtt_ms = 2" in page.read_text()
+    assert cluster.jobs() == [], "`never` means that no next night is arranged"
+
+
+def test_nights_do_not_pile_up(cluster: Virtual) -> None:
+    """Submitted twice, a campaign has one next night; another campaign has its own."""
+    jobs = []
+    for name in ("twice", "twice", "other"):
+        file = cluster.share / f"{name}.toml"
+        file.write_text("")  # each night ends at once, and still has a successor
+        jobs.append(cluster.submit(file, "--hold"))
+    cluster.ok("exec", "scontrol", "release", *jobs)
+    for job in jobs:
+        assert cluster.await_end(job) == 2
+        assert "no [[check]] table" in cluster.output(job)
+    waiting = cluster.ok("exec", "squeue", "-h", f"--name={NIGHTLY}", "-o", "%T %r %o").splitlines()
+    series = Counter(Path(line.split()[-2]).stem for line in waiting)
+    assert series == {"twice": 1, "other": 1}
+    assert all(line.startswith("PENDING ") for line in waiting)
+    cluster.ok("exec", "scancel", f"--name={NIGHTLY}")
+    assert cluster.jobs() == []

@@ -1,0 +1,156 @@
+"""A virtual cluster for tests, and what runs on it: plain commands, campaigns by sbatch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from roundtrip import paths
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+ENVIRON = "openmpi41-tcp"
+_COMMAND = CHECKOUT / "testbed" / "vcluster"
+_PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setpriv")
+
+
+def lacking() -> str:
+    """Why no virtual cluster with MPI jobs can run here, "" if it can."""
+    if os.geteuid() != 0:
+        return "a virtual cluster with exact latencies needs root"
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    if missing := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
+        return f"not installed: {', '.join(missing)} (see testbed/apt-packages.txt)"
+    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
+        return f"toolchain {TOOLCHAIN} is not installed: make setup"
+    return ""
+
+
+def campaign(launches: int, cases: int = 2, budget: float = 0.5, minutes: float = 10) -> str:
+    """A campaign of tiny launches: inside cluster A and, if two `cases`, over the WAN."""
+    tables = [
+        _table("NetPIPE", "clusterA", 'placement = ["one-per-node"], mode = ["pingpong"]', budget),
+        _table("NetPIPEWan", "grid", "wan_rtt = [2]", budget),
+    ]
+    head = f'title = "Tiny"\nlaunches = {launches}\ntime_limit_minutes = {minutes}\n'
+    return head + "".join(tables[:cases])
+
+
+def _table(check: str, partition: str, parameters: str, budget: float) -> str:
+    return f"""\
+[[check]]
+name = "{check}"
+toolchains = ["{ENVIRON}"]
+partitions = ["{partition}"]
+parameters = {{ variants = ["raw"], {parameters} }}
+variables = {{ budget = {budget}, perturbation = 0, end = 1024 }}
+"""
+
+
+@dataclass(frozen=True)
+class Virtual:
+    """A cluster that is up; `share` is a folder that all its nodes see."""
+
+    home: Path
+    share: Path
+    name: str
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = {
+            "XDG_STATE_HOME": str(self.home),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "ROUNDTRIP_RUNS": str(self.share / "runs"),
+            "ROUNDTRIP_REPORTS": str(self.share / "reports"),
+        }
+        return {**os.environ, **own, **self.variables}
+
+    def command(self, *arguments: str) -> list[str]:
+        return [str(_COMMAND), "--name", self.name, *arguments]
+
+    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        """A vcluster command, whatever its exit status."""
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=CHECKOUT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    def ok(self, *arguments: str, timeout: float = 300) -> str:
+        """Standard output of a vcluster command that must succeed."""
+        done = self.run(*arguments, timeout=timeout)
+        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stderr}\n{done.stdout}"
+        return done.stdout
+
+    def on_site(self, script: str, *arguments: str) -> list[str]:
+        """The command that runs a bash `script` on the head, with site `virtual` activated."""
+        activated = f". site-configs/activate virtual && {script}"
+        return self.command("exec", "bash", "-c", activated, "bash", *arguments)
+
+    def submit(self, campaign: Path | str, *options: str, **variables: str) -> str:
+        """``sbatch campaigns/nightly.sbatch CAMPAIGN``; the job's id."""
+        exports = "".join(f"export {key}={value}; " for key, value in variables.items())
+        script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
+        output = f"--output={self.share}/night-%j.out"
+        done = subprocess.run(
+            self.on_site(script, output, *options),
+            cwd=CHECKOUT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.stdout, done.stderr
+        return done.stdout.split()[-1]
+
+    def jobs(self, *options: str) -> list[tuple[str, str, str]]:
+        """Jobs in the queue: id, name, state."""
+        lines = self.ok("exec", "squeue", "-h", "-o", "%i %j %T", *options).splitlines()
+        return [(fields[0], fields[1], fields[2]) for fields in map(str.split, lines)]
+
+    def await_end(self, job: str, patience_s: float = 240) -> int:
+        """Exit status of a job of nightly.sbatch, when it has left the queue."""
+        assert await_true(lambda: job not in {id_ for id_, _, _ in self.jobs()}, patience_s), (
+            f"job {job} has not ended: {self.jobs()}\n{self.output(job)}"
+        )
+        last = self.output(job).splitlines()[-1]
+        return int(last.partition("exit status ")[2].partition(",")[0])
+
+    def output(self, job: str) -> str:
+        file = self.share / f"night-{job}.out"
+        return file.read_text(errors="replace") if file.exists() else ""
+
+
+def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float = 0.1) -> bool:
+    """Ask until it is true; False if it is not within `patience_s`."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause_s)
+    return True
+
+
+@contextmanager
+def booted(home: Path, name: str, nodes: str = "2+2") -> Iterator[Virtual]:
+    """A cluster of its own, state below `home`, gone at the end."""
+    share = home / "share"
+    share.mkdir()
+    cluster = Virtual(home, share, name)
+    try:
+        cluster.ok("up", "--nodes", nodes, "--share", str(share))
+        yield cluster
+    finally:
+        cluster.run("down")
