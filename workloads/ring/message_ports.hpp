@@ -99,7 +99,10 @@ class Window {
 class RmaPort {
  public:
   RmaPort(const Circle& circle, std::size_t most, std::size_t /*heap*/) : circle_(circle) {
-    MPI_Win_allocate(static_cast<MPI_Aint>(most), 1, MPI_INFO_NULL, circle.comm(), &window_.base,
+    // MPICH 4.0.2 puts data in the wrong place in windows whose size is not a multiple of this.
+    constexpr std::size_t unit = 64;
+    const std::size_t bytes = (most + unit - 1) / unit * unit;
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, circle.comm(), &window_.base,
                      &window_.handle);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);
   }

@@ -87,7 +87,7 @@ std::string PvmDaemon::start() {
   close(input[0]);
   close(output[1]);
   lifeline_ = input[1];
-  const std::string folder = error == 0 ? read_line(output[0]) : "";
+  std::string folder = error == 0 ? read_line(output[0]) : "";
   close(output[0]);
   if (folder.empty()) {
     stop();
@@ -96,7 +96,7 @@ std::string PvmDaemon::start() {
   return folder;
 }
 
-void PvmDaemon::stop() {
+void PvmDaemon::stop() const {
   if (lifeline_ >= 0) close(lifeline_);
   if (guard_ > 0) waitpid(guard_, nullptr, 0);
 }

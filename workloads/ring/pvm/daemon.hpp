@@ -24,7 +24,7 @@ class PvmDaemon {
 
  private:
   std::string start();
-  void stop();
+  void stop() const;
 
   std::vector<int> tasks_;
   pid_t guard_ = -1;

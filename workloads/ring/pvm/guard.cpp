@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -47,9 +48,9 @@ pid_t start(const char* daemon, const std::string& log) {
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, 1, 2);
-  char* arguments[] = {const_cast<char*>(daemon), nullptr};
+  const std::array<char*, 2> arguments{const_cast<char*>(daemon), nullptr};
   pid_t process = 0;
-  const int error = posix_spawn(&process, daemon, &files, nullptr, arguments, environ);
+  const int error = posix_spawn(&process, daemon, &files, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   return error == 0 ? process : -1;
 }

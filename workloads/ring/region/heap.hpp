@@ -26,10 +26,10 @@ class RegionError : public Failure {
 /// one has the other.
 struct Block {
   enum class State : std::uint32_t { live = 0x4c495645, free = 0x46524545 };
-  std::atomic<std::uint32_t> references;
-  std::atomic<State> state;
-  std::uint64_t bytes;  ///< of the region if live; of the whole block if free
-  std::uint64_t next;   ///< if free: position of the next free block; else the first bytes
+  std::atomic<std::uint32_t> references{0};
+  std::atomic<State> state{State::free};
+  std::uint64_t bytes = 0;  ///< of the region if live; of the whole block if free
+  std::uint64_t next = 0;   ///< if free: position of the next free block; else the first bytes
 
   /// Another reference to the region, for a further holder.
   void share() { references.fetch_add(1, std::memory_order_relaxed); }

@@ -26,7 +26,7 @@ std::size_t Space::bytes(const Layout& layout) {
          static_cast<std::size_t>(layout.members) * round_up(layout.heap_bytes);
 }
 
-void Space::initialise() {
+void Space::initialise() const {
   for (int member = 0; member < layout_.members; ++member) {
     for (int number = 0; number < layout_.cells; ++number) new (&cell({member, number})) Cell;
     heap(member).initialise(round_up(layout_.heap_bytes), member);

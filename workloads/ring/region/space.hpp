@@ -37,7 +37,7 @@ class Space {
   /// `base`, aligned to line_pair, is where this process has it; `initialise` once, by one process,
   /// before any other uses it.
   Space(std::byte* base, const Layout& layout) : base_(base), layout_(layout) {}
-  void initialise();
+  void initialise() const;
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] Cell& cell(CellAddress address) const {
@@ -118,7 +118,7 @@ class Member {
   /// A new region in this process's comm heap (rgalloc). Throws RegionError(heap_exhausted).
   Region allocate(std::size_t bytes);
   /// Gives the region up before its time (rgfree).
-  void free(Region& region);
+  static void free(Region& region);
   /// Hands the region over: it is no longer held here unless the answer is not Put::done (enq with
   /// no_wait, benq).
   Put put(CellAddress cell, Region& region, Timeout timeout = forever);
