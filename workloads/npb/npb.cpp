@@ -21,8 +21,9 @@ std::vector<std::string> class_names() {
 
 void require_legal(const RankRule& rule, const std::string& benchmark, int ranks) {
   if (rule.legal(ranks)) return;
-  throw Failure(Exit::usage, benchmark + " runs on " + rule.text + " of ranks (" +
-                                 legal_counts(rule, ranks) + "), not on " + std::to_string(ranks));
+  throw Failure(Exit::usage, benchmark + " cannot run on " + std::to_string(ranks) +
+                                 " ranks, but on " + legal_counts(rule, ranks) +
+                                 ", ...: " + rule.text);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Comm {
   double max(double value);
 
   /// The root's value, on all ranks; not counted (used outside of timed sections).
-  bool from_root(bool value) const;
+  [[nodiscard]] bool from_root(bool value) const;
   void barrier() const;
 
   /// What was sent since the last reset.

@@ -70,8 +70,8 @@ struct Deviates {
 
 void add_deviates(std::uint64_t state, std::int64_t pairs, Tally& tally) {
   Numbers generator(state);
-  alignas(64) std::array<double, 2 * block> numbers;
-  Deviates deviates;
+  alignas(64) std::array<double, 2 * block> numbers{};
+  Deviates deviates{};
   for (std::int64_t done = 0; done < pairs; done += block) {
     generator.fill(numbers.data());
     deviates.make(numbers.data(), tally.sum_x, tally.sum_y);

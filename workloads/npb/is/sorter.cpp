@@ -27,8 +27,9 @@ void Sorter::rank_keys(std::span<const int> keys) {
     end_key_ = 1 << log2_max_key_;
     owned_ = keys;
   } else {
-    std::ranges::fill(bucket_sizes_, 0);
-    for (const int key : keys) ++bucket_sizes_[at(key >> shift_)];
+    own_sizes_.assign(bucket_sizes_.size(), 0);
+    for (const int key : keys) ++own_sizes_[at(key >> shift_)];
+    bucket_sizes_ = own_sizes_;
     comm_.sum(std::span(bucket_sizes_));
     divide_range(keys.size() * at(comm_.size()));
     owned_ = redistribute(keys);
@@ -55,14 +56,22 @@ void Sorter::divide_range(std::size_t total) {
   end_key_ = first_bucket_[at(comm_.rank() + 1)] << shift_;
 }
 
+std::vector<int> Sorter::keys_for_each_rank() const {
+  std::vector<int> counts(at(comm_.size()));
+  for (int r = 0; r < comm_.size(); ++r) {
+    counts[at(r)] = std::accumulate(own_sizes_.begin() + first_bucket_[at(r)],
+                                    own_sizes_.begin() + first_bucket_[at(r + 1)], 0);
+  }
+  return counts;
+}
+
 /// Sends each key to the owner of its range.
 std::span<const int> Sorter::redistribute(std::span<const int> keys) {
-  std::array<int, 1 << log2_buckets> owner;
+  std::array<int, 1 << log2_buckets> owner{};
   for (int r = 0; r < comm_.size(); ++r) {
     std::fill(owner.begin() + first_bucket_[at(r)], owner.begin() + first_bucket_[at(r + 1)], r);
   }
-  std::vector<int> out_counts(at(comm_.size()));
-  for (const int key : keys) ++out_counts[at(owner[at(key >> shift_)])];
+  const std::vector<int> out_counts = keys_for_each_rank();
 
   outgoing_.resize(keys.size());
   std::vector<int*> next(at(comm_.size()));

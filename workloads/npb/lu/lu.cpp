@@ -142,7 +142,7 @@ bool Lu::run(Comm& comm, TimedSection& section) {
 
 /// Each rank needs as many points as its neighbours have ghosts.
 RankRule rank_rule(int n) {
-  return {"any number with at least 4 points in x and y on each of a grid", [n](int ranks) {
+  return {"a grid of ranks that leaves 4 points in x and y to each", [n](int ranks) {
             constexpr int fewest_points = 4;
             return ranks >= 1 && n / rank_grid(ranks)[1] >= fewest_points;
           }};

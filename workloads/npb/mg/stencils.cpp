@@ -109,7 +109,7 @@ void interpolate(const Grid& coarse, Grid& fine) {
       const double* d = coarse.line((y + 1) / 2, (z + 1) / 2);
       for (int x = 0; x < coarse.nx() + 2; ++x) of[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
       double* __restrict result = fine.line(y, z);
-      for (int x = 0; x <= coarse.nx(); ++x) {
+      for (std::ptrdiff_t x = 0; x <= coarse.nx(); ++x) {
         result[2 * x] += of[x];
         result[2 * x + 1] += 0.5 * (of[x] + of[x + 1]);
       }
