@@ -1,0 +1,91 @@
+"""DDTBench: what do MPI derived datatypes cost against packing by hand?
+
+Schneider, Gerstenberger and Hoefler, "Micro-Applications for Communication Data Access Patterns
+and MPI Datatypes" (EuroMPI 2012).
+"""
+
+import math
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import fixture, parameter, run_before, variable
+
+from ..mixins.build import build_workload
+from ..mixins.placement import Placement
+from ..mixins.record import Recorded
+
+#: The micro-apps of the study; each is a launch of its own.
+APPS = [
+    "WRF_y_vec",
+    "WRF_x_vec",
+    "WRF_y_sa",
+    "WRF_x_sa",
+    "MILC_su3_zd",
+    "NAS_LU_x",
+    "NAS_LU_y",
+    "NAS_MG_x",
+    "NAS_MG_y",
+    "NAS_MG_z",
+    "LAMMPS_full",
+    "LAMMPS_atomic",
+    "SPECFEM3D_oc",
+    "SPECFEM3D_cm",
+    "SPECFEM3D_mt",
+    "FFT",
+]
+
+
+class build_ddtbench(build_workload):
+    workload = "ddtbench"
+
+
+@rfm.simple_test
+class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
+    """One micro-app by all methods, interleaved in each launch.
+
+    A legal call that the MPI refuses does not fail the check: the workload tries each call alone
+    first, records the refusal as a finding in run.json and measures what is left (MPICH 4.0.2
+    rejects MPI_Pack with MPI_BOTTOM: WRF, LAMMPS and SPECFEM3D_cm then pack relative to an array).
+    """
+
+    study = "ddtbench"
+    descr = "DDTBench: MPI datatypes against packing by hand and MPI_Pack"
+    valid_prog_environs = ["+mpi +boost"]
+    num_tasks = 2
+    sourcesdir = None
+    build = fixture(build_ddtbench, scope="environment")
+
+    #: Access pattern of an application.
+    app = parameter(APPS, type=str, loggable=True)
+    #: `all`: every parameter set of the study; `largest`: that with the largest message.
+    sizes = parameter(["all", "largest"], type=str, loggable=True)
+    #: States of memory between exchanges, of original, same, cold; see the workload's --help.
+    buffers = variable(str, value="original,same", loggable=True)
+    #: Seconds a launch may measure.
+    budget = variable(float, value=10.0, loggable=True)
+    #: Relative half-width of the median's confidence interval to reach at each point, in percent.
+    precision = variable(float, value=2.0, loggable=True)
+
+    @run_before("run")
+    def set_command(self):
+        self.executable = self.build.program
+        self.executable_opts += [
+            f"--apps={self.app}",
+            f"--sizes={self.sizes}",
+            f"--buffers={self.buffers}",
+            f"--budget={self.budget:g}",
+            f"--precision={self.precision:g}",
+        ]
+        # Whatever the budget, every case is measured once: FFT's largest may take minutes.
+        self.time_limit = f"{int(3 * self.budget) + 300}s"
+
+    @run_before("performance")
+    def set_perf_variables(self):
+        from roundtrip.studies import ddtbench
+
+        figures = ddtbench.summarise_file(f"{self.stagedir}/samples.csv")
+        self.perf_variables = {
+            name: sn.make_performance_function(figures.get, unit, name)
+            for name, unit in ddtbench.SUMMARY_UNITS.items()
+            if math.isfinite(figures.get(name, math.nan))  # ReFrame takes numbers only
+        }

@@ -1,0 +1,174 @@
+"""The DDTBench study: what is derived from the samples, and what the study itself says.
+
+T. Schneider, R. Gerstenberger, T. Hoefler, Micro-Applications for Communication Data Access
+Patterns and MPI Datatypes, EuroMPI 2012.  Rank 0 takes all times, epoch by epoch; rank 1 unpacks
+what it receives and packs its reply *inside* rank 0's `communication`.
+
+Round trip
+    of one exchange: pack + communication + unpack, seconds; with datatypes communication alone.
+Network time, t_net
+    the round trip by hand without any packing.  Rank 1's packing is taken to last as long as rank
+    0's, so it is subtracted twice: (pack + communication + unpack) - 2 (pack + unpack), of each
+    exchange; then the median over a launch.  Subtracting once leaves rank 1's packing in it.
+Overhead
+    of a method: (round trip - t_net) / round trip, of the launch's medians.  It is negative where
+    a method is faster than the network was for a packed buffer, and is shown so, never clipped.
+Gain
+    median round trip by hand over that with datatypes, of the same launch, which interleaves all
+    methods in random order: above 1 datatypes are faster.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip.collect import samples as samples_file
+from roundtrip.errors import UserError
+
+STUDY = "ddtbench"
+METRIC = "epoch_time"
+MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
+
+#: Methods in the order to be shown, with their names.
+METHODS = {
+    MANUAL: "Packed by hand",
+    DDT: "MPI datatypes",
+    PACK_DDT: "MPI_Pack",
+    REFERENCE: "Contiguous, unpacked",
+}
+#: Methods that pack: all but the reference.
+PACKING = (MANUAL, DDT, PACK_DDT)
+#: Micro-apps in the study's order.
+APPS = (
+    "WRF_y_vec",
+    "WRF_x_vec",
+    "WRF_y_sa",
+    "WRF_x_sa",
+    "MILC_su3_zd",
+    "NAS_LU_x",
+    "NAS_LU_y",
+    "NAS_MG_x",
+    "NAS_MG_y",
+    "NAS_MG_z",
+    "LAMMPS_full",
+    "LAMMPS_atomic",
+    "SPECFEM3D_oc",
+    "SPECFEM3D_cm",
+    "SPECFEM3D_mt",
+    "FFT",
+)
+#: State of memory between exchanges, with names; the first is the study's.
+BUFFERS = {
+    "original": "memory as the study leaves it",
+    "same": "all memory in the same state for every method",
+    "cold": "out of cache",
+}
+#: Overhead that the study reports for NAS_LU_x, by hand and with datatypes.
+PUBLISHED_NAS_LU_X = (0.40, 0.15)
+
+#: Perf variables of a ReFrame check and their units, at the largest message.
+SUMMARY_UNITS = {
+    "round_trip_manual": "us",
+    "round_trip_mpi_ddt": "us",
+    "overhead_manual": "%",
+    "overhead_mpi_ddt": "%",
+    "overhead_mpi_pack_ddt": "%",
+    "overhead_ratio": "1",
+    "gain": "1",
+    "overhead_manual_same": "%",
+    "overhead_mpi_ddt_same": "%",
+    "gain_same": "1",
+}
+POINT = ["case", "size_bytes"]
+_EPOCHS = ("pack", "communication", "unpack")
+
+
+def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+    """Medians of each (`by`, case, size_bytes, variant), seconds, sorted.
+
+    Columns pack, communication, unpack (0 for a method without packing), round_trip, network
+    (t_net; null where nothing was packed by hand), overhead and the number of exchanges.
+    """
+    keys = [*by, *POINT, "variant"]
+    value, phase = pl.col("value"), pl.col("phase")
+    exchanges = (
+        samples.filter(
+            (pl.col("metric") == METRIC) & phase.is_in(["pack", "communication", "unpack"])
+        )
+        .group_by([*keys, "rep"])
+        .agg(
+            round_trip=value.sum(),
+            **{name: value.filter(phase == name).sum() for name in _EPOCHS},
+        )
+        .with_columns(
+            network=pl.when(pl.col("variant") == MANUAL).then(
+                pl.col("communication") - pl.col("pack") - pl.col("unpack")
+            )
+        )
+    )
+    medians = exchanges.group_by(keys).agg(
+        pl.col("round_trip", *_EPOCHS, "network").median(), exchanges=pl.len().cast(pl.Int64)
+    )
+    return (
+        medians.with_columns(network=pl.col("network").max().over([*by, *POINT]))
+        .with_columns(
+            overhead=(pl.col("round_trip") - pl.col("network")) / pl.col("round_trip"),
+            app=pl.col("case").str.split("/").list.first(),
+            buffers=pl.col("case").str.split("/").list.last(),
+        )
+        .sort(keys)
+        .collect()
+    )
+
+
+def gains(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Columns `by`, case, size_bytes, gain: round trip by hand over that with datatypes."""
+    keys = [*by, *POINT]
+    trip = figures.select(*keys, "variant", "round_trip")
+    by_hand = trip.filter(pl.col("variant") == MANUAL).select(*keys, by_hand="round_trip")
+    return (
+        trip.filter(pl.col("variant") == DDT)
+        .join(by_hand, on=keys, how="inner")
+        .select(*keys, gain=pl.col("by_hand") / pl.col("round_trip"))
+        .sort(keys)
+    )
+
+
+def largest(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """The rows of each (`by`, case) with its largest message."""
+    return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over([*by, "case"]))
+
+
+def summary(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch of one micro-app under the names of SUMMARY_UNITS.
+
+    Those that were not measured are absent.
+    """
+    found: dict[str, float] = {}
+    figures = largest(launch_figures(samples.lazy(), []), [])
+    for row in figures.iter_rows(named=True):
+        suffix = {"original": "", "same": "_same"}.get(row["buffers"])
+        if suffix is None:
+            continue
+        found[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
+        if row["overhead"] is not None and row["variant"] in PACKING:
+            found[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
+    for case, gain in gains(figures, []).select("case", "gain").iter_rows():
+        found["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
+    if found.get("overhead_manual") and "overhead_mpi_ddt" in found:
+        found["overhead_ratio"] = found["overhead_mpi_ddt"] / found["overhead_manual"]
+    return {name: found[name] for name in SUMMARY_UNITS if name in found}
+
+
+def summarise_file(file: str | Path) -> dict[str, float]:
+    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
+    try:
+        read = samples_file.read(Path(file))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    if read.problems:
+        first = read.problems[0]
+        raise UserError(first.reason, first.file, first.line)
+    return summary(read.frame)

@@ -1,0 +1,183 @@
+"""The DDTBench section says what is in the data: trees whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.report import data, html, markdown
+from roundtrip.report.blocks import Fold, Gallery, Part, Table
+from roundtrip.report.build import build
+
+OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
+OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
+MPICH_LABEL = "MPICH 4.0, Boost 1.81, in one node"
+#: µs: by hand (pack, communication, unpack), datatypes, MPI_Pack, of each micro-app.
+TRUTH = {
+    "NAS_LU_x": ((1.0, 18.0, 1.0), 6.0, (1.0, 19.0, 1.0)),
+    "FFT": ((50.0, 400.0, 50.0), 2000.0, (80.0, 500.0, 80.0)),
+    "MILC_su3_zd": ((2.0, 20.0, 2.0), 24.0, (2.0, 20.0, 2.0)),
+}
+FINDING = {
+    "call": "MPI_Pack with MPI_BOTTOM",
+    "error": "Null pointer in parameter <inbuf>",
+    "consequence": "measured with addresses relative to an array",
+}
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def make_ddt_tree(make_tree: Maker) -> Maker:
+    """The tree of NetPIPE with the launches' contents replaced by DDTBench's."""
+
+    def make(launches: int = 8, environs: tuple[str, ...] = (OPENMPI,)) -> Path:
+        tree = make_tree(launches=launches, environs=environs)
+        rng = np.random.default_rng(1)
+        for case in sorted(tree.path.rglob("case.json")):
+            _replace(case.parent, rng)
+        return Path(tree.path)
+
+    return make
+
+
+def _replace(folder: Path, rng: np.random.Generator) -> None:
+    case = json.loads((folder / "case.json").read_text())
+    case.update(study="ddtbench")
+    (folder / "case.json").write_text(json.dumps(case))
+    rows = [row for app, truth in TRUTH.items() for row in _rows(app, truth, rng)]
+    frame = pl.DataFrame(
+        rows, schema=["case", "variant", "size_bytes", "phase", "rep", "value"], orient="row"
+    ).select(
+        pl.lit("ddtbench").alias("study"),
+        "case",
+        "variant",
+        "size_bytes",
+        "phase",
+        "rep",
+        pl.lit("epoch_time").alias("metric"),
+        pl.col("value") * 1e-6,
+        pl.lit("s").alias("unit"),
+    )
+    (folder / "samples.csv").write_text("# schema: 1\n" + frame.write_csv())
+    run = json.loads((folder / "run.json").read_text())
+    point = {"variant": "mpi_pack_ddt", "size_bytes": 40800, "samples": 6, "status": "converged"}
+    if "mpich40" in str(folder):
+        point["finding"] = FINDING
+    points = [{**point, "case": f"WRF_x_vec/{state}"} for state in ("original", "same")]
+    run.update(workload="ddtbench", points=points, samples={"rows": frame.height})
+    (folder / "run.json").write_text(json.dumps(run))
+
+
+def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...]]:
+    by_hand, ddt, packed = truth
+    epochs = ("pack", "communication", "unpack")
+    methods = {
+        "manual": dict(zip(epochs, by_hand, strict=True)),
+        "mpi_ddt": {"ddt_create_overhead": 5.0, "communication": ddt},
+        "mpi_pack_ddt": dict(zip(epochs, packed, strict=True)),
+        "reference": {"communication": 16.0},
+    }
+    return [
+        (f"{app}/{state}", method, size, phase, rep, value * scale * rng.uniform(0.995, 1.005))
+        for state, scale_of_state in (("original", 1.0), ("same", 0.9))
+        for size, scale in ((40800, scale_of_state), (480, 0.1 * scale_of_state))
+        for method, times in methods.items()
+        for phase, value in times.items()
+        for rep in range(6)
+    ]
+
+
+def part(path: Path) -> Part:
+    found = build(data.read(bundle.build(path)))
+    return next(part for part in found.parts if part.anchor == "ddtbench")
+
+
+def verdict_of(path: Path) -> dict[str, list[str]]:
+    (table,) = part(path).verdicts
+    return {row[0].text: [cell.verdict for cell in row[1:]] for row in table.rows}
+
+
+def tables_of(of: Part) -> list[Table]:
+    return [block for block in of.blocks if isinstance(block, Table)]
+
+
+def test_the_advice_follows_the_data(make_ddt_tree: Maker) -> None:
+    assert verdict_of(make_ddt_tree()) == {
+        "MILC_su3_zd": ["no difference"],
+        "NAS_LU_x": ["use datatypes"],
+        "FFT": ["pack by hand"],
+    }
+
+
+def test_five_launches_tell_nothing(make_ddt_tree: Maker) -> None:
+    assert set(map(tuple, verdict_of(make_ddt_tree(launches=5)).values())) == {("cannot tell",)}
+
+
+def test_a_negative_overhead_is_shown(make_ddt_tree: Maker) -> None:
+    """Network 18 - 2 = 16 µs, datatypes 6 µs: (6 - 16) / 6."""
+    found = next(t for t in tables_of(part(make_ddt_tree())) if "memory as" in t.caption)
+    row = next(row for row in found.rows if row[0].text == "NAS_LU_x")
+    assert row[1].text == "40800"
+    assert row[4].text.startswith("20.0 [") or row[4].text.startswith("19.9 [")
+    assert row[5].text.startswith("-16")
+
+
+def test_both_states_of_memory_are_there_at_every_size(make_ddt_tree: Maker) -> None:
+    shown = part(make_ddt_tree())
+    folds = [block for block in shown.blocks if isinstance(block, Fold)]
+    assert len(folds) == 2
+    for fold in folds:
+        (table,) = fold.blocks
+        assert isinstance(table, Table) and len(table.rows) == 2 * len(TRUTH)
+
+
+def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
+    shown = part(make_ddt_tree(environs=(OPENMPI, MPICH)))
+    figures = [f for block in shown.blocks if isinstance(block, Gallery) for f in block.figures]
+    assert len(figures) == 2 * 2 * 2  # toolchains, states of memory, overhead and time
+    assert len({figure.name for figure in figures}) == len(figures)
+    first = figures[0]
+    assert first.alt.endswith(MPICH_LABEL)
+    for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes", "MPI_Pack"):
+        assert words in first.light
+    assert "\N{MINUS SIGN}100" in first.light, "the axis reaches below zero"
+
+
+def test_a_refusal_is_a_finding(make_ddt_tree: Maker) -> None:
+    path = make_ddt_tree(environs=(OPENMPI, MPICH))
+    (table,) = [t for t in tables_of(part(path)) if "refused" in t.caption]
+    (row,) = table.rows
+    assert [cell.text for cell in row] == [
+        "MPICH 4.0, Boost 1.81",
+        "Open MPI v4.1.4, package: Debian OpenMPI",
+        FINDING["call"],
+        FINDING["error"],
+        "WRF_x_vec mpi_pack_ddt",
+        FINDING["consequence"],
+    ]
+
+
+def test_no_refusal_no_findings(make_ddt_tree: Maker) -> None:
+    assert not any("refused" in table.caption for table in tables_of(part(make_ddt_tree())))
+
+
+def test_the_studys_example_is_beside_ours(make_ddt_tree: Maker) -> None:
+    (table,) = [t for t in tables_of(part(make_ddt_tree())) if "NAS_LU_x" in t.caption]
+    study, original, same = table.rows
+    assert [cell.text for cell in study[2:4]] == ["40", "15"]
+    assert original[0].text == OPENMPI_LABEL and original[4].verdict == "holds"
+    assert same[4].verdict == "holds"
+
+
+def test_it_renders_the_same_twice(make_ddt_tree: Maker) -> None:
+    path = bundle.build(make_ddt_tree())
+    once, again = (build(data.read(path)) for _ in range(2))
+    assert html.render(once) == html.render(again)
+    assert "use datatypes" in markdown.render(once)
