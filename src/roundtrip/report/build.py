@@ -8,11 +8,23 @@ from dataclasses import dataclass
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Report, Strong, Text
 from roundtrip.report.data import Data
-from roundtrip.report.sections import StudySection, audit, launches, netpipe, provenance, ring
+from roundtrip.report.sections import (
+    StudySection,
+    audit,
+    ddtbench,
+    launches,
+    netpipe,
+    provenance,
+    ring,
+)
 from roundtrip.stats.verdicts import judge
 
 #: The studies there are; each gives its section if the bundle has launches of it.
-STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (netpipe.section, ring.section)
+STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (
+    netpipe.section,
+    ddtbench.section,
+    ring.section,
+)
 
 
 @dataclass(frozen=True)
