@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from vclusterlib.daemons import Daemons
@@ -12,6 +13,7 @@ from vclusterlib.slurmconf import CLUSTER_NAME
 from vclusterlib.state import State
 
 _SOCKET = Path("/run/mysqld/mysqld.sock")
+_LOG_SIZE = "--innodb-log-file-size=16M"
 _JOBS_OF_A_BOOT = 100_000
 
 
@@ -37,7 +39,7 @@ def start(daemons: Daemons, state: State) -> None:
         "--skip-grant-tables",
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-buffer-pool-size=32M",
-        "--innodb-log-file-size=16M",
+        _LOG_SIZE,
         "--innodb-lock-wait-timeout=900",
         "--performance-schema=0",
     ]
@@ -63,11 +65,13 @@ def _clusters() -> list[str] | None:
 
 
 def _make_database(state: State) -> None:
-    """Empty database files: made aside and renamed, so that they are whole or not there."""
+    """Empty database files: copied aside and renamed, so that they are whole or not there.
+
+    They are made in memory first: MariaDB waits for the disk some hundred times.
+    """
     if state.mysql.is_dir():
         return
-    fresh = state.path / "mysql.new"
-    shutil.rmtree(fresh, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"
     command = [
         "mariadb-install-db",
         "--no-defaults",
@@ -75,9 +79,14 @@ def _make_database(state: State) -> None:
         f"--datadir={fresh}",
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
+        _LOG_SIZE,
     ]
     with (state.log / "mariadb-install.log").open("wb") as log:
         done = subprocess.run(command, stdout=log, stderr=log, check=False)
     if done.returncode:
         raise VclusterError(f"mariadb-install-db failed, see {state.log / 'mariadb-install.log'}")
-    fresh.rename(state.mysql)
+    copy = state.path / "mysql.new"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(fresh, copy)
+    copy.rename(state.mysql)
+    shutil.rmtree(fresh.parent)

@@ -51,6 +51,8 @@ class NodeBoot:
                 del waiting[name]
             if not waiting:
                 break
+            if self._daemons.ended("slurmctld") is not None:
+                raise VclusterError(f"slurmctld ended, see {self._state.log / 'slurmctld.log'}")
             for node in waiting.values():
                 self._check(node, states.get(node.name, "unknown"))
             time.sleep(0.02)

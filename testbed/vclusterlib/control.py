@@ -103,14 +103,16 @@ class Control:
 
     def _status(self) -> dict[str, Any]:
         spec = self._spec
-        states = node_states()
+        daemons = processes.daemons_alive(self._daemons())
+        # without a slurmctld, sinfo would wait for it
+        states = node_states() if daemons["slurmctld"] else {}
         slurmds = processes.slurmd_alive(self._first_processes())
         return {
             "uptime_s": round(time.monotonic() - self._born, 3),
             "accounting": spec.accounting,
             "rootless": spec.rootless,
             "shares": list(spec.shares),
-            "daemons": processes.daemons_alive(self._daemons()),
+            "daemons": daemons,
             "nodes": [
                 {
                     "name": node.name,

@@ -13,6 +13,7 @@ CLUSTER_NAME = "vgrid"
 # task/none, proctrack/linuxproc: no cgroups, and no binding, which would put the first rank of
 #   every node on the same physical core.
 # MpiDefault=none: MPICH under pmix silently becomes singletons; each environment says --mpi=.
+# EnforcePartLimits=ALL: a job for more nodes than there are is refused, not queued for ever.
 # jobcomp/filetxt: `sacct -c` works without a database.
 _SLURM = """\
 ClusterName={cluster}
@@ -45,6 +46,7 @@ SlurmctldTimeout=60
 SlurmdTimeout=60
 MessageTimeout=20
 TCPTimeout=5
+EnforcePartLimits=ALL
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=5,sched_interval=5
 {accounting}

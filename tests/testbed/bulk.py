@@ -1,4 +1,4 @@
-"""2 MB over TCP: ``bulk.py receive`` prints Mbit/s by its own clock, ``bulk.py send HOST`` sends."""
+"""2 MB over TCP: ``bulk.py receive`` prints Mbit/s, ``bulk.py send HOST`` sends them."""
 
 from __future__ import annotations
 

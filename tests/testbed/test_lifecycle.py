@@ -73,7 +73,7 @@ def test_down_leaves_nothing(single):
         up = single.run("up", "--nodes", "1+1")
     assert up.returncode == 0, up.stderr
     single.ok("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
-    single.ok("exec", "sh", "-c", "sleep 100 & sleep 0.1", stdin=subprocess.DEVNULL)
+    single.ok("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
     inside = descendants(single.world())
     own = namespaces(inside) - namespaces([os.getpid()])
     assert len(own) >= 5 * 3  # five kinds, of the head and of two nodes

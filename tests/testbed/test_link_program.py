@@ -21,10 +21,10 @@ def tree():
         pytest.skip(str(error))
     if not Path("/usr/include/gtest/gtest.h").exists():
         pytest.skip("no GoogleTest: apt-get install libgtest-dev")
-    options = ["-G", "Ninja", "-D", "BUILD_TESTING=ON"]
+    options = ["-G", "Ninja", "-D", "BUILD_TESTING=ON", "-D", "CMAKE_BUILD_TYPE=Debug"]
     for command in (
         ["cmake", "-S", str(build.SOURCES), "-B", str(TREE), *options],
-        ["cmake", "--build", str(TREE), "-j", "2"],
+        ["cmake", "--build", str(TREE), "-j", "2", "--target", "link_tests"],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -46,7 +46,7 @@ def test_googletests_pass(tree):
     ],
 )
 def test_bad_options_are_one_line(tree, arguments, status, reason):
-    command = ["unshare", "-rn", str(tree / build.LINK), *arguments]
+    command = ["unshare", "-rn", str(build.programs() / build.LINK), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "unshare" in done.stderr:
         pytest.skip(f"no user namespace to try in: {done.stderr.strip()}")
