@@ -48,7 +48,7 @@ cxx-format: setup-test
 workloads: setup-test $(TESTED:%=ctest-%)
 
 ctest-%: setup-test
-	cmake -S workloads --preset debug -B build/test/$* -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$* \
+	cmake -S workloads --preset release -B build/test/$* -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$* \
 	  -D CMAKE_CXX_COMPILER=$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$*))/bin/mpicxx
 	cmake --build build/test/$*
 	ctest --test-dir build/test/$* --output-on-failure
