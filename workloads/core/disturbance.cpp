@@ -33,13 +33,14 @@ std::optional<std::int64_t> field(const std::string& text, const std::string& na
 }
 
 std::optional<double> steal_ticks(const std::string& stat) {
+  // cpu user nice system idle iowait irq softirq steal ...
+  constexpr int steal_field = 8;
   std::istringstream line(stat);
   std::string label;
-  double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
-  if (line >> label >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal &&
-      label == "cpu") {
-    return steal;
-  }
+  double ticks = 0;
+  line >> label;
+  for (int i = 0; i < steal_field; ++i) line >> ticks;
+  if (line && label == "cpu") return ticks;
   return std::nullopt;
 }
 

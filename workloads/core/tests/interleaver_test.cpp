@@ -38,7 +38,7 @@ TEST(Interleaver, AllOrdersAreAboutEquallyFrequent) {
   for (const auto& order : orders(3, rounds, 3)) ++count[order];
   ASSERT_EQ(count.size(), 6U);
   // Binomial with p = 1/6: the standard deviation is 29; the seed is fixed.
-  for (const auto& [order, times] : count) EXPECT_NEAR(times, rounds / 6, 120);
+  for (const auto& [order, times] : count) EXPECT_NEAR(times, rounds / 6.0, 120);
 }
 
 TEST(Interleaver, FewArms) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
@@ -37,7 +38,7 @@ TEST(Recorder, WritesHeaderColumnsAndRows) {
 TEST(Recorder, NumbersReadBackTheSame) {
   Recorder recorder;
   auto& samples = recorder.open(key("mpi", 1));
-  for (double value = 1e-9; value < 10; value *= 3.1415926) samples.push_back(value / 3);
+  for (int power = 0; power < 20; ++power) samples.push_back(1e-9 / 3 * std::pow(3.1415926, power));
   std::istringstream lines(recorder.csv({}));
   std::string line;
   std::getline(lines, line);

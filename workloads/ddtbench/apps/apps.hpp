@@ -21,10 +21,10 @@ void add_fft(Catalogue& catalogue, int ranks);
 
 /// A case whose micro-app is an `App` made from `parameters`.
 template <class App, class Parameters>
-void add_case(Catalogue& catalogue, const char* name, std::string text, std::size_t bytes,
+void add_case(Catalogue& catalogue, const char* name, const std::string& text, std::size_t bytes,
               const Parameters& parameters) {
   catalogue.push_back(
-      {.app = name, .parameters = std::move(text), .bytes = bytes, .make = [parameters] {
+      {.app = name, .parameters = text, .bytes = bytes, .make = [parameters] {
          return std::make_unique<App>(parameters);
        }});
 }

@@ -105,7 +105,7 @@ class Lammps final : public MicroApp {
 
   /// The scalar properties of `atom`: local, so that the compiler knows that they do not move.
   [[nodiscard]] std::array<double*, Scalars> places(int atom) const {
-    std::array<double*, Scalars> result;
+    std::array<double*, Scalars> result{};
     for (std::size_t p = 0; p < Scalars; ++p) result[p] = &scalars_[p][index(atom)];
     return result;
   }
