@@ -21,7 +21,7 @@ class WholeFile : public testing::Test {
     std::string name = (fs::temp_directory_path() / "whole_file_XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
-  ~WholeFile() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] fs::path path() const { return folder_ / "samples.csv"; }
   [[nodiscard]] fs::path partial() const { return folder_ / "samples.csv.partial"; }

@@ -23,10 +23,9 @@ void add_fft(Catalogue& catalogue, int ranks);
 template <class App, class Parameters>
 void add_case(Catalogue& catalogue, const char* name, const std::string& text, std::size_t bytes,
               const Parameters& parameters) {
-  catalogue.push_back(
-      {.app = name, .parameters = text, .bytes = bytes, .make = [parameters] {
-         return std::make_unique<App>(parameters);
-       }});
+  catalogue.push_back({.app = name, .parameters = text, .bytes = bytes, .make = [parameters] {
+                         return std::make_unique<App>(parameters);
+                       }});
 }
 
 }  // namespace roundtrip::ddtbench
