@@ -15,7 +15,7 @@ endif
 
 .NOTPARALLEL:
 .PHONY: help campaign setup toolchains test bench clean distclean
-.PHONY: setup-test lint types cxx-format workloads tidy pytest
+.PHONY: setup-test lint types cxx-format workloads tidy pytest faults
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -65,6 +65,9 @@ tidy: ctest-$(firstword $(TESTED))
 
 pytest: setup-test
 	$(BIN)/pytest
+
+faults: setup-test ## the fault drill: kill, cut, hold, fill, and count what is lost
+	$(BIN)/pytest -m drill tests/faults
 
 bench: setup ## print the benchmark ratios
 	@$(BIN)/python -m roundtrip.bench

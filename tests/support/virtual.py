@@ -145,12 +145,18 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
 
 @contextmanager
 def booted(home: Path, name: str, nodes: str = "2+2") -> Iterator[Virtual]:
-    """A cluster of its own, state below `home`, gone at the end."""
+    """A cluster of its own, state below `home`, gone at the end.
+
+    In its shared folder, ``small`` is a file system of 8 MiB, to be filled.
+    """
     share = home / "share"
-    share.mkdir()
+    small = share / "small"
+    small.mkdir(parents=True)
     cluster = Virtual(home, share, name)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(small)], check=True)
     try:
         cluster.ok("up", "--nodes", nodes, "--share", str(share))
         yield cluster
     finally:
         cluster.run("down")
+        subprocess.run(["umount", "--lazy", str(small)], check=False)

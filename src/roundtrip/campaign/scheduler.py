@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import shutil
 import subprocess
+import time
 
 from roundtrip.errors import UserError
 
@@ -12,8 +13,14 @@ _SLURM = ("slurm", "squeue")
 
 
 def tags(scheduler: str, label: str) -> list[str]:
-    """ReFrame options that mark each job of run `label`."""
-    return [f"--job-option=comment={_comment(label)}"] if scheduler in _SLURM else []
+    """ReFrame options that mark each job of run `label`, and let none begin a second time.
+
+    A job that Slurm requeues may be held for good ("launch failed requeued held"), with ReFrame
+    waiting for it; one that ends is launched again by the campaign.
+    """
+    if scheduler not in _SLURM:
+        return []
+    return [f"--job-option=comment={_comment(label)}", "--job-option=no-requeue"]
 
 
 def cancel(label: str) -> list[str]:
@@ -37,6 +44,21 @@ def cancel(label: str) -> list[str]:
         if done.returncode:
             raise UserError(f"cannot cancel jobs {' '.join(left)}: {done.stderr.strip()}")
     return left
+
+
+def clear(scheduler: str, label: str, patience_s: float = 600.0) -> None:
+    """See that no job of run `label` is left when its next session begins.
+
+    ReFrame takes a controller that does not answer for the end of a job, which then goes on beside
+    the next launch.  Waits for the controller; UserError if it is silent for `patience_s`.
+    """
+    if scheduler not in _SLURM:
+        return
+    deadline = time.monotonic() + patience_s
+    while subprocess.run(["scontrol", "ping"], capture_output=True).returncode or cancel(label):
+        if time.monotonic() > deadline:
+            raise UserError(f"Slurm did not answer, or cancel jobs, for {patience_s:g} s")
+        time.sleep(1)
 
 
 def _comment(label: str) -> str:

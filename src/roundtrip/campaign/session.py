@@ -79,6 +79,7 @@ def run(
     prints to ``console.log``.  The session is told to stop (TERM) when this process dies or is
     interrupted, and cancels its jobs then.
     """
+    scheduler.clear(site.partitions[block[0].case.partition]["scheduler"], label)
     folder.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     with (folder / "console.log").open("w") as console:

@@ -73,6 +73,10 @@ class RunTree:
         """Say that everything expected has come back."""
         self.write_state(finished=_utc(datetime.now(UTC)))
 
+    def reported(self, page: Path) -> None:
+        """Say where the report is."""
+        self.write_state(report=str(page))
+
     def next_round(self) -> Path:
         """A new folder ``rounds/NNN``; numbers are never used again."""
         rounds = self.path / "rounds"
@@ -84,9 +88,14 @@ class RunTree:
 
 
 def create(
-    runs: Path, campaign: Campaign, site: str, matrix: Matrix, revision: Revision
+    runs: Path,
+    campaign: Campaign,
+    site: str,
+    matrix: Matrix,
+    revision: Revision,
+    report: bool = False,
 ) -> RunTree:
-    """Make the tree of a new run and write down what is expected of it."""
+    """Make the tree of a new run and write down what is expected of it, and whether a `report`."""
     start = datetime.now(UTC)
     path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
     try:
@@ -111,6 +120,7 @@ def create(
         ],
         skipped=[{"case": item.case, "reason": item.reason} for item in matrix.skipped],
         finished=None,
+        report="wanted" if report else None,
     )
     return tree
 
@@ -128,11 +138,11 @@ def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
 
 def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
-    """The newest run of `campaign` on `site` that has not finished."""
+    """The newest run of `campaign` on `site` that lacks launches, or the report it was to have."""
     folder = runs / campaign / site
     for path in sorted(folder.glob("*/state.json"), reverse=True):
         tree = RunTree(path.parent)
-        if tree.state["finished"] is None:
+        if tree.state["finished"] is None or tree.state.get("report") == "wanted":
             return tree
     raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
 

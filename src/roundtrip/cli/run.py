@@ -20,6 +20,7 @@ from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.cli.report import publish
+from roundtrip.collect.bundle import writing
 
 _console = Console(stderr=True)
 
@@ -56,9 +57,10 @@ def run(
     if run_tree:
         tree.check_same_matrix(run_tree, plan)
     else:
-        run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
+        with writing(paths.runs()):
+            run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout), report)
     signal.signal(signal.SIGTERM, _terminate)
-    with run_tree:
+    with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
         launches = declared.launches * len(plan.expected)
         with TerminalProgress(declared.title, len(plan.expected), launches, _console) as progress:
@@ -76,7 +78,10 @@ def run(
     for line in outcome.lines():
         _console.print(line, highlight=False, markup=False, soft_wrap=True)
     if report and outcome.passed:
-        publish(run_tree.path)
+        page = publish(run_tree.path)
+        if outcome.whole:
+            with writing(run_tree.path):
+                run_tree.reported(page)
     raise typer.Exit(0 if outcome.whole else 1)
 
 

@@ -1,0 +1,79 @@
+"""Judges a run tree after a fault: nothing lost, nothing doubled, no false green."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+from faults.tally import Row
+
+from roundtrip.collect.launches import scan
+
+_FILES = ("case.json", "run.json", "samples.csv")
+
+
+def fingerprint(folder: Path) -> str:
+    """Of the bytes of a launch's files, absent ones too."""
+    digest = hashlib.sha256()
+    for name in _FILES:
+        file = folder / name
+        digest.update(file.read_bytes() if file.is_file() else b"absent")
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def whole_launches(tree: Path) -> Counter[str]:
+    """Launches that came back, by check: counted without the product's scanner."""
+    found: Counter[str] = Counter()
+    for file in tree.glob("rounds/*/output/*/*/*/*/run.json"):
+        try:
+            run = json.loads(file.read_text())
+            case = json.loads(file.with_name("case.json").read_text())
+            lines = file.with_name("samples.csv").read_text().splitlines()
+            rows = sum(not line.startswith("#") for line in lines) - 1
+        except (OSError, ValueError):
+            continue
+        if run.get("complete") and run["samples"]["rows"] == rows:
+            found[case["check"]] += 1
+    return found
+
+
+class Oracle:
+    """Remembers what has passed in the one tree below `runs`, and counts breaches in a row."""
+
+    def __init__(self, runs: Path, launches: int, cases: int) -> None:
+        self._runs = runs
+        self._launches = launches
+        self._cases = cases
+        self._passed: dict[str, str] = {}
+
+    @property
+    def tree(self) -> Path | None:
+        """None if no run has begun."""
+        states = list(self._runs.glob("*/*/*/state.json"))
+        assert len(states) <= 1, "one run only: resumed, never begun anew"
+        return states[0].parent if states else None
+
+    @property
+    def whole(self) -> bool:
+        """Every case has its launches."""
+        found = whole_launches(self.tree) if self.tree else Counter()
+        return len(found) == self._cases and all(n >= self._launches for n in found.values())
+
+    def examine(self, row: Row, status: int | None = None) -> None:
+        """Compare with what was there before; `status`: of an invocation that has just ended."""
+        if self.tree is None:
+            row.false_green += status == 0
+            return
+        launches = [item for item in scan(self.tree) if item.status == "passed"]
+        now = {item.id: fingerprint(item.folder) for item in launches if item.folder}
+        row.lost += sum(now.get(id_) != print_ for id_, print_ in self._passed.items())
+        surplus = Counter(item.case_id for item in launches).values()
+        row.doubled += len(launches) - len(set(now.values()))
+        row.doubled += sum(max(0, count - self._launches) for count in surplus)
+        self._passed = now
+        finished = json.loads((self.tree / "state.json").read_text())["finished"]
+        row.false_green += (status == 0 or finished is not None) and not self.whole
+        row.false_green += sum(whole_launches(self.tree).values()) < len(launches)

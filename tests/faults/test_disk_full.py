@@ -1,0 +1,85 @@
+"""The file system of runs and reports full, from a given moment on, until it is freed again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults.tally import TALLY
+from faults.trial import LOCAL, Trial, numbered
+from support.virtual import Virtual, await_true, campaign
+
+MOMENTS = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between", "collect")
+
+pytestmark = pytest.mark.usefixtures("toolchain")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextlib.contextmanager
+def full(folder: Path) -> Iterator[None]:
+    """No byte left on the file system of `folder`."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        for size in (1 << 20, 1 << 12, 1):
+            with contextlib.suppress(OSError):
+                while True:
+                    stream.write(bytes(size))
+    yield
+    filler.unlink()
+
+
+def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None:
+    trial = next(trials)
+    for moment in moments:
+        row = TALLY[f"disk full at {moment}"]
+        while True:
+            reached = trial.moments()[moment]
+            process = trial.resume() if trial.oracle.tree else trial.invoke()
+            await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
+            if process.poll() is None:
+                break
+            trial.complete(row, process)
+            trial = next(trials)
+        with full(small):
+            row.injected += 1
+            status = process.wait(300)
+            trial.oracle.examine(row, status)
+        assert "Traceback" not in trial.log, trial.log
+        trial.oracle.examine(row)
+    trial.complete(row)
+
+
+@pytest.mark.drill
+def test_disk_full_on_local(small: Path) -> None:
+    text = LOCAL.format(launches=3, budget=0.5)
+    fill((Trial(place, text, 3, report=True) for place in numbered(small)), small, MOMENTS)
+
+
+@pytest.mark.drill
+def test_disk_full_on_slurm(cluster: Virtual) -> None:
+    small, text = cluster.share / "small", campaign(3, cases=1)
+    trials = (Trial(place, text, 3, cluster=cluster) for place in numbered(small))
+    fill(trials, small, ("measure", "copy", "submit"))
+
+
+def test_disk_full_once(small: Path) -> None:
+    text = LOCAL.format(launches=1, budget=0.5)
+    fill((Trial(place, text, 1) for place in numbered(small)), small, ("measure",))
+    assert all(row.clean for row in TALLY.values())

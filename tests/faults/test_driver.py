@@ -1,0 +1,108 @@
+"""The campaign's own process struck by KILL, TERM and INT at every point of its way."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from faults.tally import TALLY, Row
+from faults.trial import LOCAL, Trial, numbered
+from support.virtual import Virtual, await_true, campaign
+
+KILL, TERM, INT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
+RUNNING = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between")
+REPORTING = ("collect", "report")
+LAUNCHES = 3
+
+pytestmark = pytest.mark.usefixtures("toolchain")
+
+
+def local(folder: Path) -> Trial:
+    return Trial(folder, LOCAL.format(launches=LAUNCHES, budget=0.5), LAUNCHES, report=True)
+
+
+def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed: int) -> None:
+    """Strike at each planned moment, resuming in between; a new run when one is complete."""
+    wobble = random.Random(seed)
+    trial = next(trials)
+    row = Row()
+    for moment, blow in plan:
+        while True:
+            row = TALLY[f"driver {blow.name} at {moment}"]
+            reached = trial.moments()[moment]
+            process = trial.resume() if trial.oracle.tree else trial.invoke()
+            await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
+            time.sleep(wobble.uniform(0, 0.1))
+            hit = process.poll() is None and trial.strike(blow)
+            status = process.wait(120)
+            trial.oracle.examine(row, status)
+            if hit:
+                row.injected += 1
+                break
+            # It was too quick, or the run has ended without reaching this moment.
+            _end(trial, row, process)
+            trial = next(trials)
+    _end(trial, row, None)
+
+
+def _end(trial: Trial, row: Row, process: subprocess.Popen[bytes] | None) -> None:
+    trial.complete(row, process)
+    if trial.report:
+        assert list(trial.reports.glob("*/*/*/r*/report.html")), "complete, without a report"
+
+
+def plan(seed: int, repeats: int) -> list[tuple[str, signal.Signals]]:
+    """Each moment and blow, in random order; the reporting ones last, as runs end there."""
+    order = random.Random(seed)
+    chosen: list[tuple[str, signal.Signals]] = []
+    for _ in range(repeats):
+        part = list(itertools.product(RUNNING, (KILL, TERM)))
+        part += [(moment, INT) for moment in ("build", "measure", "copy", "between")]
+        order.shuffle(part)
+        chosen += part
+    return chosen
+
+
+@pytest.mark.drill
+def test_driver_struck_while_running(tmp_path: Path) -> None:
+    with ThreadPoolExecutor() as lanes:
+        runs = [
+            lanes.submit(blows, map(local, numbered(tmp_path / str(lane))), plan(lane, 1), lane)
+            for lane in (1, 2)
+        ]
+        for run in runs:
+            run.result()
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("moment", REPORTING)
+@pytest.mark.parametrize("blow", [KILL, TERM])
+def test_driver_struck_while_reporting(tmp_path: Path, moment: str, blow: signal.Signals) -> None:
+    blows(map(local, numbered(tmp_path)), [(moment, blow)] * 2, 3)
+
+
+@pytest.mark.drill
+def test_driver_struck_on_slurm(cluster: Virtual) -> None:
+    order = random.Random(5)
+    chosen = list(itertools.product(RUNNING, (KILL, TERM)))
+    order.shuffle(chosen)
+
+    def on_cluster(folder: Path) -> Trial:
+        return Trial(folder, campaign(LAUNCHES, cases=1), LAUNCHES, cluster=cluster, report=True)
+
+    blows(map(on_cluster, numbered(cluster.share / "driver")), chosen, 5)
+
+
+def test_a_few_blows_at_the_driver(tmp_path: Path) -> None:
+    def two_launches(folder: Path) -> Trial:
+        return Trial(folder, LOCAL.format(launches=2, budget=0.5), 2)
+
+    blows(map(two_launches, numbered(tmp_path)), [("measure", KILL), ("copy", TERM)], 1)
+    assert all(row.clean for row in TALLY.values())

@@ -1,0 +1,60 @@
+"""The campaign's own Slurm job cancelled, told to stop, or requeued, at points of its way."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from faults.tally import TALLY
+from faults.trial import Trial
+from support.virtual import Virtual, await_true, campaign
+
+pytestmark = pytest.mark.drill
+MOMENTS = ("build", "measure", "copy", "between")
+
+
+def cancel(cluster: Virtual, job: str) -> None:
+    cluster.run("exec", "scancel", job)
+
+
+def stop(cluster: Virtual, job: str) -> None:
+    """TERM to the script, as ahead of its time limit."""
+    cluster.run("exec", "scancel", "--batch", "--signal=TERM", job)
+
+
+def requeue(cluster: Virtual, job: str) -> None:
+    cluster.run("exec", "scontrol", "requeue", job)
+    pending = lambda: (job, "roundtrip-nightly", "PENDING") in cluster.jobs()  # noqa: E731
+    await_true(pending, 30)
+    cluster.run("exec", "scontrol", "update", f"JobId={job}", "StartTime=now")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("blow", [cancel, stop, requeue])
+def test_night_struck(cluster: Virtual, blow: Callable[[Virtual, str], None], moment: str) -> None:
+    folder = cluster.share / f"night-{blow.__name__}-{moment}"
+    trial = Trial(folder, campaign(2, cases=1), 2, cluster=cluster, report=True)
+    own = {"ROUNDTRIP_RUNS": str(trial.runs), "ROUNDTRIP_REPORTS": str(trial.reports)}
+    site = replace(cluster, variables=own)
+    row = TALLY[f"night: {blow.__name__}"]
+    reached = trial.moments()[moment]
+    job = site.submit(folder / "tiny.toml", ROUNDTRIP_NIGHTLY_BEGIN="never")
+    assert await_true(reached, 120, 0.05), site.output(job)
+    time.sleep(random.Random(moment).uniform(0, 0.2))
+    blow(site, job)
+    row.injected += 1
+    assert await_true(lambda: job not in {id_ for id_, _, _ in site.jobs()}, 240)
+    said = site.output(job).rpartition("ended with exit status ")[2].partition(",")[0]
+    trial.oracle.examine(row, int(said) if said.isdigit() else None)
+    if blow is requeue:
+        assert said == "0", site.output(job)
+    if blow is stop:
+        assert said in ("0", "1"), site.output(job)
+    if trial.oracle.whole and list(trial.reports.glob("*/*/*/r*/report.html")):
+        row.begun += 1
+        row.resumed += 1
+    else:
+        trial.complete(row)

@@ -1,0 +1,186 @@
+"""One campaign run that is invoked, struck and resumed until it is whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from faults.oracle import Oracle
+from faults.tally import Row
+from support.virtual import CHECKOUT, Virtual, await_true
+
+LOCAL = """\
+title = "Tiny"
+launches = {launches}
+time_limit_minutes = 10
+[[check]]
+name = "NetPIPE"
+toolchains = ["openmpi41-boost181"]
+parameters = {{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}
+variables = {{ budget = {budget}, perturbation = 0, end = 1024 }}
+"""
+_LOCKED = "another campaign is running in this tree"
+
+
+#: Names that the kernel shows of the processes of a campaign.
+_NAMES = {"driver": b"roundtrip", "session": b"reframe", "workload": b"netpipe"}
+
+
+def processes(runs: Path, kind: str) -> list[int]:
+    """Living processes of campaigns that write below `runs`: driver, session, workload or any."""
+    mark = f"ROUNDTRIP_RUNS={runs}".encode()
+    found = []
+    for pid in (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()):
+        folder = Path("/proc", pid)
+        try:
+            if kind != "any" and (folder / "comm").read_bytes().strip() != _NAMES[kind]:
+                continue
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+@dataclass
+class Trial:
+    """A campaign with runs and reports of its own below `folder`.
+
+    On site `local`, or on the head of a virtual `cluster`.
+    """
+
+    folder: Path
+    text: str
+    launches: int
+    cases: int = 1
+    cluster: Virtual | None = None
+    report: bool = False
+    options: tuple[str, ...] = ()
+    oracle: Oracle = field(init=False)
+    _number: int = 0
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.runs.mkdir(exist_ok=True)
+        (self.folder / "tiny.toml").write_text(self.text)
+        self.oracle = Oracle(self.runs, self.launches, self.cases)
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    @property
+    def reports(self) -> Path:
+        return self.folder / "reports"
+
+    @property
+    def log(self) -> str:
+        """What the newest invocation printed."""
+        file = self.folder / f"log-{self._number}"
+        return file.read_text(errors="replace") if file.exists() else ""
+
+    def invoke(self) -> subprocess.Popen[bytes]:
+        """Begin the run, or resume it if there is one."""
+        arguments = ["roundtrip", "run", str(self.folder / "tiny.toml")]
+        arguments += [] if self.report else ["--no-report"]
+        arguments += ["--resume"] if self.oracle.tree else []
+        own = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
+        if self.cluster:
+            command = self.cluster.on_site(f"exec {' '.join(arguments)} --site virtual")
+            environment = {**self.cluster.environment, **own}
+        else:
+            command = [*arguments, "--site", "local"]
+            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+            environment = {**os.environ, **own, "PATH": path}
+        self._number += 1
+        with (self.folder / f"log-{self._number}").open("wb") as log:
+            return subprocess.Popen(
+                command, cwd=CHECKOUT, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def resume(self, patience_s: float = 120) -> subprocess.Popen[bytes]:
+        """Invoke, once a session that outlived its killed driver has let go of the tree."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            process = self.invoke()
+            await_true(lambda p=process: p.poll() is not None or self._in_tree(), 60, 0.02)
+            if process.poll() != 2 or _LOCKED not in self.log:
+                return process
+            assert time.monotonic() < deadline, "the killed campaign's session never ended"
+
+    def _in_tree(self) -> bool:
+        return "cases, " in self.log
+
+    def complete(self, row: Row, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Resume until it is whole, a few times at most, and see that nothing is left behind."""
+        row.begun += 1
+        for _ in range(5):
+            process = process or self.resume()
+            status = process.wait(300)
+            self.oracle.examine(row, status)
+            if status == 0:
+                break
+            assert "Traceback" not in self.log, self.log
+            process = None
+        clean = await_true(lambda: not processes(self.runs, "any"), 15) and not self._jobs()
+        row.resumed += status == 0 and self.oracle.whole and clean
+        assert status == 0, self.log
+        assert clean, f"left behind: {self._left_behind()}"
+
+    def _jobs(self) -> list[tuple[str, str, str]]:
+        return self.cluster.jobs("--states=all,pending,running") if self.cluster else []
+
+    def _left_behind(self) -> list[str]:
+        pids = processes(self.runs, "any")
+        lines = [Path(f"/proc/{pid}/cmdline").read_bytes().decode() for pid in pids]
+        return [line.replace("\0", " ") for line in lines] + [str(job) for job in self._jobs()]
+
+    def strike(self, signal_: signal.Signals, kind: str = "driver") -> bool:
+        """Send a signal to the processes of a kind; False if there is none."""
+        hit = False
+        for pid in processes(self.runs, kind):
+            try:
+                os.kill(pid, signal_)
+                hit = True
+            except ProcessLookupError:
+                pass
+        return hit
+
+    def moments(self) -> dict[str, Callable[[], bool]]:
+        """Points on the way of an invocation, in order; each tells whether it is reached."""
+        launch = "*/*/*/rounds/*/{part}/*/*/*/{test}"
+        stage = launch.format(part="stage", test="NetPIPE*")
+        output = launch.format(part="output", test="NetPIPE*")
+        build = launch.format(part="stage", test="build_*")
+        return {
+            "start": lambda: bool(processes(self.runs, "driver")),
+            "build": self._news(self.runs, f"{build}/rfm_build.sh"),
+            "submit": self._news(self.runs, f"{stage}/case.json"),
+            "measure": lambda: bool(processes(self.runs, "workload")),
+            "wrote": self._news(self.runs, f"{stage}/run.json"),
+            "copy": self._news(self.runs, output),
+            "copied": self._news(self.runs, f"{output}/case.json"),
+            "between": self._news(self.runs, "*/*/*/rounds/*/session.json"),
+            "collect": self._news(self.runs, "*/*/*/bundles"),
+            "report": self._news(self.reports, "*/*/*/.partial-*"),
+        }
+
+    @staticmethod
+    def _news(base: Path, pattern: str) -> Callable[[], bool]:
+        """Tells whether something matches that did not at first."""
+        before = set(base.glob(pattern))
+        return lambda: any(path not in before for path in base.glob(pattern))
+
+
+def numbered(folder: Path) -> Iterator[Path]:
+    """Folders for one trial after the other."""
+    number = 0
+    while True:
+        number += 1
+        yield folder / f"trial-{number}"
