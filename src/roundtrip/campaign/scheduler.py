@@ -20,7 +20,7 @@ def tags(scheduler: str, label: str) -> list[str]:
     """
     if scheduler not in _SLURM:
         return []
-    return [f"--job-option=comment={_comment(label)}", "--job-option=no-requeue"]
+    return [f"--job-option=comment={_comment(label)}", "--job-option=--no-requeue"]
 
 
 def cancel(label: str) -> list[str]:
