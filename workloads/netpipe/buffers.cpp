@@ -8,7 +8,7 @@
 namespace roundtrip::netpipe {
 namespace {
 
-constexpr std::size_t alignment = 16 * 1024;
+constexpr std::size_t alignment = 16'384;
 constexpr std::size_t pool_bytes = 10'000'000;
 
 std::size_t aligned(std::size_t bytes) {

@@ -76,6 +76,7 @@ std::vector<Outcome> Pair::round(const std::vector<Batch>& batches) {
   }
   send_order(peer_, order);
   std::vector<Result> mine;
+  mine.reserve(batches.size());
   for (const Batch& batch : batches) mine.push_back(execute(batch));
 
   std::vector<double> report(report_length * batches.size());

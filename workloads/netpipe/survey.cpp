@@ -40,7 +40,7 @@ void Survey::run() {
 /// A look at a middling size tells the slow variants from the fast before any time is divided.
 /// Three times, lest an interruption make a fast one seem slow.
 void Survey::probe() {
-  constexpr std::int64_t probe_bytes = 64 * 1024;
+  constexpr std::int64_t probe_bytes = 65'536;
   const std::int64_t size =
       std::clamp(probe_bytes, plan_.points.front().size, plan_.points.back().size);
   pair_.begin_size(size);
@@ -159,6 +159,7 @@ void Survey::warm_up(std::vector<Arm>& arms, std::int64_t size) {
 
 std::vector<double> Survey::discarded_round(std::vector<Arm>& arms, bool verify) {
   std::vector<Batch> batches;
+  batches.reserve(arms.size());
   for (const Arm& arm : arms) {
     batches.push_back({.arm = static_cast<std::int64_t>(arm.index),
                        .verify = verify ? 1 : 0,
@@ -200,6 +201,7 @@ void Survey::repeat(std::vector<Arm>& arms, double until) {
 void Survey::timed_round(std::vector<Arm*> riders) {
   interleaver_.shuffle(riders);
   std::vector<Batch> batches;
+  batches.reserve(riders.size());
   for (const Arm* arm : riders) {
     batches.push_back({.arm = static_cast<std::int64_t>(arm->index),
                        .verify = 0,

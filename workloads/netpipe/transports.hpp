@@ -81,7 +81,7 @@ class MpiDatatypeTransport : public TypedTransport {
   static MPI_Datatype one_byte() {
     const int length = 1;
     const MPI_Aint displacement = 0;
-    const MPI_Datatype member = MPI_BYTE;
+    MPI_Datatype member = MPI_BYTE;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Type_create_struct(1, &length, &displacement, &member, &type);
     MPI_Type_commit(&type);
