@@ -34,7 +34,7 @@ Cooperation::Cooperation(const Circle& circle, std::size_t most, std::size_t hea
 void Cooperation::send(int rank, Region& region) {
   const auto bytes = region.bytes();
   MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, circle_.comm());
-  member_.free(region);
+  Member::free(region);
   ++sent_;
 }
 

@@ -258,7 +258,7 @@ TEST(Region, MisuseIsCaughtAndNamed) {
   self.put({1, 2}, region);
   EXPECT_EQ(kind_of([&] { self.put({1, 2}, region); }), Kind::given_away);
   EXPECT_EQ(kind_of([&] { self.modify(region); }), Kind::given_away);
-  EXPECT_EQ(kind_of([&] { self.free(region); }), Kind::given_away);
+  EXPECT_EQ(kind_of([&] { Member::free(region); }), Kind::given_away);
   try {
     static_cast<void>(region.bytes());
     FAIL();
@@ -267,8 +267,8 @@ TEST(Region, MisuseIsCaughtAndNamed) {
                                              " used after being given away to cell 2 of process 1");
   }
   Region other = self.allocate(10);
-  self.free(other);
-  EXPECT_EQ(kind_of([&] { self.free(other); }), Kind::freed_twice);
+  Member::free(other);
+  EXPECT_EQ(kind_of([&] { Member::free(other); }), Kind::freed_twice);
   EXPECT_EQ(kind_of([] { static_cast<void>(Region().bytes()); }), Kind::not_a_region);
   EXPECT_EQ(kind_of([&] { self.allocate(5000); }), Kind::heap_exhausted);
 }
