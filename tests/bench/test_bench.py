@@ -26,8 +26,8 @@ def test_overhead_is_sessions_without_builds_over_jobs(
     (tree / "state.json").write_text("{}")
     (round_ / "session.json").write_text(json.dumps({"wall_s": 20.0}))
     tests = [
-        {"fixture": True, "time_total": 5.0, "time_run": None},
-        {"fixture": False, "time_total": 13.0, "time_run": 12.0},
+        {"fixture": True, "time_setup": 1.0, "time_compile": 4.0, "time_run": None},
+        {"fixture": False, "time_run": 12.0},
     ]
     (round_ / "report.json").write_text(json.dumps({"runs": [{"testcases": tests}]}))
     (line,) = overhead.measure()
