@@ -55,7 +55,7 @@ ctest-%: setup-test
 
 # Rooms that are clean so far.  Only what was compiled: an optional program whose library is
 # absent has no compile command.
-TIDY_ROOMS = core|netpipe|ddtbench|ring
+TIDY_ROOMS = core|netpipe
 # clang-tidy does not run the wrapper, so it is told where that finds mpi.h.
 TIDIED = build/test/$(firstword $(TESTED))
 MPI_SHOW = $(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$(TESTED)))/bin/mpicxx -show

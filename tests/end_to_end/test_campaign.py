@@ -74,6 +74,15 @@ def tree(environment: dict[str, str]) -> Path:
     return state.parent
 
 
+def wait_for_a_round(environment: dict[str, str]) -> None:
+    """Until the run has begun: before that there is nothing to lose."""
+    for _ in range(600):
+        if list(Path(environment["ROUNDTRIP_RUNS"]).glob("small/local/*/rounds/*")):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the campaign never began")
+
+
 def passed(run_tree: Path) -> Counter[str]:
     return Counter(launch.case_id for launch in scan(run_tree) if launch.status == "passed")
 
@@ -107,7 +116,8 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     process = start(environment, campaign, "--no-report")
     kept: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
-        time.sleep(moments.uniform(4, 8))
+        wait_for_a_round(environment)
+        time.sleep(moments.uniform(0, 4))
         process.send_signal(blow)
         finish(process)
         whole = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}

@@ -8,7 +8,7 @@
 namespace roundtrip::netpipe {
 namespace {
 
-constexpr std::size_t boundary = 16 * 1024;
+constexpr std::size_t boundary = 16384;
 
 std::uintptr_t distance_from_boundary(const char* place) {
   return reinterpret_cast<std::uintptr_t>(place) % boundary;
