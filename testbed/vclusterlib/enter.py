@@ -64,7 +64,7 @@ def _require_command(command: list[str]) -> None:
 
 def _world(state: State) -> int:
     world = state.world()
-    if world is None:
+    if world is None or not (state.run / "booted").exists():
         raise client.not_up(state)
     return world
 
