@@ -156,8 +156,8 @@ def test_storm_over_the_link(cluster: Virtual) -> None:
 
 
 @pytest.mark.drill
-def test_jobs_over_their_time_limit(cluster: Virtual) -> None:
-    storm(cluster, cluster.share / "limit", [over_time_limit] * 2, 3)
+def test_a_job_over_its_time_limit(cluster: Virtual) -> None:
+    storm(cluster, cluster.share / "limit", [over_time_limit], 3)
 
 
 def test_a_few_faults_of_slurm(cluster: Virtual) -> None:

@@ -1,0 +1,52 @@
+"""Which run a later invocation goes on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import scheduler, tree
+from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.revision import Revision
+from roundtrip.errors import UserError
+
+
+def begin(runs: Path, report: bool = False) -> tree.RunTree:
+    file = runs.parent / "night.toml"
+    file.write_text("title = 't'\n")
+    campaign = Campaign("night", file, "t", 1, 0, 60, ())
+    return tree.create(runs, campaign, "site", Matrix((), ()), Revision("c", False), report)
+
+
+def test_a_requeued_job_finds_the_run_it_began_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    run = begin(runs)
+    run.finish()
+    found = tree.begun_by(runs, "night", "site", "7")
+    assert found is not None
+    assert found.path == run.path
+    assert tree.begun_by(runs, "night", "site", "8") is None
+    assert tree.begun_by(runs, "other", "site", "7") is None
+
+
+def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    run = begin(runs, report=True)
+    run.finish()
+    assert tree.unfinished(runs, "night", "site").path == run.path
+    run.reported(tmp_path / "report.html")
+    with pytest.raises(UserError, match="no unfinished run"):
+        tree.unfinished(runs, "night", "site")
+
+
+def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
+    assert scheduler.tags("local", "a/b/c") == []
+    assert scheduler.tags("squeue", "a/b/c") == [
+        "--job-option=comment=roundtrip:a/b/c",
+        "--job-option=--no-requeue",
+    ]
