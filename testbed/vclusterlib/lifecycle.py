@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import FrameType
+from contextlib import suppress
 from typing import Any
 
-from vclusterlib import build, cgroup, client, tools
+from vclusterlib import build, cgroup, client, launch, tools
 from vclusterlib.boot import WORKING
 from vclusterlib.daemons import poll
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
-
-_BOOT_PATIENCE = 240.0
-_ENTRY = Path(__file__).resolve().parent
 
 
 def up(state: State, spec: Spec, given: set[str]) -> str:
@@ -112,8 +103,8 @@ def _boot(state: State, spec: Spec) -> str:
     built = time.monotonic() - start
     state.prepare(spec)
     try:
-        with _interruptible():
-            booted = _start_world(state, spec, engine, programs)
+        with launch.interruptible():
+            booted = launch.world(state, spec, engine, programs)
     except BaseException:
         destroy(state)
         raise
@@ -137,73 +128,3 @@ def _caveats(spec: Spec, scheduler: str) -> list[str]:
             "may lose frames"
         )
     return caveats
-
-
-def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
-    """Start the first process, wait for its report, accept it; returns the report."""
-    setup = {
-        "program": str(programs / build.LINK),
-        "engine": engine,
-        "keep": [str(state.path), str(programs), *spec.shares],
-        "cgroup": cgroup.make(state, spec.cpu_weight),
-    }
-    report, reporter = os.pipe2(os.O_CLOEXEC)
-    acceptee, accept = os.pipe2(os.O_CLOEXEC)
-    command = [
-        "unshare",
-        *tools.user_namespace(spec.rootless),
-        *tools.NAMESPACES,
-        "--kill-child",
-        *(sys.executable, "-IS", str(_ENTRY), "__world", str(state.path)),
-        *(str(reporter), str(acceptee), json.dumps(setup)),
-    ]
-    environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
-    if spec.rootless:
-        environment["LD_PRELOAD"] = str(programs / build.SHIM)
-    with (state.log / "world.log").open("wb") as log:
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            pass_fds=(reporter, acceptee),
-            start_new_session=True,
-        )
-    os.close(reporter)
-    os.close(acceptee)
-    try:
-        booted = _await_report(report, state)
-        os.write(accept, b"y")
-        return booted
-    finally:
-        os.close(report)
-        os.close(accept)
-
-
-def _await_report(report: int, state: State) -> dict[str, Any]:
-    log = state.log / "world.log"
-    ready, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
-    if not ready:
-        raise VclusterError(f"cluster {state.name} did not boot in {_BOOT_PATIENCE:g} s, see {log}")
-    word, _, what = os.read(report, 65536).decode().partition(" ")
-    if word == "ready":
-        return dict(json.loads(what))
-    if word == "failed":
-        raise VclusterError(f"cluster {state.name} did not boot: {json.loads(what)}")
-    raise VclusterError(f"cluster {state.name} died while booting, see {log}")
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end us like Ctrl-C does: with cleaning up."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = {n: signal.signal(n, interrupt) for n in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from vclusterlib import accounting, cgroup, mounts, network, slurmconf
+from vclusterlib import accounting, cgroup, head, network
 from vclusterlib.boot import NodeBoot
 from vclusterlib.control import SOCKET, Control
 from vclusterlib.daemons import Daemons
@@ -56,8 +56,8 @@ class World:
         """Start all; VclusterError or OSError names what failed."""
         spec, daemons = self._spec, self._daemons
         with self._timed("files"):
-            self._make_head()
-        daemons.start("munged", self._munged())
+            head.prepare(self._state, spec, self._keep)
+        daemons.start("munged", head.munged(self._state))
         with self._timed("network"):
             network.build(spec, self._engine)
         link = self._start_link()
@@ -110,33 +110,6 @@ class World:
                             control.serve(connection)
                     else:
                         os.read(wake, 4096)
-
-    def _make_head(self) -> None:
-        state = self._state
-        mounts.make_private(self._keep)
-        mounts.mount_proc()
-        mounts.mount_sysfs()
-        for folder in ("munge", "slurm", "mysqld", "lock"):
-            Path("/run", folder).mkdir()
-        first_job = accounting.first_job(state) if self._spec.accounting else 1
-        slurmconf.write(self._spec, state, first_job)
-        for name in ("hosts", "slurm", "munge"):
-            mounts.bind(state.etc / name, f"/etc/{name}")
-        socket.sethostname("head")
-        os.chdir(state.run)
-
-    def _munged(self) -> list[str]:
-        options = {
-            "key-file": "/etc/munge/munge.key",
-            "log-file": self._state.log / "munged.log",
-            "seed-file": self._state.run / "munge.seed",
-        }
-        return [
-            "munged",
-            "--foreground",
-            "--force",
-            *(f"--{name}={value}" for name, value in options.items()),
-        ]
 
     def _start_link(self) -> Link:
         if self._engine == "netem":

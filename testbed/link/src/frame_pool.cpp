@@ -9,8 +9,7 @@ constexpr std::size_t kMostFree = 1024;
 }  // namespace
 
 std::unique_ptr<Buffer> FramePool::take() {
-  // Not make_unique, which would clear all of it.
-  if (free_.empty()) return std::unique_ptr<Buffer>(new Buffer);
+  if (free_.empty()) return std::make_unique_for_overwrite<Buffer>();
   auto buffer = std::move(free_.back());
   free_.pop_back();
   return buffer;

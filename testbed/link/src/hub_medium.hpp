@@ -29,7 +29,7 @@ class HubMedium final : public Medium {
   };
 
   void start_next();
-  std::optional<std::size_t> winner(Nanoseconds start) const;
+  [[nodiscard]] std::optional<std::size_t> winner(Nanoseconds start) const;
 
   Settings settings_;
   SerialClock clock_;

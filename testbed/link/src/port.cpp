@@ -88,7 +88,7 @@ void Port::receive(FramePool& pool, const std::function<void(Frame)>& sink) {
 int Port::receive_batch(FramePool& pool, const std::function<void(Frame)>& sink) {
   std::array<mmsghdr, kBatch> messages{};
   std::array<iovec, kBatch> parts{};
-  alignas(cmsghdr) std::array<std::array<std::byte, kControl>, kBatch> controls;
+  alignas(cmsghdr) std::array<std::array<std::byte, kControl>, kBatch> controls{};
   for (std::size_t i = 0; i < kBatch; ++i) {
     if (!buffers_[i]) buffers_[i] = pool.take();
     parts[i] = {.iov_base = buffers_[i]->data(), .iov_len = kBufferSize};

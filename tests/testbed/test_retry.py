@@ -1,0 +1,36 @@
+"""A node that fails to start: tried again, and then everything or nothing."""
+
+from __future__ import annotations
+
+import os
+
+
+def with_slurmd(cluster, vcluster, script):
+    """The same cluster, with a slurmd of ours found first."""
+    folder = cluster.home / f"{cluster.name}-programs"
+    folder.mkdir()
+    (folder / "slurmd").write_text(f'#!/bin/sh\n{script}\nexec /usr/sbin/slurmd "$@"\n')
+    (folder / "slurmd").chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    return vcluster(cluster.home, cluster.name, {"PATH": path}), folder
+
+
+def test_a_node_that_fails_once_is_tried_again(single, vcluster):
+    fails_once = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
+    faulty, folder = with_slurmd(single, vcluster, fails_once)
+    faulty.ok("up", "--nodes", "1+1", "--share", str(folder))
+    log = (single.state / "log" / "world.log").read_text()
+    assert "node b1: ended with status 1 (attempt 1)" in log
+    assert len(faulty.ok("exec", "srun", "-N2", "hostname").split()) == 2
+
+
+def test_a_node_that_never_comes_fails_the_whole_up(single, vcluster):
+    faulty, folder = with_slurmd(single, vcluster, 'case "$*" in *b1*) exit 1;; esac')
+    done = faulty.run("up", "--nodes", "1+1", "--share", str(folder))
+    assert done.returncode == 1
+    assert "node b1 did not come up in 3 attempts (ended with status 1)" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert single.status()["state"] == "down"
+    assert not (single.state / "run").exists()
+    # the logs that the message names are still there
+    assert (single.state / "log" / "slurmd-b1.out").exists()
