@@ -8,11 +8,11 @@
 namespace rtlink {
 namespace {
 
-std::vector<bool> draw(double probability, std::uint64_t seed, int count) {
+std::vector<bool> draw(double probability, std::uint64_t seed, std::size_t count) {
   Loss loss;
   loss.configure(probability, seed);
-  std::vector<bool> drawn;
-  for (int i = 0; i < count; ++i) drawn.push_back(loss.next());
+  std::vector<bool> drawn(count);
+  std::generate(drawn.begin(), drawn.end(), [&loss] { return loss.next(); });
   return drawn;
 }
 
