@@ -1,6 +1,8 @@
 #include "ddtbench/method.hpp"
 
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace roundtrip::ddtbench {
@@ -14,6 +16,9 @@ class Packing {
  public:
   void open(const Setting& setting, std::size_t bytes) {
     if (setting.shared != nullptr) {
+      if (bytes > setting.shared->capacity) {
+        throw std::logic_error("a packed message needs " + std::to_string(bytes) + " bytes");
+      }
       out_ = setting.shared->out.data();
       in_ = setting.shared->in.data();
       return;

@@ -1,5 +1,6 @@
 #include "ddtbench/record.hpp"
 
+#include <array>
 #include <cstdio>
 
 #include "core/median.hpp"
@@ -65,11 +66,14 @@ void record(const Case& item, const std::vector<ArmResult>& results, Launch& lau
     launch.record["points"].push_back(point(item, arm));
     launch.record["warmup_discarded"] =
         launch.record.value("warmup_discarded", std::int64_t{0}) + arm.discarded;
-    const std::pair<const char*, const std::vector<double>&> epochs[] = {
-        {"ddt_create_overhead", arm.samples.create},  {"pack", arm.samples.pack},
-        {"communication", arm.samples.communication}, {"unpack", arm.samples.unpack},
+    using Epoch = std::pair<const char*, const std::vector<double>&>;
+    const std::array<Epoch, 5> epochs = {{
+        {"ddt_create_overhead", arm.samples.create},
+        {"pack", arm.samples.pack},
+        {"communication", arm.samples.communication},
+        {"unpack", arm.samples.unpack},
         {"ddt_free_overhead", arm.samples.free},
-    };
+    }};
     for (const auto& [phase, samples] : epochs) {
       if (samples.empty()) continue;
       launch.recorder.open({.study = "ddtbench",

@@ -75,7 +75,8 @@ class Survey {
     if (std::ranges::any_of(plan_.bufferings,
                             [](Buffering b) { return b != Buffering::original; })) {
       // MPI_Pack may ask for more than it fills.
-      shared_.emplace(2 * item_.bytes);
+      constexpr std::size_t margin = 4096;
+      shared_.emplace(2 * item_.bytes + margin);
     }
     for (const Buffering buffering : plan_.bufferings) {
       for (std::size_t m = 0; m < plan_.methods.size(); ++m) {

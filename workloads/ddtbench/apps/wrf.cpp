@@ -1,5 +1,6 @@
 #include "ddtbench/apps/wrf.hpp"
 
+#include <type_traits>
 #include <vector>
 
 #include "ddtbench/copy.hpp"
@@ -15,6 +16,25 @@ WrfField field(const WrfSize& size, int k, int l) {
           .size = size,
           .levels = k,
           .fourth = l};
+}
+
+/// Calls `copy` with each row of the face and its bytes, in the order of the message. Rows of three
+/// values, as in all faces in x, have a size known when compiling.
+template <class Copy>
+void each_row(const WrfField& field, Copy copy) {
+  constexpr int narrow = 3;
+  const int values = field.size.face_i.size();
+  const auto rows = [&](auto bytes) {
+    for (int j = 0; j < field.size.face_j.size(); ++j) {
+      float* row = field.row(0, j);
+      for (int k = 0; k < field.levels; ++k, row += field.size.memory_i.size()) copy(row, bytes);
+    }
+  };
+  if (values == narrow) {
+    rows(std::integral_constant<std::size_t, narrow * sizeof(float)>());
+  } else {
+    rows(static_cast<std::size_t>(values) * sizeof(float));
+  }
 }
 
 std::string text_of(const Bounds& bounds) {
@@ -85,25 +105,19 @@ Datatypes Wrf::commit(Origin origin) const {
 
 void Wrf::pack(char* buffer) const {
   for (const WrfField& field : fields_) {
-    const auto bytes = static_cast<std::size_t>(field.size.face_i.size()) * sizeof(float);
-    for (int j = 0; j < field.size.face_j.size(); ++j) {
-      for (int k = 0; k < field.levels; ++k) {
-        copy_run(buffer, field.row(k, j), bytes);
-        buffer += bytes;
-      }
-    }
+    each_row(field, [&](float* row, auto bytes) {
+      copy_run(buffer, row, bytes);
+      buffer += bytes;
+    });
   }
 }
 
 void Wrf::unpack(const char* buffer) const {
   for (const WrfField& field : fields_) {
-    const auto bytes = static_cast<std::size_t>(field.size.face_i.size()) * sizeof(float);
-    for (int j = 0; j < field.size.face_j.size(); ++j) {
-      for (int k = 0; k < field.levels; ++k) {
-        copy_run(field.row(k, j), buffer, bytes);
-        buffer += bytes;
-      }
-    }
+    each_row(field, [&](float* row, auto bytes) {
+      copy_run(row, buffer, bytes);
+      buffer += bytes;
+    });
   }
 }
 

@@ -139,12 +139,14 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, Apps, testing::ValuesIn(modest()), name_of);
 
+constexpr std::size_t word = sizeof(std::uint32_t);
+
 TEST(Region, FindsEveryWrongWord) {
   std::vector<std::uint32_t> memory(64);
   Region region;
-  region.add(&memory[40], 4 * 4);
-  region.add(&memory[0], 8 * 4);
-  region.add(&memory[8], 2 * 4);
+  region.add(&memory[40], 4 * word);
+  region.add(memory.data(), 8 * word);
+  region.add(&memory[8], 2 * word);
   ASSERT_EQ(region.words(), 14U);
   region.fill(5);
   EXPECT_FALSE(region.first_mismatch(message(region, 5)));
@@ -158,7 +160,7 @@ TEST(Region, FindsEveryWrongWord) {
 TEST(Region, KnowsItsSenders) {
   std::vector<std::uint32_t> memory(6);
   Region region;
-  region.add(memory.data(), 6 * 4);
+  region.add(memory.data(), 6 * word);
   // From two senders the second block of three words of their messages.
   const Expected expected = {.block_words = 3, .first_word = 3, .first_seed = 8};
   for (std::size_t i = 0; i < 6; ++i) {

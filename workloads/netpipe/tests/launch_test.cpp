@@ -53,6 +53,8 @@ class Launch : public testing::Test {
     std::string name = (fs::temp_directory_path() / "launch_XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
   ~Launch() override { fs::remove_all(folder_); }
 
   [[nodiscard]] Ended run(int ranks, const std::string& flags,

@@ -35,6 +35,7 @@ std::vector<std::int64_t> sizes(const ScheduleRange& range) {
 
 std::vector<std::int64_t> recorded_sizes(const std::vector<RecordedPoint>& points) {
   std::vector<std::int64_t> all;
+  all.reserve(points.size());
   for (const RecordedPoint& point : points) all.push_back(point.size);
   return all;
 }

@@ -3,11 +3,9 @@
 namespace roundtrip::npb::cfd {
 
 Cell::Cell(int n, std::array<int, 3> origin, std::array<int, 3> own)
-    : n_(n), origin_(origin), own_(own) {
-  const std::ptrdiff_t line = own[0] + 2 * ghosts;
-  const std::ptrdiff_t plane = line * (own[1] + 2 * ghosts);
-  strides_ = {1, line, plane};
-  size_ = static_cast<std::size_t>(plane * (own[2] + 2 * ghosts));
+    : n_(n), origin_(origin), own_(own), strides_{1, own[0] + 2 * ghosts, 0} {
+  strides_[2] = strides_[1] * (own[1] + 2 * ghosts);
+  size_ = static_cast<std::size_t>(strides_[2] * (own[2] + 2 * ghosts));
 }
 
 Vector Cell::vector(double value) const {

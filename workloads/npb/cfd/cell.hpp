@@ -42,7 +42,10 @@ class Cell {
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  [[nodiscard]] Scalar scalar(double value) const { return Scalar(size_, value); }
+  [[nodiscard]] Scalar scalar(double value) const {
+    Scalar filled(size_, value);
+    return filled;
+  }
   [[nodiscard]] Vector vector(double value) const;
 
   /// The exact solution at an own or ghost point.

@@ -78,7 +78,7 @@ class LineSolver {
     comm.finish_sends();
     out_.resize(in_.size());
     for (std::size_t b = 0; b < bundles.size(); ++b) {
-      Handed in;
+      Handed in{};
       std::memcpy(&in, in_.data() + b * numbers, sizeof in);
       const Handed out = work(cell, bundles[b], slot + b, in);
       std::memcpy(out_.data() + b * numbers, &out, sizeof out);

@@ -38,30 +38,39 @@ int MultiPartition::neighbour(std::size_t d, int step) const {
   return (at[0] + side_) % side_ + side_ * ((at[1] + side_) % side_);
 }
 
-void MultiPartition::fill_ghosts(std::vector<Vector*> fields) {
+void MultiPartition::fill_ghosts(const std::vector<Vector*>& fields) {
   for (std::size_t d = 0; d < 3; ++d) {
     for (const int step : {+1, -1}) {
-      // Layers in order of the cells that they go to; none crosses the boundary of the grid.
-      out_.clear();
-      std::size_t expected = 0;
-      for (int stage = 0; stage + 1 < side_; ++stage) {
-        const std::size_t from = cell_of(d, step > 0 ? stage : stage + 1);
-        const std::size_t to = cell_of(d, step > 0 ? stage + 1 : stage);
-        const int own = cells_[from].own()[d];
-        const int begin = step > 0 ? own - ghosts : 0;
-        pack(cells_[from], *fields[from], d, begin, begin + ghosts, out_);
-        expected += layer_size(cells_[to], d, ghosts);
-      }
+      const std::size_t expected = pack_layers(fields, d, step);
       if (expected == 0) continue;
       in_.resize(expected);
       comm_.exchange(out_, neighbour(d, step), in_, neighbour(d, -step));
-      const double* next = in_.data();
-      for (int stage = 0; stage + 1 < side_; ++stage) {
-        const std::size_t to = cell_of(d, step > 0 ? stage + 1 : stage);
-        const int begin = step > 0 ? -ghosts : cells_[to].own()[d];
-        next = unpack(next, cells_[to], *fields[to], d, begin, begin + ghosts);
-      }
+      unpack_layers(fields, d, step);
     }
+  }
+}
+
+std::size_t MultiPartition::pack_layers(const std::vector<Vector*>& fields, std::size_t d,
+                                        int step) {
+  out_.clear();
+  std::size_t expected = 0;
+  for (int stage = 0; stage + 1 < side_; ++stage) {
+    const std::size_t from = cell_of(d, step > 0 ? stage : stage + 1);
+    const std::size_t to = cell_of(d, step > 0 ? stage + 1 : stage);
+    const int own = cells_[from].own()[d];
+    const int begin = step > 0 ? own - ghosts : 0;
+    pack(cells_[from], *fields[from], d, begin, begin + ghosts, out_);
+    expected += layer_size(cells_[to], d, ghosts);
+  }
+  return expected;
+}
+
+void MultiPartition::unpack_layers(const std::vector<Vector*>& fields, std::size_t d, int step) {
+  const double* next = in_.data();
+  for (int stage = 0; stage + 1 < side_; ++stage) {
+    const std::size_t to = cell_of(d, step > 0 ? stage + 1 : stage);
+    const int begin = step > 0 ? -ghosts : cells_[to].own()[d];
+    next = unpack(next, cells_[to], *fields[to], d, begin, begin + ghosts);
   }
 }
 

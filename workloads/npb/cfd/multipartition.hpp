@@ -26,9 +26,14 @@ class MultiPartition {
   [[nodiscard]] int neighbour(std::size_t d, int step) const;
 
   /// Collective: ghosts of one field of each cell.
-  void fill_ghosts(std::vector<Vector*> fields);
+  void fill_ghosts(const std::vector<Vector*>& fields);
 
  private:
+  /// Layers into out_, in order of the cells that they go to; none crosses the boundary of the
+  /// grid. Returns how many numbers come from the neighbour.
+  std::size_t pack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
+  void unpack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
+
   Comm& comm_;
   int side_;
   std::array<int, 2> position_;

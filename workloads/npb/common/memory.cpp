@@ -1,5 +1,6 @@
 #include "npb/common/memory.hpp"
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -24,9 +25,9 @@ std::optional<double> available_bytes() {
 
 std::string gigabytes(double bytes) {
   constexpr double giga = 1e9;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g GB", bytes / giga);
-  return text;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g GB", bytes / giga);
+  return text.data();
 }
 
 int ranks_on_this_host(MPI_Comm world) {

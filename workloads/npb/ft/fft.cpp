@@ -79,7 +79,7 @@ Fft::Fft(int n) : n_(n) {
 }
 
 void Fft::transform(Part& re, Part& im, Part& other_re, Part& other_im) {
-  std::size_t n = static_cast<std::size_t>(n_);
+  auto n = static_cast<std::size_t>(n_);
   std::size_t run = lines;  // numbers that take the same factor
   std::size_t step = 1;     // of the factors' table
   for (; n >= 4; n /= 4, run *= 4, step *= 4) {

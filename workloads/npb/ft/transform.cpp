@@ -11,7 +11,7 @@ std::size_t at(int index) {
 
 /// `lines` adjacent numbers become element j of a bundle, each of another line.
 void load(const std::complex<double>* from, Fft& fft, std::size_t j) {
-  const double* __restrict numbers = reinterpret_cast<const double*>(from);
+  const auto* __restrict numbers = reinterpret_cast<const double*>(from);
   double* __restrict re = fft.real() + j * lines;
   double* __restrict im = fft.imag() + j * lines;
   for (std::size_t l = 0; l < lines; ++l) {
@@ -22,7 +22,7 @@ void load(const std::complex<double>* from, Fft& fft, std::size_t j) {
 
 void load_damped(const std::complex<double>* from, const double* __restrict factor, double common,
                  Fft& fft, std::size_t j) {
-  const double* __restrict numbers = reinterpret_cast<const double*>(from);
+  const auto* __restrict numbers = reinterpret_cast<const double*>(from);
   double* __restrict re = fft.real() + j * lines;
   double* __restrict im = fft.imag() + j * lines;
   for (std::size_t l = 0; l < lines; ++l) {
@@ -34,7 +34,7 @@ void load_damped(const std::complex<double>* from, const double* __restrict fact
 void store(Fft& fft, std::size_t j, std::complex<double>* to) {
   const double* __restrict re = fft.real() + j * lines;
   const double* __restrict im = fft.imag() + j * lines;
-  double* __restrict numbers = reinterpret_cast<double*>(to);
+  auto* __restrict numbers = reinterpret_cast<double*>(to);
   for (std::size_t l = 0; l < lines; ++l) {
     numbers[2 * l] = re[l];
     numbers[2 * l + 1] = im[l];

@@ -26,8 +26,8 @@ class Is final : public Benchmark {
   /// Keys, and their copies on the way out and in; the ranks of the key values.
   [[nodiscard]] double bytes(int ranks) const override {
     const double copies = ranks == 1 ? 1 : 3;
-    const double keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
-    const double values = static_cast<double>(1 << parameters_.log2_max_key);
+    const auto keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
+    const auto values = static_cast<double>(1 << parameters_.log2_max_key);
     return sizeof(int) * (copies * keys + values) / ranks;
   }
 
@@ -48,7 +48,7 @@ Array<int> make_keys(const Comm& comm, const Parameters& parameters) {
   constexpr std::uint64_t numbers_per_key = 4;
   const std::uint64_t count = (std::uint64_t{1} << static_cast<unsigned>(parameters.log2_keys)) /
                               static_cast<std::uint64_t>(comm.size());
-  const double quarter = (1 << parameters.log2_max_key) / 4;
+  const double quarter = 1 << (parameters.log2_max_key - 2);
   Random random(common_seed);
   random.skip(numbers_per_key * count * static_cast<std::uint64_t>(comm.rank()));
   Array<int> keys(count);

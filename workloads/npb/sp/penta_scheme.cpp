@@ -68,9 +68,9 @@ PentaScheme::Eliminated PentaScheme::eliminate(std::size_t cell, const cfd::Bund
     const std::array<Lanes, matrices> lowers = {lower, lower - sound_below, lower + sound_below};
     const std::array<Lanes, matrices> uppers = {upper, upper + sound_above, upper - sound_above};
 
-    Row row;
-    std::array<Lanes, matrices> pivots;
-    std::array<Lanes, matrices> factors;
+    Row row{};
+    std::array<Lanes, matrices> pivots{};
+    std::array<Lanes, matrices> factors{};
     for (std::size_t m = 0; m < matrices; ++m) {
       factors[m] = lowers[m] - outer_low * two.e[m];
       pivots[m] = 1 / (diagonal - outer_low * two.f[m] - factors[m] * one.e[m]);

@@ -28,7 +28,8 @@ class Sp final : public Benchmark {
   [[nodiscard]] double bytes(int ranks) const override {
     const int side = static_cast<int>(std::sqrt(ranks));
     const double edge = static_cast<double>(parameters_.n) / side + 2 * cfd::ghosts;
-    const double factors = ranks == 1 ? 0 : sizeof(double) * 6 * std::pow(parameters_.n, 3) / ranks;
+    const double factors =
+        ranks == 1 ? 0.0 : sizeof(double) * 6 * std::pow(parameters_.n, 3) / ranks;
     return cfd::Fields::bytes(parameters_.n, side) + sizeof(double) * side * std::pow(edge, 3) +
            factors;
   }
