@@ -25,5 +25,9 @@ METRICS: dict[str, Metric] = {
     "time": Metric("s", lower_is_better=True),
     "rate": Metric("Mop/s", lower_is_better=False),
     "messages": Metric("1", lower_is_better=True),
+    # OSU prints two decimals: what rounds to 0 was measured all the same.
+    "operation_time": Metric("s", lower_is_better=True, may_be_zero=True),
+    "bandwidth": Metric("MB/s", lower_is_better=False, may_be_zero=True),
+    "message_rate": Metric("1/s", lower_is_better=False, may_be_zero=True),
     "epoch_time": Metric("s", lower_is_better=True, may_be_zero=True),
 }

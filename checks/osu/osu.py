@@ -1,0 +1,141 @@
+"""OSU Micro-Benchmarks: the baseline that everyone knows, beside ours.
+
+The programs are those of the authors, versions 5.x to 7.x, as Spack or the site installed them.
+"""
+
+import pathlib
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
+from reframe.core.exceptions import SanityError
+
+from roundtrip.collect import osu_launch, osu_output
+from roundtrip.errors import UserError
+from roundtrip.studies import osu
+
+from ..mixins.placement import Placement
+from ..mixins.record import Recorded
+from .suite import find_osu
+
+
+class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
+    """One benchmark, its whole curve.  Derived: `benchmark`, and `num_tasks` in the body.
+
+    Where the version can, a short run before the measured one compares all data that arrive.
+    """
+
+    study = "osu"
+    valid_prog_environs = ["+mpi +osu"]
+    needs = ["osu"]
+    sourcesdir = None
+    suite = fixture(find_osu, scope="environment")
+
+    #: Largest message, bytes; 0: the program's default (4 MiB, of collectives 1 MiB).
+    end = variable(int, value=0, loggable=True)
+    #: Messages or operations for each size; 0: the program's default, fewer for large sizes.
+    iterations = variable(int, value=0, loggable=True)
+    #: Seconds after which a launch is given up.
+    limit = variable(int, value=900, loggable=True)
+    #: What would make a missing feature available, where the site does not say it better.
+    remedies = variable(typ.Dict[str, str], value={"osu": "spack install osu-micro-benchmarks"})
+
+    @run_after("init")
+    def keep_output(self):
+        self.executable_opts = []
+        self.keep_files = [*self.keep_files, osu_launch.MEASURED, osu_launch.VALIDATED]
+        self.time_limit = f"{self.limit}s"
+
+    @run_before("run")
+    def set_command(self):
+        program = self.suite.programs.get(self.benchmark)
+        self.skip_if(program is None, f"this installation has no osu_{self.benchmark}")
+        kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
+        self.executable = program
+        self.executable_opts = osu.options(kind, text, self.end, self.iterations)
+        self.command = [program, *self.executable_opts]
+        self.executable_opts.append(f"> {osu_launch.MEASURED}")
+        self.validation = osu.validation(kind, text, self.end)
+        if self.validation:
+            self.job.num_tasks = self.num_tasks  # ReFrame says so only later
+            self.job.num_tasks_per_node = self.num_tasks_per_node
+            launch = self.job.launcher.run_command(self.job)
+            self.prerun_cmds = [
+                f"{launch} {program} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
+            ]
+
+    @run_before("sanity")
+    def convert_output(self):
+        """Outputs are read strictly: what is wrong with one fails the launch, with its line."""
+        stage = pathlib.Path(self.stagedir)
+        largest = self.end or osu.BENCHMARKS[self.benchmark].largest
+        hosts = self.job.nodelist or []
+        try:
+            if self.validation:
+                self.read(stage / osu_launch.VALIDATED, largest)
+            output = self.read(stage / osu_launch.MEASURED, largest)
+        except UserError as error:
+            raise SanityError(str(error).replace(f"{stage}/", "")) from None
+        ran = osu_launch.Ran(self.command, self.num_tasks, hosts)
+        osu_launch.convert(stage, output, bool(self.validation), ran)
+        self.hosts = hosts
+
+    def read(self, file, largest):
+        # A program without -m ignores `end`: its curve may only be longer.
+        return osu_output.parse(file, self.benchmark, largest if self.benchmark != "barrier" else 0)
+
+    @sanity_function
+    def reached_the_end(self):
+        count = len(self.hosts)
+        return sn.assert_true(
+            count in (0, self.num_hosts), msg=f"ran on {count} hosts instead of {self.num_hosts}"
+        )
+
+    @run_before("performance")
+    def set_perf_variables(self):
+        figures = osu.summarise_file(f"{self.stagedir}/samples.csv")
+        self.perf_variables = {
+            name: sn.make_performance_function(figures.get, unit, name)
+            for name, unit in osu.SUMMARY_UNITS.items()
+            if name in figures
+        }
+
+
+@rfm.simple_test
+class OSU(OSUBase):
+    """Between two ranks."""
+
+    descr = "OSU Micro-Benchmarks between two ranks: two-sided and one-sided"
+    num_tasks = 2
+
+    #: The program, without its prefix osu_.
+    benchmark = parameter(osu.BETWEEN_TWO, type=str, loggable=True)
+
+
+@rfm.simple_test
+class OSUGroup(OSUBase):
+    """Among many ranks: pairs at once, and collectives."""
+
+    descr = "OSU Micro-Benchmarks among many ranks: pairs at once, collectives"
+
+    #: The program, without its prefix osu_.
+    benchmark = parameter(osu.AMONG_MANY, type=str, loggable=True)
+    #: Number of ranks; pairs are formed of ranks half of them apart.
+    ranks = parameter([2, 4, 8, 16], type=int, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.num_tasks = self.ranks
+        self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
+        # Two processors are what every partition has: more must be declared.
+        many = [f"ranks-{self.ranks}"] if self.ranks > 2 else []
+        self.needs = [*self.needs, self.placement, *many]
+        self.valid_systems = [" ".join(f"+{name}" for name in [self.placement, *many])]

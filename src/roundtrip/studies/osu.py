@@ -1,0 +1,159 @@
+"""OSU Micro-Benchmarks: which we run, with which options, and what is derived from them.
+
+Latency
+    of `latency`, half a round trip; of all others the time of one operation.  OSU prints µs with
+    two decimals: the last digit is 3 % of a shared-memory latency.
+Bandwidth
+    MB/s = 10^6 bytes/s; of `bibw` both directions together, of `mbw_mr` all pairs together.
+Typical value
+    of one launch at one size: the median over the program's own repetitions where the version
+    prints percentiles (7.4 and later), else the mean, which one preemption spoils.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip.collect import samples as samples_file
+from roundtrip.errors import UserError
+
+STUDY = "osu"
+#: Messages of a validation run, and those before it that are not counted.
+_VALIDATED, _WARM_UP = 20, 2
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A program ``osu_<name>``: what its title says, the metric of its values, who takes part.
+
+    `family`: two-sided, one-sided, pairs or collective; `largest` is its default, bytes.
+    """
+
+    name: str
+    title: str
+    metric: str
+    family: str
+    largest: int = 4 << 20
+    reduces: bool = False
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether it prints minimum and maximum over the ranks when asked for all (-f)."""
+        return self.family == "collective"
+
+
+_ALL = (
+    Benchmark("latency", "Latency Test", "half_round_trip_time", "two-sided"),
+    Benchmark("bw", "Bandwidth Test", "bandwidth", "two-sided"),
+    Benchmark("bibw", "Bi-Directional Bandwidth Test", "bandwidth", "two-sided"),
+    Benchmark("put_latency", "MPI_Put Latency Test", "operation_time", "one-sided"),
+    Benchmark("put_bw", "MPI_Put Bandwidth Test", "bandwidth", "one-sided"),
+    Benchmark("get_latency", "MPI_Get Latency Test", "operation_time", "one-sided"),
+    Benchmark("get_bw", "MPI_Get Bandwidth Test", "bandwidth", "one-sided"),
+    Benchmark("mbw_mr", "Multiple Bandwidth / Message Rate Test", "bandwidth", "pairs"),
+    Benchmark("allreduce", "Allreduce Latency Test", "operation_time", "collective", 1 << 20, True),
+    Benchmark(
+        "alltoall",
+        "All-to-All Personalized Exchange Latency Test",
+        "operation_time",
+        "collective",
+        1 << 20,
+    ),
+    Benchmark("bcast", "Broadcast Latency Test", "operation_time", "collective", 1 << 20),
+    Benchmark("barrier", "Barrier Latency Test", "operation_time", "collective", 0),
+)
+BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL}
+#: Between two ranks, and among as many as one likes.
+BETWEEN_TWO = tuple(b.name for b in _ALL if b.family in ("two-sided", "one-sided"))
+AMONG_MANY = tuple(b.name for b in _ALL if b.family in ("pairs", "collective"))
+
+_SIZES = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
+#: Perf variables of a ReFrame check and their units: typical values.
+SUMMARY_UNITS = {
+    "time": "us",
+    **{f"time_{name}": "us" for name in _SIZES},
+    **{f"bandwidth_{name}": "MB/s" for name in _SIZES},
+    "bandwidth_peak": "MB/s",
+    "message_rate_8B": "1/s",
+}
+
+
+def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int) -> list[str]:
+    """Options for measuring, of those that the program's own help offers.
+
+    `largest` bytes and `iterations`: 0 leaves the program its default.
+    """
+    chosen = ["-f"] if benchmark.is_collective else []
+    if benchmark.reduces and "--type" in help_text:
+        chosen += ["-T", "mpi_int"]  # 7.2 and 7.4 would add bytes, all others four-byte numbers
+    if largest and benchmark.largest and " -m" in help_text:
+        chosen += ["-m", str(largest)]
+    if iterations and " -i" in help_text:
+        chosen += ["-i", str(iterations)]
+    if "--tail-lat" in help_text:
+        chosen.append("-z")
+    return chosen
+
+
+def validation(benchmark: Benchmark, help_text: str, largest: int) -> list[str] | None:
+    """Options for validating what arrives; None if the program cannot.
+
+    It is a run of its own: looking at the data between two messages moves it through the caches,
+    and made a message of 8 bytes a quarter slower.
+    """
+    if "--validation" not in help_text or benchmark.name == "barrier":
+        return None
+    chosen = options(benchmark, help_text.replace("--tail-lat", ""), largest, _VALIDATED)
+    return [*chosen, "-x", str(_WARM_UP), "-c"]
+
+
+def typical(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+    """One value for each (`by`, case, variant, metric, size): the median if there, else the mean.
+
+    Result: these columns, `phase` (which of the two it is), and value in the metric's unit.
+    """
+    keys = [*by, "case", "variant", "metric", "size_bytes"]
+    return (
+        samples.filter(pl.col("phase").is_in(["p50", "average"]))
+        .sort(*keys, "phase", descending=[*[False] * len(keys), True])  # "p50" before "average"
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col("phase").first(), pl.col("value").first())
+        .collect()
+    )
+
+
+def summary(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
+    values: dict[str, dict[int, float]] = {}
+    for row in typical(samples.lazy(), []).iter_rows(named=True):
+        values.setdefault(row["metric"], {})[row["size_bytes"]] = row["value"]
+    times = {**values.get("operation_time", {}), **values.get("half_round_trip_time", {})}
+    rates = values.get("bandwidth", {})
+    figures = {}
+    if list(times) == [0]:
+        figures["time"] = times[0] * 1e6
+    for name, size in _SIZES.items():
+        if size in times:
+            figures[f"time_{name}"] = times[size] * 1e6
+        if size in rates:
+            figures[f"bandwidth_{name}"] = rates[size]
+    if rates:
+        figures["bandwidth_peak"] = max(rates.values())
+    if 8 in values.get("message_rate", {}):
+        figures["message_rate_8B"] = values["message_rate"][8]
+    return figures
+
+
+def summarise_file(file: str | Path) -> dict[str, float]:
+    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
+    try:
+        read = samples_file.read(Path(file))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    if read.problems:
+        first = read.problems[0]
+        raise UserError(first.reason, first.file, first.line)
+    return summary(read.frame)
