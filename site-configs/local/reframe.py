@@ -10,6 +10,8 @@ _as_root = (
     if os.geteuid() == 0
     else []
 )
+# OSU Micro-Benchmarks built with an MPI of this site: a prefix for each.
+_osu = os.environ.get("ROUNDTRIP_OSU") or f"{_toolchains}/osu"
 # More ranks than processors: no binding, and Open MPI wants to be told.
 _oversubscribed = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
@@ -28,8 +30,9 @@ _boosts = {"boost174": "Boost 1.74", "boost181": "Boost 1.81"}
 
 def _environment(mpi, boost):
     title, launcher, options, reference, variables = _mpis[mpi]
-    # NetPIPE's own binary knows no Boost: with one of the two it is enough.
+    # What knows no Boost is enough with one of the two.
     has_reference = reference and boost == "boost181" and shutil.which(reference)
+    has_osu = boost == "boost181" and os.path.isdir(f"{_osu}/{mpi}")
     return {
         "name": f"{mpi}-{boost}",
         "cc": f"{_toolchains}/{mpi}/bin/mpicc",
@@ -40,7 +43,12 @@ def _environment(mpi, boost):
             ["Boost_ROOT", f"{_toolchains}/{mpi}-{boost}"],
             *variables,
         ],
-        "features": ["mpi", "boost", *(["netpipe-reference"] if has_reference else [])],
+        "features": [
+            "mpi",
+            "boost",
+            *(["netpipe-reference"] if has_reference else []),
+            *(["osu"] if has_osu else []),
+        ],
         "extras": {
             "toolchain": f"{title}, {_boosts[boost]}",
             "prefix": f"{_toolchains}/{mpi}-{boost}",
@@ -49,6 +57,13 @@ def _environment(mpi, boost):
             "launcher_options": options,
             "launcher_options_oversubscribed": _oversubscribed[launcher],
             "netpipe_reference": reference,
+            "osu_prefix": f"{_osu}/{mpi}",
+            "lacks": {
+                "osu": f"in its source: ./configure CC={_toolchains}/{mpi}/bin/mpicc "
+                f"CXX={_toolchains}/{mpi}/bin/mpicxx --prefix={_osu}/{mpi} && make -k install"
+                if boost == "boost181"
+                else f"it knows no Boost, {mpi}-boost181 is enough"
+            },
         },
         "target_systems": ["local"],
     }

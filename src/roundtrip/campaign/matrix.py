@@ -131,8 +131,14 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
     offered = site.partitions[partition]
     if environ not in offered["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
-    features = {*offered.get("features", []), *site.toolchains[environ].get("features", [])}
-    lacking = [feature for feature in test.get("needs", []) if feature not in features]
+    toolchain = site.toolchains[environ]
+    features = {*offered.get("features", []), *toolchain.get("features", [])}
+    remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
+    lacking = [
+        f"{feature} ({remedies[feature]})" if feature in remedies else feature
+        for feature in test.get("needs", [])
+        if feature not in features
+    ]
     if lacking:
         return f"partition '{partition}' with '{environ}' does not offer: {', '.join(lacking)}"
     return "ReFrame does not list it on this site"
