@@ -13,7 +13,8 @@ from roundtrip.studies.osu import BENCHMARKS
 class find_osu(rfm.CompileOnlyRegressionTest):
     """Searches the prefix that the environment's extras name (``osu_prefix``).
 
-    Folders differ by version, and so do options: ``<benchmark>.help`` in the stage folder is what each program offers.
+    Folders differ by version, and so do options: ``<benchmark>.help`` in the stage folder is what
+    each program offers.
     """
 
     valid_systems = ["*"]

@@ -44,8 +44,7 @@ def _environment(mpi, boost):
             *variables,
         ],
         "features": [
-            "mpi",
-            "boost",
+            *("mpi", "boost"),
             *(["netpipe-reference"] if has_reference else []),
             *(["osu"] if has_osu else []),
         ],

@@ -82,6 +82,26 @@ def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
     )
 
 
+def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
+    """The site's word goes before the check's; a feature of which nobody tells stands alone."""
+
+    class Telling(FakeSite):
+        toolchains = {
+            "a": {"features": ["mpi"], "extras": {"lacks": {"osu": "run make osu"}}},
+            "plain": {"features": ["mpi"]},
+        }
+        partitions = {"smp": {"name": "smp", "environs": ["a", "plain"]}}
+
+        def describe(self) -> list[dict[str, Any]]:
+            test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
+            return [*super().describe(), {**test, "remedies": {"osu": "spack install osu"}}]
+
+    told = matrix._why_not(Telling().describe()[-1], Telling(), "smp", "a")  # type: ignore[arg-type]
+    assert told == "partition 'smp' with 'a' does not offer: osu (run make osu), x"
+    told = matrix._why_not(Telling().describe()[-1], Telling(), "smp", "plain")  # type: ignore[arg-type]
+    assert told == "partition 'smp' with 'plain' does not offer: osu (spack install osu), x"
+
+
 @pytest.mark.parametrize(
     ("plan", "complaint"),
     [

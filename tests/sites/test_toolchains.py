@@ -66,6 +66,22 @@ def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None
     assert one_to_one(locks.read(active / "spack.lock"), list(found.values()))[0].verdict == "ok"
 
 
+def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:
+    lock = locks.read(active / "spack.lock")
+    suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains(lock)}
+    shutil.rmtree(prefix(suites["mpich43-boost186"], lock))
+    found = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    offers = {name for name, item in found.items() if "osu" in item["features"]}
+    assert offers == {"openmpi41-boost186", "openmpi50-boost186"} | {
+        f"mvapich{version}-boost186" for version in ("2-23", "40")
+    }
+    extras = found["openmpi50-boost186"]["extras"]
+    assert extras["osu_prefix"].endswith(".spack-view/osu-micro-benchmarks-7.5.1/openmpi-5.0.8")
+    lacking = {name: item["extras"]["lacks"]["osu"] for name, item in found.items()}
+    assert lacking["mpich43-boost186"] == "spack install osu-micro-benchmarks ^mpich@4.3.2"
+    assert lacking["mpich43-boost174"] == "it knows no Boost, mpich43-boost186 is enough"
+
+
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     found = environments("infiniband", LAUNCH)
     assert set(installed(found)) == NAMES

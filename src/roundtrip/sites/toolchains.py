@@ -19,6 +19,7 @@ from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
 WORKLOADS = "roundtrip-workloads"
+OSU = "osu-micro-benchmarks"
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
 _TITLES = {
@@ -108,7 +109,13 @@ def environments(
     if file is None:
         return []
     lock = locks.read(file)
-    return [_environment(item, lock, system, launch, variables or {}) for item in toolchains(lock)]
+    found = toolchains(lock)
+    # What knows no Boost is enough with one of them: the last of each MPI.
+    last = {item.mpi.hash: item.name for item in sorted(found, key=lambda item: item.name)}
+    return [
+        _environment(item, lock, system, launch, variables or {}, last[item.mpi.hash])
+        for item in found
+    ]
 
 
 def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
@@ -127,6 +134,7 @@ def _environment(
     system: str,
     launch: Launch,
     variables: Mapping[str, Sequence[tuple[str, str]]],
+    last: str,
 ) -> dict[str, Any]:
     if item.mpi.name not in launch:
         raise UserError(
@@ -138,6 +146,9 @@ def _environment(
     mpi, boost, own = (prefix(spec, lock) for spec in (item.mpi, item.boost, item.root))
     search = ":".join(prefix(spec, lock) for spec in item.libraries)
     suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
+    suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
+    has_osu = OSU in suites and item.name == last
+    install = f"spack install {OSU} ^{item.mpi.name}@{item.mpi.version}"
     return {
         "name": item.name,
         "cc": f"{mpi}/bin/mpicc",
@@ -149,7 +160,7 @@ def _environment(
             ["CMAKE_PREFIX_PATH", f"{search}:$CMAKE_PREFIX_PATH"],
             *[list(pair) for pair in variables.get(item.mpi.name, ())],
         ],
-        "features": ["mpi", "boost"],
+        "features": ["mpi", "boost", *(["osu"] if has_osu else [])],
         "extras": {
             "toolchain": item.title,
             "mpi": item.mpi.name,
@@ -157,7 +168,11 @@ def _environment(
             "prefix": own,
             "programs": f"{own}/bin",
             "prefixes": [mpi, boost, own],
-            "suites": {name: place for name, place in suites.items() if Path(place).is_dir()},
+            "suites": suites,
+            "osu_prefix": suites.get(OSU),
+            "lacks": {
+                "osu": install if item.name == last else f"it knows no Boost, {last} is enough"
+            },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
             "launcher": launcher,
             "launcher_options": list(options),
