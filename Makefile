@@ -47,26 +47,22 @@ cxx-format: setup-test
 
 workloads: setup-test $(TESTED:%=ctest-%)
 
+with = -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$1 \
+  -D CMAKE_CXX_COMPILER=$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$1))/bin/mpicxx
+
 # MPICH polls without yielding: more ranks than cores take it minutes.
 ctest-%: setup-test
-	cmake -S workloads --preset release -B build/test/$* -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$* \
-	  -D CMAKE_CXX_COMPILER=$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$*))/bin/mpicxx
+	cmake -S workloads --preset release -B build/test/$* $(call with,$*)
 	cmake --build build/test/$*
 	ctest --test-dir build/test/$* --output-on-failure --label-exclude nightly \
 	  $(if $(findstring mpich,$*),--exclude-regex 'npb.*[.](W[.]|S[.][389])')
 
-# Rooms that are clean so far.  Only what was compiled: an optional program whose library is
-# absent has no compile command.
-TIDY_ROOMS = core
 # clang-tidy does not run the wrapper, so it is told where that finds mpi.h.
-TIDIED = build/test/$(firstword $(TESTED))
 MPI_SHOW = $(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$(TESTED)))/bin/mpicxx -show
-tidy: ctest-$(firstword $(TESTED))
-	@echo "clang-tidy: $(TIDY_ROOMS)"
-	@sed -n 's/.*"file": "\(.*\)".*/\1/p' $(TIDIED)/compile_commands.json | sort -u | \
-	  grep -E '/workloads/($(TIDY_ROOMS))/' | xargs -P 2 -n 1 \
-	  clang-tidy -p $(TIDIED) --quiet --warnings-as-errors='*' \
-	  $(patsubst -I%,--extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
+tidy: setup-test
+	cmake -S workloads --preset tidy -B build/tidy --log-level=WARNING $(call with,$(firstword $(TESTED)))
+	@sed -n 's/.*"file": "\(.*\)".*/\1/p' build/tidy/compile_commands.json | xargs -t -P 2 -n 1 \
+	  clang-tidy -p build/tidy --quiet $(patsubst -I%,--extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
 
 pytest: setup-test
 	$(BIN)/pytest

@@ -108,7 +108,7 @@ class RmaPort {
   }
 
   void begin(std::size_t bytes) { bytes_ = bytes; }
-  char* held() { return window_.base; }
+  [[nodiscard]] char* held() const { return window_.base; }
   void put() {
     MPI_Win_sync(window_.handle);
     const int count = static_cast<int>(bytes_);
@@ -121,7 +121,7 @@ class RmaPort {
     MPI_Win_sync(window_.handle);
     return window_.base;
   }
-  void poison() { fill_poison({window_.base, bytes_}, 0); }
+  void poison() const { fill_poison({window_.base, bytes_}, 0); }
   [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
 
  private:

@@ -21,14 +21,14 @@ namespace {
 }
 
 /// An open file; closed when this goes away.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
+  explicit OpenFile(int number) : number_(number) {}
+  ~OpenFile() {
     if (number_ >= 0) close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   [[nodiscard]] int number() const { return number_; }
 
  private:
@@ -56,11 +56,11 @@ SharedMemory::SharedMemory(const Circle& circle, std::size_t bytes) : bytes_(byt
 void SharedMemory::map(const Circle& circle) {
   std::array<int, 2> origin{getpid(), 0};
   if (circle.member() == 0) origin[1] = create(bytes_);
-  const Descriptor made(circle.member() == 0 ? origin[1] : -1);
+  const OpenFile made(circle.member() == 0 ? origin[1] : -1);
   MPI_Bcast(origin.data(), 2, MPI_INT, 0, circle.node());
   if (origin[1] < 0) fail(bytes_, -origin[1]);
   const auto path = "/proc/" + std::to_string(origin[0]) + "/fd/" + std::to_string(origin[1]);
-  const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const OpenFile file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int error = file.number() < 0 ? errno : 0;
   MPI_Barrier(circle.node());  // before the first closes it
   if (error != 0) fail(bytes_, error);

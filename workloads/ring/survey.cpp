@@ -114,8 +114,8 @@ void Survey::time_laps(const Arm& arm, std::int64_t size, double share_s) {
 void Survey::repeat(std::vector<Arm>& arms, double until) {
   std::size_t look = StoppingRule::next_look(0);
   for (std::size_t rounds = 1;; ++rounds) {
-    std::vector<Arm*> riders;
-    for (Arm& arm : arms) riders.push_back(&arm);
+    std::vector<Arm*> riders(arms.size());
+    std::ranges::transform(arms, riders.begin(), [](Arm& arm) { return &arm; });
     interleaver_.shuffle(riders);
     for (Arm* arm : riders) {
       const std::int64_t count = laps(arm->lap_s);

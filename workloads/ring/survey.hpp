@@ -71,7 +71,7 @@ class Survey {
 
   void measure(std::int64_t size, double share_s);
   bool admit(std::size_t arm, std::int64_t size, double share_s);
-  Arm warm_up(std::size_t arm, std::int64_t size);
+  Arm warm_up(std::size_t index, std::int64_t size);
   void time_laps(const Arm& arm, std::int64_t size, double share_s);
   void repeat(std::vector<Arm>& arms, double until);
   void judge(std::vector<Arm>& arms) const;

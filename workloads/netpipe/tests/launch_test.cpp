@@ -42,6 +42,10 @@ struct Ended {
 
 /// Launches in a folder of their own. Timings are never looked at.
 class Launch : public testing::Test {
+ public:
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
  protected:
   Launch() {
     // As root, and with more ranks than cores: Open MPI wants to be told (4.x, then 5.x).
@@ -53,8 +57,6 @@ class Launch : public testing::Test {
     std::string name = (fs::temp_directory_path() / "launch_XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
-  Launch(const Launch&) = delete;
-  Launch& operator=(const Launch&) = delete;
   ~Launch() override { fs::remove_all(folder_); }
 
   [[nodiscard]] Ended run(int ranks, const std::string& flags,

@@ -8,7 +8,7 @@ using cfd::FlowFields;
 using cfd::State;
 using cfd::Vector;
 
-Sweeps::Sweeps(Pencils& pencils, double dt) : pencils_(pencils), drag_{} {
+Sweeps::Sweeps(Pencils& pencils, double dt) : pencils_(pencils) {
   const cfd::Spacing spacing(pencils.cell().n());
   second_ = over_relaxation * dt * spacing.second;
   first_ = over_relaxation * dt * spacing.first;

@@ -34,7 +34,7 @@ class Sweeps {
   double second_;                                  ///< w dt / h^2
   double first_;                                   ///< w dt / (2 h)
   double diagonal_;                                ///< of D, but for viscosity
-  std::array<double, cfd::equations> drag_;        ///< viscous part of D's rows, times the density
+  std::array<double, cfd::equations> drag_{};      ///< viscous part of D's rows, times the density
   std::array<cfd::Scalar, cfd::equations> known_;  ///< of a line: what does not depend on x
   std::array<cfd::Scalar, cfd::equations> inverse_;  ///< of a line: 1 / D's diagonal
 };

@@ -13,8 +13,11 @@ class Grid {
  public:
   Grid() = default;
   /// `closed_in_x`: this block has whole lines, so that stencils fill their ghosts in x.
-  Grid(std::array<int, 3> own, bool closed_in_x)
+  /// `copies`: in each direction, how many neighbouring ranks have the same block. More than one
+  /// where a coarse level has fewer points than ranks: each then does the work of one.
+  Grid(std::array<int, 3> own, bool closed_in_x, std::array<int, 3> copies = {1, 1, 1})
       : own_(own),
+        copies_(copies),
         closed_in_x_(closed_in_x),
         data_(static_cast<std::size_t>(stride_z()) * static_cast<std::size_t>(nz() + 2)) {}
 
@@ -22,6 +25,7 @@ class Grid {
   [[nodiscard]] int ny() const { return own_[1]; }
   [[nodiscard]] int nz() const { return own_[2]; }
   [[nodiscard]] const std::array<int, 3>& own() const { return own_; }
+  [[nodiscard]] const std::array<int, 3>& copies() const { return copies_; }
   [[nodiscard]] bool closed_in_x() const { return closed_in_x_; }
   [[nodiscard]] std::ptrdiff_t stride_y() const { return nx() + 2; }
   [[nodiscard]] std::ptrdiff_t stride_z() const { return stride_y() * (ny() + 2); }
@@ -37,6 +41,7 @@ class Grid {
 
  private:
   std::array<int, 3> own_{0, 0, 0};
+  std::array<int, 3> copies_{1, 1, 1};
   bool closed_in_x_ = false;
   Array<double> data_;
 };

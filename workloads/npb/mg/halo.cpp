@@ -70,16 +70,39 @@ void Halo::fill(Grid& grid) {
   }
 }
 
+int Halo::neighbour(std::size_t direction, int step) const {
+  std::array<int, 3> at = position_;
+  at[direction] = (at[direction] + step + ranks_[direction]) % ranks_[direction];
+  return at[0] + ranks_[0] * (at[1] + ranks_[1] * at[2]);
+}
+
+std::array<int, 3> Halo::shift(const Grid& fine, const Grid& coarse) const {
+  std::array<int, 3> shift{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool shared = coarse.copies()[d] > fine.copies()[d];
+    shift[d] = shared ? position_[d] / fine.copies()[d] % 2 : 0;
+  }
+  return shift;
+}
+
+void Halo::share(const Grid& fine, Grid& coarse) {
+  const std::array<int, 3> has_it = shift(fine, coarse);
+  for (int direction = 0; direction < 3; ++direction) {
+    const auto d = static_cast<std::size_t>(direction);
+    const int step = fine.copies()[d];
+    if (coarse.copies()[d] == step) continue;
+    pack(coarse, direction, 1, out_);
+    in_.resize(out_.size());
+    comm_.exchange(out_, neighbour(d, -step), in_, neighbour(d, +step));
+    if (has_it[d] == 0) unpack(in_, coarse, direction, 1);
+  }
+}
+
 void Halo::fill_direction(Grid& grid, int direction) {
   const auto d = static_cast<std::size_t>(direction);
   const int n = grid.own()[d];
-  const auto neighbour = [&](int step) {
-    std::array<int, 3> at = position_;
-    at[d] = (at[d] + step + ranks_[d]) % ranks_[d];
-    return at[0] + ranks_[0] * (at[1] + ranks_[1] * at[2]);
-  };
-  const int below = neighbour(-1);
-  const int above = neighbour(+1);
+  const int below = neighbour(d, -grid.copies()[d]);
+  const int above = neighbour(d, +grid.copies()[d]);
   pack(grid, direction, n, out_);
   in_.resize(out_.size());
   comm_.exchange(out_, above, in_, below);

@@ -20,8 +20,18 @@ class Halo {
   /// are right, too. Lines that are closed in x already have their ghosts in x.
   void fill(Grid& grid);
 
+  /// In each direction, 1 if this rank's only point of `fine` is one that the next coarser level
+  /// has too, else 0. Only where every rank of both levels has one point in that direction.
+  [[nodiscard]] std::array<int, 3> shift(const Grid& fine, const Grid& coarse) const;
+
+  /// Collective, after a restriction: ranks whose point of `fine` the coarser level has not get
+  /// their copy of the coarse block from the next rank, which has it.
+  void share(const Grid& fine, Grid& coarse);
+
  private:
   void fill_direction(Grid& grid, int direction);
+  /// The rank that is `step` places away in a direction, periodically.
+  [[nodiscard]] int neighbour(std::size_t direction, int step) const;
 
   Comm& comm_;
   std::array<int, 3> ranks_{1, 1, 1};

@@ -92,7 +92,7 @@ bool Mg::run(Comm& comm, TimedSection& section) {
 }  // namespace
 
 Entry entry() {
-  constexpr int most = 8;
+  constexpr int most = 256;
   return {"MG", [](char) { return power_of_two(most); },
           [](char problem_class) { return std::make_unique<Mg>(problem_class); }};
 }

@@ -16,9 +16,13 @@ Multigrid::Multigrid(Comm& comm, int n, const Stencil& smoother)
     : comm_(comm), halo_(comm), n_(n), smoother_(smoother) {
   for (int points = 2; points <= n; points *= 2) {
     std::array<int, 3> own{};
-    for (std::size_t d = 0; d < 3; ++d) own[d] = points / halo_.ranks()[d];
-    u_.emplace_back(own, halo_.ranks()[0] == 1);
-    r_.emplace_back(own, halo_.ranks()[0] == 1);
+    std::array<int, 3> copies{};
+    for (std::size_t d = 0; d < 3; ++d) {
+      own[d] = std::max(1, points / halo_.ranks()[d]);
+      copies[d] = std::max(1, halo_.ranks()[d] / points);
+    }
+    u_.emplace_back(own, halo_.ranks()[0] == 1, copies);
+    r_.emplace_back(own, halo_.ranks()[0] == 1, copies);
   }
   v_ = Grid(u_.back().own(), false);
 }
@@ -46,17 +50,18 @@ void Multigrid::cycle() {
   const std::size_t finest = u_.size() - 1;
   for (std::size_t level = finest; level > 0; --level) {
     restrict_to(r_[level], r_[level - 1]);
+    halo_.share(r_[level], r_[level - 1]);
     halo_.fill(r_[level - 1]);
   }
   std::ranges::fill(u_[0].data(), 0);
   smooth_with_ghosts(0);
   for (std::size_t level = 1; level < finest; ++level) {
     std::ranges::fill(u_[level].data(), 0);
-    interpolate(u_[level - 1], u_[level]);
+    interpolate(u_[level - 1], u_[level], halo_.shift(u_[level], u_[level - 1]));
     residual_with_ghosts(level, r_[level]);
     smooth_with_ghosts(level);
   }
-  interpolate(u_[finest - 1], u_[finest]);
+  interpolate(u_[finest - 1], u_[finest], halo_.shift(u_[finest], u_[finest - 1]));
   residual_with_ghosts(finest, v_);
   smooth_with_ghosts(finest);
 }

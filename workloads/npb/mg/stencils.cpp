@@ -1,5 +1,6 @@
 #include "npb/mg/stencils.hpp"
 
+#include <array>
 #include <vector>
 
 namespace roundtrip::npb::mg {
@@ -78,16 +79,19 @@ void smooth(const Stencil& s, const Grid& r, Grid& u) {
 
 void restrict_to(const Grid& fine, Grid& coarse) {
   constexpr Stencil weight{0.5, 0.25, 0.125, 0.0625};
+  // Coarse point i lies on fine point 2 i; of a single one on both levels, on that one.
+  std::array<int, 3> back{};
+  for (std::size_t d = 0; d < 3; ++d) back[d] = coarse.own()[d] == fine.own()[d] ? 1 : 0;
   Ring ring(fine);
   for (int z = 1; z <= coarse.nz(); ++z) {
     for (int y = 1; y <= coarse.ny(); ++y) {
-      ring.add_up(fine, 2 * y, 2 * z);
-      const double* __restrict centre = fine.line(2 * y, 2 * z);
+      ring.add_up(fine, 2 * y - back[1], 2 * z - back[2]);
+      const double* __restrict centre = fine.line(2 * y - back[1], 2 * z - back[2]);
       const double* __restrict near = ring.near.data();
       const double* __restrict far = ring.far.data();
       double* __restrict result = coarse.line(y, z);
       for (int x = 1; x <= coarse.nx(); ++x) {
-        const int i = 2 * x;
+        const int i = 2 * x - back[0];
         result[x] = weight[0] * centre[i] + weight[1] * (centre[i - 1] + centre[i + 1] + near[i]) +
                     weight[2] * (near[i - 1] + near[i + 1] + far[i]) +
                     weight[3] * (far[i - 1] + far[i + 1]);
@@ -97,18 +101,26 @@ void restrict_to(const Grid& fine, Grid& coarse) {
   }
 }
 
-void interpolate(const Grid& coarse, Grid& fine) {
+void interpolate(const Grid& coarse, Grid& fine, const std::array<int, 3>& shift) {
   std::vector<double> mean(static_cast<std::size_t>(coarse.nx() + 2));
   double* __restrict of = mean.data();
-  for (int z = 0; z < fine.nz() + 2; ++z) {
-    for (int y = 0; y < fine.ny() + 2; ++y) {
+  for (int fine_z = 0; fine_z < fine.nz() + 2; ++fine_z) {
+    for (int fine_y = 0; fine_y < fine.ny() + 2; ++fine_y) {
+      const int y = fine_y + shift[1];
+      const int z = fine_z + shift[2];
       // Between coarse lines y / 2 and (y + 1) / 2, the same line if y is even; likewise in z.
       const double* a = coarse.line(y / 2, z / 2);
       const double* b = coarse.line((y + 1) / 2, z / 2);
       const double* c = coarse.line(y / 2, (z + 1) / 2);
       const double* d = coarse.line((y + 1) / 2, (z + 1) / 2);
       for (int x = 0; x < coarse.nx() + 2; ++x) of[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
-      double* __restrict result = fine.line(y, z);
+      double* __restrict result = fine.line(fine_y, fine_z);
+      if (coarse.nx() == fine.nx()) {
+        for (int x = 0; x < fine.nx() + 2; ++x) {
+          result[x] += 0.5 * (of[(x + shift[0]) / 2] + of[(x + shift[0] + 1) / 2]);
+        }
+        continue;
+      }
       for (std::ptrdiff_t x = 0; x <= coarse.nx(); ++x) {
         result[2 * x] += of[x];
         result[2 * x + 1] += 0.5 * (of[x] + of[x + 1]);

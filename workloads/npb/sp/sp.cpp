@@ -28,10 +28,9 @@ class Sp final : public Benchmark {
   [[nodiscard]] double bytes(int ranks) const override {
     const int side = static_cast<int>(std::sqrt(ranks));
     const double edge = static_cast<double>(parameters_.n) / side + 2 * cfd::ghosts;
-    const double factors =
-        ranks == 1 ? 0.0 : sizeof(double) * 6 * std::pow(parameters_.n, 3) / ranks;
-    return cfd::Fields::bytes(parameters_.n, side) + sizeof(double) * side * std::pow(edge, 3) +
-           factors;
+    const double factors = ranks == 1 ? 0.0 : 6 * std::pow(parameters_.n, 3) / ranks;
+    constexpr double number = sizeof(double);
+    return cfd::Fields::bytes(parameters_.n, side) + number * (side * std::pow(edge, 3) + factors);
   }
 
   bool run(Comm& comm, TimedSection& section) override;

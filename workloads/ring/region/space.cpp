@@ -1,12 +1,13 @@
 #include "ring/region/space.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
 
 namespace roundtrip::ring {
 namespace {
 
-constexpr std::size_t round_up(std::size_t bytes) {
+constexpr std::size_t whole_line_pairs(std::size_t bytes) {
   return (bytes + line_pair - 1) / line_pair * line_pair;
 }
 
@@ -23,25 +24,25 @@ std::size_t cells_bytes(const Layout& layout) {
 
 std::size_t Space::bytes(const Layout& layout) {
   return cells_bytes(layout) +
-         static_cast<std::size_t>(layout.members) * round_up(layout.heap_bytes);
+         static_cast<std::size_t>(layout.members) * whole_line_pairs(layout.heap_bytes);
 }
 
 void Space::initialise() const {
   for (int member = 0; member < layout_.members; ++member) {
     for (int number = 0; number < layout_.cells; ++number) new (&cell({member, number})) Cell;
-    heap(member).initialise(round_up(layout_.heap_bytes), member);
+    heap(member).initialise(whole_line_pairs(layout_.heap_bytes), member);
   }
 }
 
 Heap& Space::heap(int member) const {
-  const std::size_t start =
-      cells_bytes(layout_) + static_cast<std::size_t>(member) * round_up(layout_.heap_bytes);
+  const std::size_t start = cells_bytes(layout_) +
+                            static_cast<std::size_t>(member) * whole_line_pairs(layout_.heap_bytes);
   return *reinterpret_cast<Heap*>(base_ + start);
 }
 
 void Space::release(std::uint64_t offset, const WaitPolicy& policy) const {
   const std::uint64_t in_heaps = offset - cells_bytes(layout_);
-  const auto member = static_cast<int>(in_heaps / round_up(layout_.heap_bytes));
+  const auto member = static_cast<int>(in_heaps / whole_line_pairs(layout_.heap_bytes));
   Heap& owner = heap(member);
   owner.release(offset - offset_of(&owner), policy);
 }
@@ -60,9 +61,17 @@ void Region::complain(const char* use) const {
   }
 }
 
-void Region::drop() noexcept {
+void Region::give_back() {
   state_ = State::freed;
   space_->release(where_.offset, *policy_);
+}
+
+void Region::drop() noexcept {
+  try {
+    give_back();
+  } catch (const std::exception&) {
+    // A heap that takes nothing back goes away with its launch: the next call on it says why.
+  }
 }
 
 Region Member::allocate(std::size_t bytes) {
@@ -73,7 +82,7 @@ Region Member::allocate(std::size_t bytes) {
 
 void Member::free(Region& region) {
   region.require_held("freed");
-  region.drop();
+  region.give_back();
 }
 
 void Member::replace(CellAddress cell, Region& region) {

@@ -99,6 +99,8 @@ class Region {
     if (state_ != State::held) complain(use);
   }
   [[noreturn]] void complain(const char* use) const;
+  /// Throws what Space::release throws.
+  void give_back();
   void drop() noexcept;
 
   const Space* space_ = nullptr;

@@ -1,10 +1,11 @@
 // Whole launches under mpirun. Timings are never looked at.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,10 @@ struct Ended {
 };
 
 class RingLaunch : public testing::Test {
+ public:
+  RingLaunch(const RingLaunch&) = delete;
+  RingLaunch& operator=(const RingLaunch&) = delete;
+
  protected:
   RingLaunch() {
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -90,10 +95,9 @@ class RingLaunch : public testing::Test {
 
 /// Whether some process has the file mapped: then it is no leftover, but of another launch.
 bool is_in_use(const std::string& path) {
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    if (has(text_of(entry.path() / "maps"), path)) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      fs::directory_iterator("/proc"),
+      [&](const fs::directory_entry& entry) { return has(text_of(entry.path() / "maps"), path); });
 }
 
 std::set<std::string> shared_memory_files() {

@@ -22,6 +22,7 @@ using Kind = RegionError::Kind;
 using std::chrono::milliseconds;
 
 constexpr WaitPolicy patient{.spins = 200, .yields = 20};
+constexpr std::size_t kib64 = 65536;
 
 /// A comm space in the memory of this process, one member a thread.
 class CommSpace {
@@ -103,10 +104,12 @@ TEST(Region, EachIsTakenOnceByOneOfManyFromOneOfMany) {
   constexpr int producers = 3;
   constexpr int consumers = 2;
   constexpr int each = 400;
+  constexpr std::size_t all = std::size_t{producers} * each;
   CommSpace space({.members = producers + consumers, .heap_bytes = Heap::bytes_for(0, 256)});
   const std::size_t free_before = space.free_bytes(0);
-  std::vector<std::vector<int>> taken(consumers, std::vector<int>(producers * each));
+  std::vector<std::vector<int>> taken(consumers, std::vector<int>(all));
   std::vector<std::thread> threads;
+  threads.reserve(producers + consumers);
   for (int p = 0; p < producers; ++p) {
     threads.emplace_back([&, p] {
       Member self = space.member(p);
@@ -133,8 +136,9 @@ TEST(Region, EachIsTakenOnceByOneOfManyFromOneOfMany) {
 TEST(Region, ReadersShareItWhileTheWriterReplacesIt) {
   constexpr int readers = 2;
   constexpr std::uint64_t versions = 300;
-  CommSpace space({.members = 1 + readers, .heap_bytes = Heap::bytes_for(64 * 1024, 64)});
+  CommSpace space({.members = 1 + readers, .heap_bytes = Heap::bytes_for(kib64, 64)});
   std::vector<std::thread> threads;
+  threads.reserve(readers);
   for (int r = 0; r < readers; ++r) {
     threads.emplace_back([&, r] {
       Member self = space.member(1 + r);
@@ -286,11 +290,12 @@ TEST(Heap, FindsADoubleFreeByItself) {
 }
 
 TEST(Heap, IsWholeAgainWhateverTheOrderOfFreeing) {
-  CommSpace space({.members = 1, .heap_bytes = 64 * 1024});
+  CommSpace space({.members = 1, .heap_bytes = kib64});
   Heap& heap = space.member(0).space().heap(0);
   const std::size_t before = heap.free_bytes(patient);
   for (const auto& order : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {
     std::vector<std::uint64_t> regions;
+    regions.reserve(4);
     for (int i = 0; i < 4; ++i) regions.push_back(heap.allocate(1000, patient));
     for (const int i : order) heap.release(regions[static_cast<std::size_t>(i)], patient);
     EXPECT_EQ(heap.free_bytes(patient), before);
