@@ -61,8 +61,11 @@ ctest-%: setup-test
 MPI_SHOW = $(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$(TESTED)))/bin/mpicxx -show
 tidy: setup-test
 	cmake -S workloads --preset tidy -B build/tidy --log-level=WARNING $(call with,$(firstword $(TESTED)))
-	@sed -n 's/.*"file": "\(.*\)".*/\1/p' build/tidy/compile_commands.json | xargs -t -P 2 -n 1 \
-	  clang-tidy -p build/tidy --quiet $(patsubst -I%,--extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
+	cmake -S testbed/link --preset tidy -B build/tidy-link --log-level=WARNING
+	@for build in build/tidy build/tidy-link; do \
+	  sed -n "s,.*\"file\": \"\(.*\)\".*,-p $$build \1,p" $$build/compile_commands.json; done | \
+	  xargs -t -P 2 -L 1 clang-tidy --quiet \
+	  $(patsubst -I%,--extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
 
 pytest: setup-test
 	$(BIN)/pytest

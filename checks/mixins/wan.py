@@ -9,7 +9,8 @@ class EmulatedWan(rfm.RegressionTestPlugin):
     """Sets the link before the run, keeps its statistics, and knows what they must show.
 
     A partition offers `wan` by a feature, and says in its extras how to control the link
-    (``wan_control``) and how to get nodes on both sides of it (``across``, scheduler options).
+    (``wan_control``) and how to get nodes on both sides of it (``across``, scheduler options;
+    ``{nodes}`` in them stands for the number of nodes on each side).
     The check's sanity function must ask `link_was_emulated`.
     """
 
@@ -29,7 +30,8 @@ class EmulatedWan(rfm.RegressionTestPlugin):
     @run_before("run")
     def cross_the_link(self):
         control = self.current_partition.extras["wan_control"]
-        self.job.options += self.current_partition.extras["across"]
+        across = self.current_partition.extras["across"]
+        self.job.options += [option.format(nodes=self.num_hosts // 2) for option in across]
         self.prerun_cmds = [f"{control} --rtt {self.wan_rtt:g}ms || exit 1"]
         self.postrun_cmds = [f"{control} --stats --reset > wan.json"]
 

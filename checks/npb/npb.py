@@ -1,14 +1,14 @@
 """The NAS Parallel Benchmarks: verified, or failed; never fast but wrong.
 
-NAS reports RNR-94-007 and NAS-95-020.  Run over two clusters by Matsuda, Kudoh and Ishikawa,
-"Evaluation of MPI implementations on grid-connected clusters using an emulated WAN environment"
-(CCGrid 2003).
+NAS reports RNR-94-007 and NAS-95-020.  `source` says whose programs run: ours, or those of NPB 3.4
+itself, ``<bench>.<class>.x`` in the folder that the environment's extras name (``npb_upstream``).
 """
 
 import pathlib
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
 from reframe.core.builtins import (
     fixture,
     parameter,
@@ -17,12 +17,16 @@ from reframe.core.builtins import (
     sanity_function,
     variable,
 )
+from reframe.core.exceptions import SanityError
+
+from roundtrip.errors import UserError
+from roundtrip.studies import npb, npb_upstream
 
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
-BENCHMARKS = ["BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP"]
+NATIVE_ENVIRONS, UPSTREAM_ENVIRONS = "+mpi +boost", "+mpi +boost +npb-upstream"
 
 
 class build_npb(build_workload):
@@ -32,70 +36,87 @@ class build_npb(build_workload):
 
 
 class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
-    """One benchmark of one class.  Derived: `source`, and how that is run and verified."""
+    """One benchmark of one class.  Derived: `ranks`, and what they need of a partition."""
 
     study = "npb"
     sourcesdir = None
-
-    #: The benchmark.
-    benchmark = parameter(BENCHMARKS, type=str, loggable=True)
-    #: Size of the problem: S and W for trying, A, B and C for measuring.
-    problem_class = parameter(["S", "W", "A", "B", "C"], type=str, loggable=True)
-    #: Number of ranks.  BT and SP take squares, CG, FT, IS and MG powers of two.
-    ranks = parameter([1, 2, 4, 8, 16], type=int, loggable=True)
-    #: Seconds after which a launch is given up.
-    limit = variable(int, value=1800, loggable=True)
-
-    @run_after("init")
-    def place_ranks(self):
-        from roundtrip.studies import npb
-
-        self.skip_if(
-            not npb.legal_ranks(self.benchmark, self.ranks),
-            f"{self.benchmark} cannot run on {self.ranks} ranks",
-        )
-        self.skip_if(
-            self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
-        )
-        self.num_tasks = self.ranks
-        self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        # Two processors are what every partition has: more must be declared.
-        many = [f"ranks-{self.ranks}"] if self.ranks > 2 else []
-        self.needs = [*self.needs, self.placement, *many]
-        self.valid_systems = [" ".join(f"+{name}" for name in [self.placement, *many])]
-        self.time_limit = f"{self.limit}s"
-
-
-@rfm.simple_test
-class NPB(NPBBase):
-    """Our own implementation."""
-
-    descr = "NAS Parallel Benchmarks, our own implementation"
-    valid_prog_environs = ["+mpi +boost"]
     build = fixture(build_npb, scope="environment")
 
-    #: Whose implementation it is.
-    source = parameter(["native"], type=str, loggable=True)
+    #: The benchmark.
+    benchmark = parameter(npb.BENCHMARKS, type=str, loggable=True)
+    #: Size of the problem: S and W for trying, A, B and C for measuring.
+    problem_class = parameter(npb.CLASSES, type=str, loggable=True)
+    #: Whose programs: `native`, ours; `upstream`, those of NPB 3.4.
+    source = parameter([npb.NATIVE, npb.UPSTREAM], type=str, loggable=True)
+    #: Seconds after which a launch is given up.
+    limit = variable(int, value=1800, loggable=True)
+    #: What would make a missing feature available, where the site does not say it better.
+    remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
+
+    def need(self, *features):
+        """Run only where the partition has `features`; more than two ranks must be declared."""
+        many = [f"ranks-{self.ranks}"] if self.ranks > 2 else []
+        upstream = self.source == npb.UPSTREAM
+        self.valid_prog_environs = [UPSTREAM_ENVIRONS if upstream else NATIVE_ENVIRONS]
+        self.valid_systems = [" ".join(f"+{name}" for name in [*features, *many])]
+        self.needs = [*features, *many, *(["npb-upstream"] if upstream else [])]
+
+    @run_after("init")
+    def start_ranks(self):
+        self.num_tasks = self.ranks
+        self.time_limit = f"{self.limit}s"
+        self.skip_if(
+            not npb.legal_ranks(self.benchmark, self.problem_class, self.ranks),
+            f"{self.benchmark} of class {self.problem_class} cannot run on {self.ranks} ranks",
+        )
+
+    @property
+    def emulated(self):
+        """Nodes that share processors are no nodes: the site says how many there really are."""
+        processors = self.current_partition.extras.get("processors", self.ranks)
+        return {"shared_processors": processors} if self.ranks > processors else None
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.build.program
-        self.executable_opts += [
-            f"--benchmark={self.benchmark}",
-            f"--class={self.problem_class}",
-        ]
+        if self.source == npb.NATIVE:
+            self.executable = self.build.program
+            self.executable_opts += [
+                f"--benchmark={self.benchmark}",
+                f"--class={self.problem_class}",
+            ]
+            return
+        folder = pathlib.Path(self.current_environ.extras["npb_upstream"])
+        program = folder / f"{self.benchmark.lower()}.{self.problem_class}.x"
+        self.skip_if(not program.is_file(), f"this installation has no {program.name}")
+        self.executable, self.executable_opts = str(program), []
+
+    @run_before("sanity")
+    def read_output(self):
+        output = pathlib.Path(self.stagedir) / str(self.stdout)
+        try:
+            if self.source == npb.UPSTREAM:
+                self.result = npb_upstream.convert(output, self.executable)
+            else:
+                self.result = npb_upstream.parse(output)
+        except UserError as error:
+            raise SanityError(str(error)) from None
 
     @sanity_function
     def verified(self):
-        found = sn.assert_found(
-            r"^ Verification\s*=\s*SUCCESSFUL$", self.stdout, msg="verification failed"
-        )
-        return sn.all([self.launch_is_whole(), found])
+        checks = [
+            sn.assert_true(self.result.verified, msg="verification failed"),
+            sn.assert_eq(
+                self.result.total_processes,
+                self.num_tasks,
+                msg="ran with {0} ranks instead of {1}",
+            ),
+        ]
+        if self.source == npb.NATIVE:
+            checks.append(self.launch_is_whole())
+        return sn.all(checks)
 
     @run_before("performance")
     def set_perf_variables(self):
-        from roundtrip.studies import npb
-
         figures = npb.summarise_file(f"{self.stagedir}/samples.csv")
         self.perf_variables = {
             name: sn.make_performance_function(figures.get, unit, name)
@@ -105,39 +126,18 @@ class NPB(NPBBase):
 
 
 @rfm.simple_test
-class NPBReference(NPBBase):
-    """NPB 3.4 itself: programs ``<bench>.<class>.x`` in the environment's ``npb_upstream``."""
+class NPB(NPBBase):
+    """In one machine, or in one cluster."""
 
-    descr = "NAS Parallel Benchmarks 3.4, the upstream programs, as a reference"
-    valid_prog_environs = ["+npb-upstream"]
-    needs = ["npb-upstream"]
+    descr = "NAS Parallel Benchmarks, our own programs and those of NPB 3.4"
 
-    #: Whose implementation it is.
-    source = parameter(["upstream"], type=str, loggable=True)
+    #: Number of ranks.  BT and SP take squares, CG, FT, IS and MG powers of two.
+    ranks = parameter([1, 2, 4, 8, 16], type=int, loggable=True)
 
-    @run_before("run")
-    def set_command(self):
-        folder = pathlib.Path(self.current_environ.extras["npb_upstream"])
-        self.executable = str(folder / f"{self.benchmark.lower()}.{self.problem_class}.x")
-        self.executable_opts = []
-
-    @run_before("sanity")
-    def convert_output(self):
-        from roundtrip.studies import npb
-
-        output = pathlib.Path(self.stagedir) / str(self.stdout)
-        self.result = npb.convert_upstream(output, self.executable)
-
-    @sanity_function
-    def verified(self):
-        return sn.all(
-            [
-                sn.assert_true(self.result.verified, msg="verification failed"),
-                sn.assert_eq(self.result.total_processes, self.num_tasks),
-            ]
+    @run_after("init")
+    def place_ranks(self):
+        self.skip_if(
+            self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
         )
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        rate = self.result.rate
-        self.perf_variables = {"rate": sn.make_performance_function(lambda: rate, "Mop/s")}
+        self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
+        self.need(self.placement)

@@ -64,6 +64,12 @@ _installed = [
 ]
 
 
+# Each cluster has four nodes unless it was booted with fewer.
+_inside = ["one-per-node", "shared-memory", "multi-node", "ranks-4"]
+# NPB 3.4 built with an MPI of this site: for each a folder of <bench>.<class>.x.
+_npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
+
+
 def _partition(name, descr, features, extras):
     return {
         "name": name,
@@ -73,7 +79,8 @@ def _partition(name, descr, features, extras):
         "access": [f"--partition={name}"],
         "environs": _installed,
         "features": ["slurm", *features],
-        "extras": extras,
+        # All nodes share these: more ranks are slower than on nodes of their own.
+        "extras": {"processors": os.cpu_count(), **extras},
         "max_jobs": 1,  # nothing runs beside a timing
     }
 
@@ -86,15 +93,15 @@ site_configuration = {
             "hostnames": ["^head$"],
             "modules_system": "nomod",
             "partitions": [
-                _partition("clusterA", "Inside cluster A", ["one-per-node", "multi-node"], {}),
-                _partition("clusterB", "Inside cluster B", ["one-per-node", "multi-node"], {}),
+                _partition("clusterA", "Inside cluster A", _inside, {}),
+                _partition("clusterB", "Inside cluster B", _inside, {}),
                 _partition(
                     "grid",
                     "Across both clusters, over the emulated WAN",
-                    ["wan", "multi-node"],
+                    ["wan", "multi-node", "ranks-4"],
                     {
                         "wan_control": f"{_vcluster} wan",
-                        "across": ["--constraint=[clusterA*1&clusterB*1]"],
+                        "across": ["--constraint=[clusterA*{nodes}&clusterB*{nodes}]"],
                     },
                 ),
             ],
@@ -107,11 +114,17 @@ site_configuration = {
             "cxx": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicxx",
             "ftn": "",
             "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *variables],
-            "features": ["mpi", "boost"],
+            "features": [
+                "mpi",
+                "boost",
+                *(["npb-upstream"] if os.path.isdir(f"{_npb}/{toolchain.split('-')[0]}") else []),
+            ],
             "extras": {
                 "toolchain": title,
                 "prefix": f"{_toolchains}/{toolchain}",
                 "build": toolchain,
+                "npb_upstream": f"{_npb}/{toolchain.split('-')[0]}",
+                "lacks": {"npb-upstream": f"build NPB 3.4 into {_npb}/{toolchain.split('-')[0]}"},
                 # Slurm's own default would start MPICH as singletons, without an error.
                 "launcher_options": [f"--mpi={pmi}"],
             },

@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies import npb
+from roundtrip.studies import npb, npb_upstream
 
 DATA = Path(__file__).parents[1] / "data" / "npb"
 
@@ -58,11 +58,21 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "legal"),
-    [("BT", [1, 4, 9]), ("SP", [1, 4, 9]), ("CG", [1, 2, 4, 8]), ("EP", list(range(1, 11)))],
+    ("benchmark", "problem_class", "legal"),
+    [
+        ("BT", "S", [1, 4, 9, 16]),
+        ("SP", "W", [1, 4, 9, 16, 25, 36]),
+        ("CG", "S", [1, 2, 4, 8, 16, 32]),
+        ("MG", "S", [1, 2, 4, 8, 16, 32]),
+        ("FT", "W", [1, 2, 4, 8, 16, 32]),
+        ("LU", "S", [1, 2, 3, 4, 6, 9]),
+        ("EP", "S", list(range(1, 41))),
+    ],
 )
-def test_legal_ranks(benchmark: str, legal: list[int]) -> None:
-    assert [n for n in range(1, 11) if npb.legal_ranks(benchmark, n)] == legal
+def test_legal_ranks_depend_on_the_class(
+    benchmark: str, problem_class: str, legal: list[int]
+) -> None:
+    assert [n for n in range(41) if npb.legal_ranks(benchmark, problem_class, n)] == legal
 
 
 @pytest.mark.parametrize(
@@ -70,13 +80,13 @@ def test_legal_ranks(benchmark: str, legal: list[int]) -> None:
     [("is.S.2.txt", "IS", 7.28), ("cg.A.2.txt", "CG", 241.03), ("ep.S.2.txt", "EP", 70.53)],
 )
 def test_recorded_outputs_of_npb_are_read(name: str, benchmark: str, rate: float) -> None:
-    result = npb.parse_output((DATA / name).read_text(), name)
+    result = npb_upstream.parse_output((DATA / name).read_text(), name)
     assert (result.benchmark, result.rate, result.verified) == (benchmark, rate, True)
     assert (result.total_processes, result.active_processes) == (2, 2)
 
 
 def test_our_own_output_is_read_alike() -> None:
-    result = npb.parse_output((DATA / "native.cg.S.1.txt").read_text(), "native")
+    result = npb_upstream.parse_output((DATA / "native.cg.S.1.txt").read_text(), "native")
     assert (result.benchmark, result.problem_class, result.verified) == ("CG", "S", True)
     assert result.rate > 0
 
@@ -84,16 +94,22 @@ def test_our_own_output_is_read_alike() -> None:
 def test_a_killed_run_is_refused() -> None:
     text = (DATA / "lu.A.2.truncated.txt").read_text()
     with pytest.raises(UserError, match="no result block"):
-        npb.parse_output(text, "lu.A.2.truncated.txt")
+        npb_upstream.parse_output(text, "lu.A.2.truncated.txt")
+
+
+def test_an_output_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        npb_upstream.parse(tmp_path / "none.out")
 
 
 def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     output = tmp_path / "out.txt"
     output.write_text((DATA / "cg.A.2.txt").read_text())
-    npb.convert_upstream(output, "cg.A.x")
+    npb_upstream.convert(output, "cg.A.x")
     read = samples.read(tmp_path / "samples.csv")
     assert read.problems == ()
     assert npb.summary(read.frame) == {"rate": 241.03}
+    assert npb_upstream.parse(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
 
@@ -114,4 +130,4 @@ def test_wrong_idle_and_damaged_results_are_refused(
     output = tmp_path / "out.txt"
     output.write_text(text.replace(old, new))
     with pytest.raises(UserError, match=reason):
-        npb.convert_upstream(output, "cg.A.x")
+        npb_upstream.convert(output, "cg.A.x")

@@ -1,4 +1,4 @@
-"""The NAS Parallel Benchmarks: what is derived from the samples, and the official output.
+"""The NAS Parallel Benchmarks: what is derived from the samples, and who may run where.
 
 Rate
     operations of the timed section, by NPB's formula, over its time: Mop/s.
@@ -10,16 +10,11 @@ Messages
     of the timed section, all ranks together, by pattern and size in bytes; a reduction counts once
     for each rank.
 
-NAS reports RNR-94-007 and NAS-95-020; the output is that of NPB 3.4.1.
+NAS reports RNR-94-007 and NAS-95-020.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -41,73 +36,31 @@ SUMMARY_UNITS = {
     "messages": "1",
     "mean_message_bytes": "B",
 }
-_HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result block that NPB prints: time in seconds (two decimals), rate in Mop/s."""
-
-    benchmark: str
-    problem_class: str
-    seconds: float
-    total_processes: int
-    active_processes: int
-    rate: float
-    verified: bool
-    version: str
+#: Points of the grid in a direction, where that limits the number of ranks.
+_GRID = {
+    "BT": {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162},
+    "SP": {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162},
+    "LU": {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162},
+    "FT": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
+}
+_MOST = 256
 
 
-def legal_ranks(benchmark: str, ranks: int) -> bool:
-    """Whether a benchmark takes this number of ranks, whatever its class."""
+def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
+    """Whether a benchmark takes this number of ranks: the rules of our program."""
+    points = _GRID.get(benchmark, {}).get(problem_class, _MOST)
     if benchmark in ("BT", "SP"):
-        return any(side * side == ranks for side in range(1, ranks + 1))
+        return any(side * side == ranks for side in range(1, points // 3 + 1))
+    if benchmark == "LU":
+        shorter = max(
+            (k for k in range(1, ranks + 1) if k * k <= ranks and ranks % k == 0), default=0
+        )
+        return shorter > 0 and points // (ranks // shorter) >= 4
     if benchmark in ("CG", "FT", "IS", "MG"):
-        return ranks > 0 and ranks & (ranks - 1) == 0
+        return 0 < ranks <= points and ranks & (ranks - 1) == 0
     return ranks > 0
-
-
-def parse_output(text: str, file: str | Path) -> Result:
-    """The result block in the output of one of NPB's programs; UserError if there is none."""
-    name = re.search(r"^ (\w\w) Benchmark Completed", text, re.MULTILINE)
-    if name is None:
-        raise UserError("no result block of NPB: it died, was killed or is something else", file)
-    block = text[name.start() :]
-    try:
-        return Result(
-            benchmark=name[1],
-            problem_class=_field(block, "Class"),
-            seconds=float(_field(block, "Time in seconds")),
-            total_processes=int(_field(block, "Total processes")),
-            active_processes=int(_field(block, "Active processes")),
-            rate=float(_field(block, "Mop/s total")),
-            verified=_field(block, "Verification") == "SUCCESSFUL",
-            version=_field(block, "Version"),
-        )
-    except (KeyError, ValueError) as error:
-        raise UserError(f"the result block of NPB is damaged: {error}", file) from None
-
-
-def convert_upstream(output: Path, program: str) -> Result:
-    """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
-
-    UserError if it was not verified, or if some of its processes had nothing to do.
-    """
-    result = parse_output(output.read_text(errors="replace"), output)
-    if not result.verified:
-        raise UserError("NPB's verification failed", output)
-    if result.active_processes != result.total_processes:
-        raise UserError(
-            f"only {result.active_processes} of {result.total_processes} processes were active",
-            output,
-        )
-    case = f"{result.benchmark}/{result.problem_class}"
-    with output.with_name("samples.csv").open("w", newline="") as stream:
-        stream.write(f'# schema: 1\n# workload: "npb-upstream {result.version}"\n{_HEADER}\n')
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow([STUDY, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s"])
-    output.with_name("run.json").write_text(json.dumps(_run_record(result, output, program)) + "\n")
-    return result
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -159,47 +112,3 @@ def summarise_file(file: str | Path) -> dict[str, float]:
         first = read.problems[0]
         raise UserError(first.reason, first.file, first.line)
     return summary(read.frame)
-
-
-def _field(block: str, label: str) -> str:
-    found = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
-    if found is None:
-        raise KeyError(label)
-    return found[1]
-
-
-def _run_record(result: Result, output: Path, program: str) -> dict[str, object]:
-    ended = datetime.fromtimestamp(output.stat().st_mtime, UTC)
-    point = {
-        "case": f"{result.benchmark}/{result.problem_class}",
-        "variant": UPSTREAM,
-        "size_bytes": 0,
-        "samples": 1,
-        "batch": None,
-        "median_s": result.seconds or None,
-        "ci_relative_half_width": None,
-        "status": "converged",
-        "verified": True,
-    }
-    return {
-        "schema": 1,
-        "workload": "npb-upstream",
-        "version": result.version,
-        "command": [program],
-        "mpi": {"standard": None, "library": None},
-        "boost": None,
-        "compiler": {"id": None, "version": None, "flags": None},
-        "clock": {"name": "MPI_Wtime", "resolution_s": None, "overhead_s": None},
-        "ranks": result.total_processes,
-        "hosts": [],
-        "placement": [],
-        "start_time": ended.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "elapsed_s": None,
-        "seed": None,
-        "budget_s": None,
-        "disturbance": None,
-        "warmup_discarded": None,
-        "points": [point],
-        "samples": {"rows": 1},
-        "complete": True,
-    }

@@ -16,7 +16,7 @@
 namespace rtlink {
 
 namespace {
-constexpr std::uint32_t kControl = 1U << 16U;
+constexpr std::uint32_t kControlToken = 1U << 16U;
 // So many frames in a row before looking at what arrived.
 constexpr int kDeliveries = 64;
 
@@ -54,13 +54,13 @@ Engine::Engine(const Options& options, bool fifo)
   configure();
   if (!options.control.empty()) {
     control_ = std::make_unique<ControlSocket>(options.control);
-    wakeup_.watch(control_->descriptor(), kControl);
+    wakeup_.watch(control_->descriptor(), kControlToken);
   }
 }
 
 void Engine::run() {
   const auto ready = [this](std::uint32_t token) {
-    if (token == kControl) {
+    if (token == kControlToken) {
       control_->serve([this](std::string_view text) { return obey(text); });
     } else {
       receive(token);

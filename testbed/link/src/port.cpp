@@ -20,7 +20,7 @@ namespace rtlink {
 namespace {
 constexpr int kBatch = 64;
 constexpr int kSocketBuffer = 256 << 20;
-constexpr std::size_t kControl = 64;
+constexpr std::size_t kControlBytes = 64;
 constexpr int kSendAttempts = 1000;
 constexpr std::size_t kShortest = sizeof(VnetHeader) + sizeof(ether_header);
 
@@ -88,14 +88,14 @@ void Port::receive(FramePool& pool, const std::function<void(Frame)>& sink) {
 int Port::receive_batch(FramePool& pool, const std::function<void(Frame)>& sink) {
   std::array<mmsghdr, kBatch> messages{};
   std::array<iovec, kBatch> parts{};
-  alignas(cmsghdr) std::array<std::array<std::byte, kControl>, kBatch> controls{};
+  alignas(cmsghdr) std::array<std::array<std::byte, kControlBytes>, kBatch> controls{};
   for (std::size_t i = 0; i < kBatch; ++i) {
     if (!buffers_[i]) buffers_[i] = pool.take();
     parts[i] = {.iov_base = buffers_[i]->data(), .iov_len = kBufferSize};
     messages[i].msg_hdr.msg_iov = &parts[i];
     messages[i].msg_hdr.msg_iovlen = 1;
     messages[i].msg_hdr.msg_control = controls[i].data();
-    messages[i].msg_hdr.msg_controllen = kControl;
+    messages[i].msg_hdr.msg_controllen = kControlBytes;
   }
   const int count = ::recvmmsg(descriptor(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count <= 0) return 0;

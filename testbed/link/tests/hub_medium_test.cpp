@@ -11,10 +11,6 @@ namespace {
 
 constexpr double kFrame = 12304;  // a full Ethernet frame, on the wire
 
-bool offer(Medium& medium, Frame frame) {
-  return medium.offer(frame);
-}
-
 std::vector<std::size_t> order(HubMedium& hub) {
   std::vector<std::size_t> ports;
   while (auto delivery = hub.take_due(1000 * kSecond)) ports.push_back(delivery->frame.port);

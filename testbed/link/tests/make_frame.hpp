@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frame.hpp"
+#include "medium.hpp"
 
 namespace rtlink {
 
@@ -11,6 +12,11 @@ inline Frame make_frame(Nanoseconds arrival, double wire_bits, std::size_t port 
   frame.wire_bits = wire_bits;
   frame.port = port;
   return frame;
+}
+
+/// For frames made in place: Medium::offer takes a frame that is kept.
+inline bool offer(Medium& medium, Frame frame) {
+  return medium.offer(frame);
 }
 
 }  // namespace rtlink

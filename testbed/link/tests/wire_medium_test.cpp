@@ -9,10 +9,6 @@ namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-bool offer(Medium& medium, Frame frame) {
-  return medium.offer(frame);
-}
-
 TEST(WireMedium, IsEmptyAtFirst) {
   WireMedium wire;
   EXPECT_FALSE(wire.next_due().has_value());

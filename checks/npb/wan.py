@@ -1,0 +1,55 @@
+"""The NAS Parallel Benchmarks on two clusters, over a link with an emulated round-trip time.
+
+Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connected clusters using an
+emulated WAN environment" (CCGrid 2003).  What one cluster does alone is the check NPB.
+"""
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import deferrable, parameter, run_after, sanity_function
+
+from ..mixins.wan import EmulatedWan
+from .npb import NPBBase
+
+
+@rfm.simple_test
+class NPBWan(EmulatedWan, NPBBase):
+    """Half of the ranks in each cluster."""
+
+    descr = "NAS Parallel Benchmarks over an emulated WAN"
+
+    problem_class = parameter(["S", "A", "B", "C"], type=str, loggable=True)
+    #: Ranks of both clusters together; the study had 16 in each.
+    ranks = parameter([2, 4, 32], type=int, loggable=True)
+    #: `one-per-node`: each rank on a node; `node-per-cluster`: each cluster is one node, so that
+    #: ranks reach each other in memory inside it and by the network between.
+    placement = parameter(["one-per-node", "node-per-cluster"], type=str, loggable=True)
+    #: Round-trip time added to the link, ms; the study's.
+    wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        in_memory = self.placement == "node-per-cluster"
+        self.skip_if(
+            in_memory and self.ranks == 2, "with one rank a cluster each is on a node anyway"
+        )
+        self.num_tasks_per_node = self.ranks // 2 if in_memory else 1
+
+    @run_after("init", always_last=True)
+    def need_a_wan(self):
+        self.need("wan")
+        self.keep_files = [*self.keep_files, "wan.json"]
+
+    @property
+    def emulated(self):
+        return {**(NPBBase.emulated.fget(self) or {}), "wan_rtt_ms": self.wan_rtt}
+
+    @sanity_function
+    def link_is_whole(self):
+        return sn.all([self.verified(), self.link_was_emulated(self.time_per_iteration())])
+
+    @deferrable
+    def time_per_iteration(self):
+        """Seconds; no iteration of any benchmark does without news from the other cluster."""
+        rounding = 0.005  # NPB prints two decimals
+        return (self.result.seconds + rounding) / max(self.result.iterations, 1)
