@@ -47,6 +47,14 @@ class Ring:
 
 
 @dataclass(frozen=True)
+class OSU:
+    """Where OSU is laid beside NetPIPE (bytes), and from which part on they disagree."""
+
+    compared_sizes: tuple[int, ...]
+    disagreement: float
+
+
+@dataclass(frozen=True)
 class Analysis:
     """The whole file; `text` is what is copied into the bundle and printed in the report."""
 
@@ -54,11 +62,18 @@ class Analysis:
     statistics: Levels
     netpipe: NetPIPE
     ring: Ring
+    osu: OSU
     text: str
 
 
 _REQUIRED = ("disturbance", "statistics")
-_TABLES = {"disturbance": Disturbance, "statistics": Levels, "netpipe": NetPIPE, "ring": Ring}
+_TABLES = {
+    "disturbance": Disturbance,
+    "statistics": Levels,
+    "netpipe": NetPIPE,
+    "ring": Ring,
+    "osu": OSU,
+}
 
 
 def default_text() -> str:

@@ -14,6 +14,7 @@ from roundtrip.report.sections import (
     ddtbench,
     launches,
     netpipe,
+    osu,
     provenance,
     ring,
 )
@@ -24,6 +25,7 @@ STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (
     netpipe.section,
     ddtbench.section,
     ring.section,
+    osu.section,
 )
 
 
