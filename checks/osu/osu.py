@@ -57,7 +57,9 @@ class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         program = self.suite.programs.get(self.benchmark)
-        self.skip_if(program is None, f"this installation has no osu_{self.benchmark}")
+        if program is None:
+            prefix = self.current_environ.extras["osu_prefix"]
+            raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
         self.executable = program
         self.executable_opts = osu.options(kind, text, self.end, self.iterations)

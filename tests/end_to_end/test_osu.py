@@ -1,0 +1,96 @@
+"""OSU through real ReFrame and a real campaign, replayed: programs that print recorded outputs.
+
+They are no MPI programs and measure nothing; all around them is real.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.collect.launches import scan
+
+CHECKOUT = Path(__file__).parents[2]
+DATA = CHECKOUT / "tests" / "data" / "osu"
+TOOLCHAIN = "openmpi41-boost181"
+CAMPAIGN = f"""\
+title = "A replay of OSU"
+launches = 1
+[[check]]
+name = "OSU"
+toolchains = ["{TOOLCHAIN}", "mpich40-boost181"]
+parameters = {{ placement = ["shared-memory"], benchmark = ["latency", "bw", "get_bw"] }}
+variables = {{ end = 64 }}
+[[check]]
+name = "OSUGroup"
+toolchains = ["{TOOLCHAIN}"]
+parameters = {{ placement = ["shared-memory"], benchmark = ["allreduce"], ranks = [2] }}
+"""
+REPLAY = """\
+#!/bin/sh
+[ "$1" = -h ] && exec cat {help}
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+case " $* " in *" -c "*) exec cat {validated};; esac
+cat {measured}
+"""
+pytestmark = pytest.mark.skipif(
+    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+)
+
+
+def install(prefix: Path, name: str, help_: Path, validated: Path, measured: Path) -> None:
+    program = prefix / "libexec" / "osu-micro-benchmarks" / "mpi" / f"osu_{name}"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(REPLAY.format(help=help_, validated=validated, measured=measured))
+    program.chmod(0o755)
+
+
+def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> None:
+    prefix = tmp_path / "osu" / "openmpi41"
+    latency = DATA / "osu_latency.59.openmpi.txt"
+    checked = DATA / "osu_latency.59.mpich.validation.txt"
+    install(prefix, "latency", DATA / "osu_latency.59.help.txt", checked, latency)
+    unknown = tmp_path / "unknown.txt"
+    unknown.write_text((DATA / "osu_bw.59.openmpi.txt").read_text().replace("v5.9", "v9.0"))
+    install(prefix, "bw", DATA / "osu_latency.53.help.txt", unknown, unknown)
+    failed = DATA / "osu_allreduce.74.openmpi.failed-validation.txt"
+    install(prefix, "allreduce", DATA / "osu_allreduce.74.help.txt", failed, latency)
+    campaign = tmp_path / "replay.toml"
+    campaign.write_text(CAMPAIGN)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+        "ROUNDTRIP_OSU": str(tmp_path / "osu"),
+    }
+    done = subprocess.run(
+        ["roundtrip", "run", str(campaign)],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    (state,) = (tmp_path / "runs").glob("replay/local/*/state.json")
+    found = {
+        launch.case["parameters"]["benchmark"]: launch
+        for launch in scan(state.parent)
+        if launch.case
+    }
+    assert found["latency"].status == "passed"
+    assert found["latency"].run["version"] == "5.9"
+    assert all(point["verified"] for point in found["latency"].run["points"])
+    assert "osu.txt:1: version 9.0 of OSU is not known here" in found["bw"].reason
+    assert "validation.txt:9: validation failed at 16 bytes" in found["allreduce"].reason
+    assert "has no program osu_get_bw: install it whole" in found["get_bw"].reason
+    assert {found[name].status for name in ("bw", "allreduce", "get_bw")} == {"failed"}
+    assert f"--prefix={tmp_path}/osu/mpich40 && make -k install" in state.read_text()
+    page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
+    assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
