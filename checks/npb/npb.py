@@ -132,7 +132,7 @@ class NPB(NPBBase):
     descr = "NAS Parallel Benchmarks, our own programs and those of NPB 3.4"
 
     #: Number of ranks.  BT and SP take squares, CG, FT, IS and MG powers of two.
-    ranks = parameter([1, 2, 4, 8, 16], type=int, loggable=True)
+    ranks = parameter([1, 2, 4, 16], type=int, loggable=True)
 
     @run_after("init")
     def place_ranks(self):
