@@ -1,6 +1,7 @@
 """Builds a workload once for each toolchain, in a folder that outlives the session."""
 
 import pathlib
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -38,6 +39,12 @@ class build_workload(rfm.CompileOnlyRegressionTest):
             return
         own = f"{partition.fullname.replace(':', '-')}-{environ.name}"
         self.build_folder = CHECKOUT / "build" / environ.extras.get("build", own)
+        # Two sessions may build at once: the lock ends with the script of the build job.
+        self.prebuild_cmds = [
+            f"mkdir -p {shlex.quote(str(self.build_folder))}",
+            f"exec 9> {shlex.quote(str(self.build_folder / '.lock'))}",
+            "flock 9",
+        ]
         self.build_system.configuredir = str(CHECKOUT / "workloads")
         self.build_system.builddir = str(self.build_folder)
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]

@@ -22,7 +22,7 @@ CASES = [
     Case("NetPIPE", (("mode", mode),), str(number) * 8, "local", "smp", "a")
     for number, mode in enumerate(("pingpong", "stream"))
 ]
-EXPECTED = [Expected(case, ()) for case in CASES]
+EXPECTED = [Expected(case, "check.py", ()) for case in CASES]
 
 #: Plays one launch: (case, folder of the session, how many launches this case had before).
 Player = Callable[[Case, Path, int], None]

@@ -17,6 +17,7 @@ def described(mode: str, placement: str) -> dict[str, Any]:
     name = f"NetPIPE %mode={mode} %placement={placement}"
     return {
         "@class": "NetPIPE",
+        "@file": "netpipe.py",
         "name": name,
         "display_name": name,
         "hashcode": f"{abs(hash(name)) % 16**8:08x}",
@@ -43,7 +44,8 @@ class FakeSite:
             for placement in ("shared-memory", "one-per-node")
         ]
 
-    def cases(self) -> list[Case]:
+    def cases(self, files: list[str]) -> list[Case]:
+        assert files == ["netpipe.py"]
         return [
             Case(
                 "NetPIPE", (("mode", m), ("placement", "shared-memory")), "0" * 8, "box", "smp", "a"

@@ -112,7 +112,7 @@ def test_only_an_unfinished_run_is_resumed(stage: Stages) -> None:
 
 def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
     made = stage(passing())
-    other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), ())
+    other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), "check.py", ())
     with pytest.raises(UserError, match="has changed since this run began"):
         tree.check_same_matrix(made.tree, Matrix((other,), ()))
 

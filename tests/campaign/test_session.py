@@ -15,7 +15,9 @@ from roundtrip.campaign.site import Case
 
 expected = st.builds(
     lambda check, test, partition, environ, budget: Expected(
-        Case(check, (), f"{check}{test}", "s", partition, environ), (("budget", budget),)
+        Case(check, (), f"{check}{test}", "s", partition, environ),
+        "check.py",
+        (("budget", budget),),
     ),
     st.sampled_from("AB"),
     st.integers(0, 3),
@@ -41,8 +43,9 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     partitions = {"smp": {"scheduler": "squeue"}}
     site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
-    block = [Expected(case, (("budget", "4"),)) for case in cases]
+    block = [Expected(case, "check.py", (("budget", "4"),)) for case in cases]
     line = session.command(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
+    assert "--checkpath=check.py" in line
     assert "--system=local:smp" in line
     assert "--name=/26ad4637" in line
     assert "--prgenv=^(a|ab)$" in line

@@ -150,3 +150,13 @@ def test_a_broken_session_report_counts_as_none(make_tree: Maker, report: str) -
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "rounds" / "001" / "report.json").write_text(report)
     assert [launch.status for launch in scan(tree.path)] == ["passed"]
+
+
+def test_a_copied_launch_counts_once(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    folder = next((tree.path / "rounds" / "001" / "output").rglob("case.json")).parent
+    shutil.copytree(folder, folder.with_name(folder.name + "_copy"))
+    failed = the_failed(tree)
+    assert failed.reason == (
+        f"samples.csv: the very samples of launch 001/{ENVIRON}/{folder.name}: a copy"
+    )

@@ -38,7 +38,7 @@ def leave(case: Case, round_: Path, passed: bool = True, steal_s: float = 0.0) -
             "simulated": False,
         },
     )
-    (folder / "samples.csv").write_text(f"# schema: 1\n{COLUMNS}\n{ROW}\n")
+    (folder / "samples.csv").write_text(f'# schema: 1\n# launch: "{folder}"\n{COLUMNS}\n{ROW}\n')
     if passed:
         _write(folder / "run.json", _run(steal_s))
 

@@ -21,9 +21,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Expected:
-    """A case that must come back, and the check's variables to run it with."""
+    """A case that must come back: the file of its check, and the variables to run it with."""
 
     case: Case
+    file: str
     variables: tuple[tuple[str, str], ...]
 
 
@@ -41,8 +42,10 @@ def build(campaign: Campaign, site: Site) -> Matrix:
     UserError for a check, parameter, variable, partition or toolchain that does not exist, and
     for a campaign of which nothing can run.
     """
-    listed = {case.id: case for case in site.cases()}
     tests = site.describe()
+    named = {plan.name for plan in campaign.checks}
+    files = sorted({test["@file"] for test in tests if test["@class"] in named})
+    listed = {case.id: case for case in site.cases(files)} if files else {}
     expected: dict[str, Expected] = {}
     skipped: dict[str, Skipped] = {}
     for plan in campaign.checks:
@@ -53,7 +56,7 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 raise UserError(f"case {case.id} is declared twice", campaign.file, plan.line)
             if case.id in listed:
                 variables = tuple(sorted(plan.variables.items()))
-                expected[case.id] = Expected(listed[case.id], variables)
+                expected[case.id] = Expected(listed[case.id], test["@file"], variables)
             else:
                 reason = _why_not(test, site, partition, environ)
                 skipped[case.id] = Skipped(case.id, reason)

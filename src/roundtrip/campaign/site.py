@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,19 +86,20 @@ class Site:
     def describe(self) -> list[dict[str, Any]]:
         """ReFrame's description of every check there is, whether this site can run it or not."""
         everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        tests: list[dict[str, Any]] = json.loads(self._reframe(*self._search, *everything))
+        tests: list[dict[str, Any]] = json.loads(self._reframe(*self._all_checks, *everything))
         return tests
 
-    def cases(self) -> list[Case]:
-        """Every test case that ReFrame would run here."""
-        listing = self._reframe(*self._search, "-lC")
+    def cases(self, files: Iterable[str] = ()) -> list[Case]:
+        """Every test case that ReFrame would run here, of these check files or of all."""
+        named = [f"--checkpath={file}" for file in files]
+        listing = self._reframe(*(named or self._all_checks), "-lC")
         if broken := [line for line in listing.splitlines() if "skipping test file" in line]:
             raise UserError(f"a check does not load: {_CONTROL.sub('', broken[0])}")
         return parse_listing(listing)
 
     @property
-    def _search(self) -> list[str]:
-        return ["-c", str(self.checkout / "checks"), "-R"]
+    def _all_checks(self) -> list[str]:
+        return [f"--checkpath={self.checkout / 'checks'}", "--recursive"]
 
     def _reframe(self, *arguments: str) -> str:
         try:

@@ -7,8 +7,9 @@ run.json and exactly the samples that run.json counts.  All others failed: what 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +28,7 @@ class Launch:
 
     `case` and `run` are the contents of case.json and run.json, empty if not readable.
     `disturbed` says why its timings are doubtful; a disturbed launch is kept.
+    `digest` is the sha256 of samples.csv, "" if the launch failed.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Launch:
     case: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     disturbed: tuple[str, ...] = ()
+    digest: str = ""
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
@@ -49,7 +52,19 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     for folder in sorted((run_dir / "rounds").glob("*")):
         if folder.is_dir():
             found += _round(folder, limits.disturbance, cores)
-    return found
+    return list(_without_copies(found))
+
+
+def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
+    """A launch with the very samples of an earlier one is its copy, and counts as failed."""
+    first: dict[str, str] = {}
+    for launch in launches:
+        original = first.setdefault(launch.digest, launch.id) if launch.digest else launch.id
+        if original == launch.id:
+            yield launch
+        else:
+            reason = f"samples.csv: the very samples of launch {original}: a copy"
+            yield replace(launch, status="failed", reason=reason, disturbed=(), digest="")
 
 
 def _round(folder: Path, limits: analysis.Disturbance, cores: int | None) -> Iterator[Launch]:
@@ -85,7 +100,10 @@ def _launch(
     identity = (f"{round_}/{environ}/{folder.name}", case_id)
     if came_back and not fault and (test is None or test.result == "pass"):
         disturbed = disturbance.reasons(run, limits, cores)
-        return Launch(*identity, "passed", "", round_, environ, folder, case, run, disturbed)
+        digest = _digest(folder, _stamp(folder))
+        return Launch(
+            *identity, "passed", "", round_, environ, folder, case, run, disturbed, digest
+        )
     reason = test.reason(report) if test else ""
     if not reason and not report.whole:
         reason = "interrupted: the ReFrame session was killed before this launch ended"
@@ -130,6 +148,12 @@ def _contents(
     except UserError as error:
         return case, run, _relative(str(error), folder)
     return case, run, _relative(_fault(folder, case, run), folder)
+
+
+@cache
+def _digest(folder: Path, stamp: tuple[tuple[int, int], ...]) -> str:
+    with (folder / "samples.csv").open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _fault(folder: Path, case: dict[str, Any], run: dict[str, Any]) -> str:
