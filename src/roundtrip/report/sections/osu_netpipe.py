@@ -91,9 +91,11 @@ def blocks(found: list[Comparison], settings: OSU) -> list[Block]:
                 "of 64 messages, NetPIPE's stream one by one. The launches are not the same, so "
                 "the ratio is not paired: they disagree if the nearest ends of the two intervals "
                 f"are more than {limit} apart, and agree if the farthest are within {limit}. Not "
-                "each disagreement is an error: OSU receives into another buffer than it sends "
-                "from, NetPIPE here into the same, so it keeps more of a large message in the "
-                "caches.",
+                "each disagreement is an error. NetPIPE sends back the buffer into which it has "
+                "just received; OSU sends from one buffer and receives into another, which may "
+                "stay in the caches as they are: its large messages are faster inside a node. "
+                "Which of the two NetPIPE 3.7.2 itself agrees with is told above where it was "
+                "launched.",
             )
         ),
         Table(
