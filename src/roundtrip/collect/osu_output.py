@@ -68,6 +68,7 @@ class _Reader:
     file: Path
     benchmark: Benchmark
     version: str = ""
+    title: str = ""
     columns: list[Column] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
@@ -75,13 +76,13 @@ class _Reader:
 
     def take(self, line: str, number: int) -> None:
         self.last = number
-        if not self.version:
-            self._title(line)
+        if not self.version or (line == self.title and not self.columns):
+            self._title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
         elif not line.startswith("#"):
             self._row(line)
         elif re.match(r"# (Size|Avg Latency)", line):
             self._header(line)
-        elif (note := _NOTE.match(line)) and not self.columns:
+        elif (note := _NOTE.match(line)) and not self.rows:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
@@ -110,7 +111,7 @@ class _Reader:
             )
         if title.lower() != self.benchmark.title.lower():
             raise self._fault(f"this is {_shown(title)}; right is: {self.benchmark.title}")
-        self.version = found["version"]
+        self.version, self.title = found["version"], line
 
     def _header(self, line: str) -> None:
         found, unknown = osu_columns.recognise(line[1:])
