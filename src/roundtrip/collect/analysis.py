@@ -55,6 +55,14 @@ class OSU:
 
 
 @dataclass(frozen=True)
+class NPB:
+    """When a finding of the WAN study holds: see analysis.toml."""
+
+    published_within: float
+    critical_difference: float
+
+
+@dataclass(frozen=True)
 class Analysis:
     """The whole file; `text` is what is copied into the bundle and printed in the report."""
 
@@ -63,6 +71,7 @@ class Analysis:
     netpipe: NetPIPE
     ring: Ring
     osu: OSU
+    npb: NPB
     text: str
 
 
@@ -73,6 +82,7 @@ _TABLES = {
     "netpipe": NetPIPE,
     "ring": Ring,
     "osu": OSU,
+    "npb": NPB,
 }
 
 

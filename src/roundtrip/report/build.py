@@ -14,6 +14,7 @@ from roundtrip.report.sections import (
     ddtbench,
     launches,
     netpipe,
+    npb,
     osu,
     provenance,
     ring,
@@ -26,6 +27,7 @@ STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (
     ddtbench.section,
     ring.section,
     osu.section,
+    npb.section,
 )
 
 

@@ -19,7 +19,7 @@ from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
 WORKLOADS = "roundtrip-workloads"
-OSU = "osu-micro-benchmarks"
+OSU, NPB = "osu-micro-benchmarks", "npb"
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
 _TITLES = {
@@ -147,8 +147,10 @@ def _environment(
     search = ":".join(prefix(spec, lock) for spec in item.libraries)
     suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
-    has_osu = OSU in suites and item.name == last
-    install = f"spack install {OSU} ^{item.mpi.name}@{item.mpi.version}"
+    is_last = item.name == last
+    offered = [*(["osu"] if OSU in suites else []), *(["npb-upstream"] if NPB in suites else [])]
+    mpi_spec = f"^{item.mpi.name}@{item.mpi.version}"
+    enough = f"it knows no Boost, {last} is enough"
     return {
         "name": item.name,
         "cc": f"{mpi}/bin/mpicc",
@@ -160,7 +162,7 @@ def _environment(
             ["CMAKE_PREFIX_PATH", f"{search}:$CMAKE_PREFIX_PATH"],
             *[list(pair) for pair in variables.get(item.mpi.name, ())],
         ],
-        "features": ["mpi", "boost", *(["osu"] if has_osu else [])],
+        "features": ["mpi", "boost", *(offered if is_last else [])],
         "extras": {
             "toolchain": item.title,
             "mpi": item.mpi.name,
@@ -170,8 +172,10 @@ def _environment(
             "prefixes": [mpi, boost, own],
             "suites": suites,
             "osu_prefix": suites.get(OSU),
+            "npb_upstream": f"{suites[NPB]}/bin" if NPB in suites else None,
             "lacks": {
-                "osu": install if item.name == last else f"it knows no Boost, {last} is enough"
+                "osu": f"spack install {OSU} {mpi_spec}" if is_last else enough,
+                "npb-upstream": f"spack install {NPB} {mpi_spec}" if is_last else enough,
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
             "launcher": launcher,

@@ -1,0 +1,162 @@
+"""The NPB section: verified, timed, and over two clusters joined by a slow link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Fold,
+    Gallery,
+    Heading,
+    Inline,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.report.sections import npb_figures as figures
+from roundtrip.report.sections import npb_tables as tables
+from roundtrip.report.sections import npb_times as times
+from roundtrip.report.sections.npb_data import Launches
+from roundtrip.report.sections.npb_findings import TONES, Finding, findings
+from roundtrip.report.sections.npb_series import EMULATED, Series
+from roundtrip.report.sections.npb_speedup import claims, headline, source_pairs
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import npb, npb_wan
+
+
+class NpbSection:
+    """Eight benchmarks in a cluster, and over an emulated WAN."""
+
+    def __init__(self, data: Data) -> None:
+        self._launches = Launches(data)
+        self._settings = data.analysis.npb
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """Speed-ups, transports against each other, our programs against NPB's."""
+        return dict(claims(self._launches).items())
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """Answers, speed-ups and why, times, messages, sources."""
+        launches = self._launches
+        has_link = bool(launches.over_the_link)
+        found = findings(judged, self._settings) if has_link else []
+        blocks: list[Block] = [Paragraph(_QUESTION)]
+        if has_link:
+            blocks += self._over_the_link(judged)
+        blocks += [Heading(3, "In one cluster"), times.inside(launches)]
+        blocks += [Heading(3, "What is sent"), times.messages(launches)]
+        blocks.append(Heading(3, "Our programs and NPB's own"))
+        if source_pairs(launches):
+            blocks.append(tables.sources(launches, judged))
+        else:
+            blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
+        blocks += [Heading(3, "How to read NPB"), Items(_READING)]
+        return Part(
+            anchor="npb",
+            title="NPB: how do two clusters on a slow link compute as one?"
+            if has_link
+            else "NPB: how fast are the NAS Parallel Benchmarks?",
+            blocks=tuple(blocks),
+            answers=tuple(self._answers(found)),
+            verdicts=(tables.verdicts(found),) if found else (),
+        )
+
+    def _over_the_link(self, judged: Mapping[Claim, Judged]) -> list[Block]:
+        launches = self._launches
+        compared = tables.transports(launches, judged, self._settings)
+        drawn = figures.speedups(launches)
+        return [
+            tables.counterparts(),
+            Heading(3, f"Speed-up over one cluster, {EMULATED}"),
+            *([Gallery(figures.CAPTION, drawn)] if drawn else []),
+            tables.speedups(launches, judged),
+            Heading(3, "Why: what an iteration waits for"),
+            tables.tolerance(launches),
+            Heading(3, "Compute and communication apart"),
+            Fold("Every benchmark, transport and delay", (times.over_the_link(launches),)),
+            Heading(3, "Transports against each other"),
+            *([Fold("Every pair at every delay", (compared,))] if compared.rows else []),
+        ]
+
+    def _answers(self, found: Sequence[Finding]) -> list[Answer]:
+        """One for each benchmark over the link, from its series that share no processors first."""
+        answers = []
+        for name in dict.fromkeys(series.name for series in self._launches.over_the_link):
+            mine = [series for series in self._launches.over_the_link if series.name == name]
+            own = [series for series in mine if not series.shared] or mine
+            words = self._words(own)
+            if not words:
+                continue
+            outcomes = [f.outcome for f in found if f.series in mine]
+            worst = max(outcomes, key=list(TONES).index, default="not measured")
+            answers.append(Answer((Strong(name), *words), TONES[worst]))
+        return answers
+
+    def _words(self, series: Sequence[Series]) -> tuple[Inline, ...]:
+        rtts = sorted(
+            {rtt for one in series for rtt in self._launches.points[one] if rtt is not None}
+        )
+        told = []
+        for rtt in dict.fromkeys((rtts[0], rtts[-1])):
+            middle = [value.median for one in series if (value := self._speedup(one, rtt))]
+            if middle:
+                told.append(f"{units.spread(middle)} times at {rtt:g} ms")
+        if not told:
+            return ()
+        published = npb_wan.PUBLISHED.get(series[0].benchmark)
+        study = f" The study in 2003: {published:g} times at 4 ms." if published else ""
+        shared = ", compute time as on processors of their own" if series[0].shared else ""
+        text = (
+            f" over two clusters, {EMULATED}: the speed of one cluster {' and '.join(told)} "
+            f"({series[0].setup}, {units.plural(len(series), 'transport')}{shared}).{study}"
+        )
+        return (text,)
+
+    def _speedup(self, series: Series, rtt: float) -> Interval | None:
+        return self._launches.interval(headline(self._launches, series, rtt))
+
+
+def section(data: Data) -> NpbSection | None:
+    """The section, if the bundle has launches of it that came back."""
+    return None if data.passed(npb.STUDY).is_empty() else NpbSection(data)
+
+
+_QUESTION: Text = (
+    "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and Ishikawa "
+    "ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 ms, with "
+    "three MPI libraries. Every launch counted here verified its results against the published "
+    "ones; one that did not is a failure and is listed as such, however fast it was.",
+)
+_NO_UPSTREAM: Text = (
+    "No launch of NPB 3.4's own programs beside ours: this report says nothing of how our programs "
+    "compare with them. They run where an environment names their folder (Spack's package npb, or "
+    "npb_upstream in the extras of the site's environments).",
+)
+_READING: tuple[Text, ...] = (
+    (
+        "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
+        "few messages: messages under way at the same time share one wait.",
+    ),
+    (
+        "A processor of today does in a millisecond what took one of 2003 tens of them, so that "
+        "the same delay costs more of an iteration. Compare the round trips waited for, which do "
+        "not depend on the processor, and the delay at which the study's speed-up is found.",
+    ),
+    (
+        "Both clusters and one are measured in the same round in random order; a speed-up is "
+        "formed for each round, then its median. BT and SP take square numbers of ranks: their "
+        "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
+    ),
+    (
+        "Communication is all time inside MPI, waiting for a late partner included; compute is "
+        "the rest, waiting for a processor included where ranks share them.",
+    ),
+)

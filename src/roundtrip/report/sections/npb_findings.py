@@ -1,0 +1,106 @@
+"""The findings of the study, put to the test with our numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roundtrip.collect.analysis import NPB
+from roundtrip.report import units
+from roundtrip.report.blocks import Tone
+from roundtrip.report.sections.npb_series import Series
+from roundtrip.report.sections.npb_speedup import NpbSpeedup, NpbTransports
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import npb_wan
+from roundtrip.studies.npb_wan import Statement
+
+TONES: dict[str, Tone] = {
+    "holds": "good",
+    "holds in part": "warn",
+    "does not hold": "bad",
+    "cannot tell": "warn",
+    "not measured": "muted",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What our numbers say of a finding: where, what was found, and whether it holds."""
+
+    statement: Statement
+    where: str
+    evidence: str
+    outcome: str
+    series: Series | None = None
+
+
+def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
+    """All five of the study; those without launches are there as "not measured"."""
+    transports = {key: one for key, one in judged.items() if isinstance(key, NpbTransports)}
+    speedups = {key: one for key, one in judged.items() if isinstance(key, NpbSpeedup)}
+    of_udp = [one for key, one in transports.items() if key.series.role == npb_wan.UDP]
+    found = [_most_often(of_udp), _not_critical(list(transports.values()), settings)]
+    for statement in npb_wan.SCALING:
+        mine = [
+            _scaling(statement, key, one, settings)
+            for key, one in speedups.items()
+            if key.series.benchmark == statement.benchmark and key.rtt == npb_wan.STUDY_RTT_MS
+        ]
+        found += mine or [Finding(statement, "nowhere", units.NOTHING, "not measured")]
+    return found
+
+
+def _most_often(of_udp: Sequence[Judged]) -> Finding:
+    statement = npb_wan.MOST_OFTEN
+    if not of_udp:
+        return Finding(statement, "nowhere", units.NOTHING, "not measured")
+    count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
+    told = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
+    half, faster = len(of_udp) / 2, count[Verdict.FASTER]
+    if faster > half:
+        outcome = "holds"
+    else:
+        open_ = faster + count[Verdict.CANNOT_TELL] > half
+        outcome = "cannot tell" if open_ else "does not hold"
+    where = f"UDP against another transport, {units.plural(len(of_udp), 'comparison')}"
+    return Finding(statement, where, told, outcome)
+
+
+def _not_critical(all_pairs: Sequence[Judged], settings: NPB) -> Finding:
+    statement = npb_wan.NOT_CRITICAL
+    if not all_pairs:
+        return Finding(statement, "nowhere", units.NOTHING, "not measured")
+    margin = 1 + settings.critical_difference
+    inside = [one.interval.within(1 / margin, margin) for one in all_pairs]
+    outside = [_beyond(one.interval, margin) for one in all_pairs]
+    outcome = "holds" if all(inside) else "does not hold" if any(outside) else "cannot tell"
+    told = (
+        f"ratios {units.spread([one.interval.median for one in all_pairs])}; {sum(outside)} "
+        f"beyond {units.percent(settings.critical_difference)}"
+    )
+    where = f"every pair of transports, {units.plural(len(all_pairs), 'comparison')}"
+    return Finding(statement, where, told, outcome)
+
+
+def _beyond(interval: Interval, margin: float) -> bool:
+    if interval.low is None or interval.high is None:
+        return False
+    return interval.low > margin or interval.high < 1 / margin
+
+
+def _scaling(statement: Statement, key: NpbSpeedup, one: Judged, settings: NPB) -> Finding:
+    """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
+    wanted = npb_wan.PUBLISHED[statement.benchmark] * (1 - settings.published_within)
+    low, high = one.interval.low, one.interval.high
+    if low is None or high is None:
+        outcome = "cannot tell"
+    elif low >= wanted:
+        outcome = "holds"
+    elif high < 1:
+        outcome = "does not hold"
+    elif low > 1:
+        outcome = "holds in part"
+    else:
+        outcome = "cannot tell" if high >= wanted else "does not hold"
+    return Finding(statement, key.series.label, units.interval(one.interval), outcome, key.series)

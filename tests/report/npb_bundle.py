@@ -1,0 +1,129 @@
+"""Makes the data of NPB on two clusters whose truth is known; times in seconds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import polars as pl
+
+from roundtrip.collect import analysis, samples
+from roundtrip.report.data import Data
+
+ITERATIONS = 10
+
+
+@dataclass
+class Bundle:
+    """`add` launches, then `data`.  Every rate is `work` / time; noise is 0.1 % between rounds."""
+
+    work: float = 1000.0
+    rounds: int = 6
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    cases: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(
+        self,
+        benchmark: str = "CG",
+        ranks: int = 1,
+        rtt: float | None = None,
+        compute: float = 1.0,
+        communication: float = 0.0,
+        messages: int = 0,
+        environ: str = "mpich50-tcp",
+        toolchain: str = "MPICH 5.0 over TCP",
+        placement: str = "shared-memory",
+        source: str = "native",
+        shared: bool = False,
+        status: str = "passed",
+    ) -> None:
+        """One case, a launch of it in each round."""
+        emulated: dict[str, float] = {} if rtt is None else {"wan_rtt_ms": rtt}
+        if shared:
+            emulated["shared_processors"] = 2
+        parameters = {
+            "benchmark": benchmark,
+            "problem_class": "S",
+            "ranks": ranks,
+            "placement": placement,
+            "source": source,
+            **({} if rtt is None else {"wan_rtt": rtt}),
+        }
+        number = len(self.cases)
+        for round_ in range(self.rounds):
+            launch = f"{number:04d}/{round_}"
+            self.cases.append(
+                {
+                    "launch": launch,
+                    "case_id": f"case {number}",
+                    "study": "npb",
+                    "status": status,
+                    "reason": "" if status == "passed" else "verification failed",
+                    "environ": environ,
+                    "toolchain": toolchain,
+                    "partition": "clusterA" if rtt is None else "grid",
+                    "round": f"{round_:03d}",
+                    "parameters": json.dumps(parameters),
+                    "emulated": json.dumps(emulated) if emulated and status == "passed" else None,
+                    "simulated": False,
+                }
+            )
+            if status != "passed":
+                continue
+            noise = 1 + 1e-3 * round_
+            total = (compute + communication) * noise
+            key = (launch, f"case {number}", "npb", f"{benchmark}/S", source)
+            self.rows.append((*key, 0, "total", 0, "rate", self.work / total, "Mop/s"))
+            if source == "upstream":
+                continue
+            self.rows.append((*key, 0, "total", 0, "time", total, "s"))
+            for i in range(ITERATIONS):
+                parts = (("iteration", total), ("compute", compute * noise))
+                if communication:
+                    parts = (*parts, ("exchange", communication * noise))
+                for phase, seconds in parts:
+                    self.rows.append((*key, 0, phase, i, "time", seconds / ITERATIONS, "s"))
+            if messages:
+                self.rows.append((*key, 8, "exchange", 0, "messages", float(messages), "1"))
+
+    def data(self) -> Data:
+        """As the report reads it."""
+        frame = pl.DataFrame(
+            self.rows,
+            schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
+            orient="row",
+        )
+        return Data(
+            folder=cast(Any, None),
+            manifest=cast(Any, None),
+            launches=pl.DataFrame(self.cases, infer_schema_length=None),
+            samples=frame.lazy(),
+            analysis=analysis.default(),
+            campaign_text="",
+            environment={},
+        )
+
+
+def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
+    """CG stalls, LU scales: by UDP and TCP, a rank in each cluster; TCP takes `slow` times longer.
+
+    CG waits for 50 round trips in each of its 10 iterations, LU for 1.
+    """
+    made = Bundle(rounds=rounds)
+    for benchmark, waits in (("CG", 50), ("LU", 1)):
+        for environ, times in (("mpich50-udp", 1.0), ("mpich50-tcp", slow)):
+            names = {"environ": environ, "toolchain": f"MPICH 5.0, {environ[-3:].upper()}"}
+            made.add(benchmark, 1, compute=4.0, **names)  # type: ignore[arg-type]
+            for rtt in (0.0, 2.0, 4.0):
+                made.add(
+                    benchmark,
+                    2,
+                    rtt,
+                    compute=2.0 * times,
+                    communication=times * (0.001 + waits * ITERATIONS * rtt / 1e3),
+                    messages=4 * waits * ITERATIONS,
+                    placement="one-per-node",
+                    **names,  # type: ignore[arg-type]
+                )
+    return made
