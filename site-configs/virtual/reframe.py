@@ -48,7 +48,7 @@ _transports = {
         "MPICH 5.0 over UDP",
         "mpich50-boost181",
         "pmi2",
-        [["MPIR_CVAR_CH4_NETMOD", "ofi"], ["FI_PROVIDER", "udp;ofi_rxd"]],
+        [["MPIR_CVAR_CH4_NETMOD", "ofi"], ["FI_PROVIDER", "'udp;ofi_rxd'"]],
     ),
     "mpich50-ucx": (
         "MPICH 5.0 over UCX on TCP",

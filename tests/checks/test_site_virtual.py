@@ -1,0 +1,27 @@
+"""Site `virtual`: what its transports are said to be is what a job script sets."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CONFIG = Path(__file__).parents[2] / "site-configs" / "virtual" / "reframe.py"
+ENVIRONMENTS = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda one: one["name"])
+def test_a_shell_takes_each_variable_whole(environment: dict) -> None:
+    """ReFrame writes ``export NAME=VALUE`` as it stands: a bare ``;`` would end the value."""
+    for name, value in environment["env_vars"]:
+        script = f'export {name}={value}\nprintf %s "${name}"'
+        done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        assert done.stdout == value.strip("'")
+
+
+def test_the_udp_transport_is_reliable_datagrams() -> None:
+    (udp,) = [one for one in ENVIRONMENTS if one["name"] == "mpich50-udp"]
+    assert ["FI_PROVIDER", "'udp;ofi_rxd'"] in udp["env_vars"]
