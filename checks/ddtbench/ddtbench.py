@@ -10,29 +10,11 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
+from roundtrip.studies import ddtbench
+
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
-
-#: The micro-apps of the study; each is a launch of its own.
-APPS = [
-    "WRF_y_vec",
-    "WRF_x_vec",
-    "WRF_y_sa",
-    "WRF_x_sa",
-    "MILC_su3_zd",
-    "NAS_LU_x",
-    "NAS_LU_y",
-    "NAS_MG_x",
-    "NAS_MG_y",
-    "NAS_MG_z",
-    "LAMMPS_full",
-    "LAMMPS_atomic",
-    "SPECFEM3D_oc",
-    "SPECFEM3D_cm",
-    "SPECFEM3D_mt",
-    "FFT",
-]
 
 
 class build_ddtbench(build_workload):
@@ -56,7 +38,7 @@ class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
     build = fixture(build_ddtbench, scope="environment")
 
     #: Access pattern of an application.
-    app = parameter(APPS, type=str, loggable=True)
+    app = parameter(ddtbench.APPS, type=str, loggable=True)
     #: `all`: every parameter set of the study; `largest`: that with the largest message.
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
@@ -81,8 +63,6 @@ class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("performance")
     def set_perf_variables(self):
-        from roundtrip.studies import ddtbench
-
         figures = ddtbench.summarise_file(f"{self.stagedir}/samples.csv")
         self.perf_variables = {
             name: sn.make_performance_function(figures.get, unit, name)

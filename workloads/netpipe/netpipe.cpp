@@ -11,7 +11,6 @@
 
 #include "core/failure.hpp"
 #include "netpipe/exact.hpp"
-#include "netpipe/table.hpp"
 #include "netpipe/transports.hpp"
 
 namespace roundtrip::netpipe {
@@ -31,36 +30,6 @@ void require(bool condition, const std::string& complaint) {
 std::string boost_version() {
   return std::to_string(BOOST_VERSION / 100'000) + '.' +
          std::to_string(BOOST_VERSION / 100 % 1000) + '.' + std::to_string(BOOST_VERSION % 100);
-}
-
-const char* text_of(Status status) {
-  switch (status) {
-    case Status::converged:
-      return "converged";
-    case Status::budget:
-      return "budget";
-    case Status::bounded:
-      break;
-  }
-  return "bounded";
-}
-
-ordered_json point_record(const std::string& case_name, const PointResult& result) {
-  ordered_json median = nullptr;
-  ordered_json half_width = nullptr;
-  if (result.estimate) {
-    median = result.estimate->median;
-    if (result.estimate->relative_half_width) half_width = *result.estimate->relative_half_width;
-  }
-  return {{"case", case_name},
-          {"variant", result.variant},
-          {"size_bytes", result.size},
-          {"samples", result.samples},
-          {"batch", result.exchanges},
-          {"median_s", median},
-          {"ci_relative_half_width", half_width},
-          {"status", text_of(result.status)},
-          {"verified", result.samples > 0}};
 }
 
 }  // namespace
@@ -184,9 +153,10 @@ void NetPipe::survey(Launch& launch, Pair& pair) {
                 pair, launch);
   survey.run();
   record(launch, survey);
+  constexpr std::size_t column = 18;
   std::printf("Median %s of one message, microseconds (* = not within %g %%)\n%s",
               mode_ == Mode::pingpong ? "half round trip" : "time", precision_percent_,
-              median_table(names_, survey.results()).c_str());
+              median_table(names_, survey.results(), column).c_str());
 }
 
 void NetPipe::record(Launch& launch, const Survey& survey) const {

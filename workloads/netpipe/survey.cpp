@@ -82,7 +82,7 @@ bool Survey::measure_size(std::size_t point) {
     results_.push_back({.variant = plan_.variants[arm.index],
                         .size = size,
                         .samples = arm.samples->size(),
-                        .exchanges = batches_.exchanges(arm.exchange_s),
+                        .batch = batches_.exchanges(arm.exchange_s),
                         .estimate = arm.estimate,
                         .status = arm.converged ? Status::converged : Status::budget});
   }

@@ -7,6 +7,7 @@
 
 #include "core/interleaver.hpp"
 #include "core/median.hpp"
+#include "core/point.hpp"
 #include "core/workload.hpp"
 #include "netpipe/pair.hpp"
 #include "netpipe/planner.hpp"
@@ -21,23 +22,6 @@ struct SurveyPlan {
   std::string case_name;
   Mode mode = Mode::pingpong;
   double precision = 0.02;  ///< relative half-width of the median's interval to reach
-};
-
-/// Why a point has the samples it has.
-enum class Status {
-  converged,  ///< the precision is reached
-  budget,     ///< the time was spent before
-  bounded     ///< a message of this size would take the variant too long
-};
-
-/// One variant at one size. Without samples: the first size of the variant that was left out.
-struct PointResult {
-  std::string variant;
-  std::int64_t size = 0;
-  std::size_t samples = 0;
-  std::int64_t exchanges = 0;  ///< of each timed batch
-  std::optional<Estimate> estimate = std::nullopt;
-  Status status = Status::budget;
 };
 
 /// The transmitter's part: all variants at all sizes, interleaved in random order, each repeated

@@ -9,7 +9,6 @@
 
 #include "core/failure.hpp"
 #include "ring/peer_watch.hpp"
-#include "ring/table.hpp"
 #include "ring/token.hpp"
 
 namespace roundtrip::ring {
@@ -19,26 +18,6 @@ using nlohmann::ordered_json;
 
 void require(bool condition, const std::string& otherwise) {
   if (!condition) throw Failure(Exit::usage, otherwise);
-}
-
-ordered_json point_record(const std::string& case_name, const PointResult& result) {
-  constexpr std::array<const char*, 3> words{"converged", "budget", "bounded"};
-  ordered_json point = {{"case", case_name},
-                        {"variant", result.variant},
-                        {"size_bytes", result.size},
-                        {"samples", result.samples},
-                        {"batch", result.laps},
-                        {"median_s", nullptr},
-                        {"ci_relative_half_width", nullptr},
-                        {"status", words.at(static_cast<std::size_t>(result.status))},
-                        {"verified", result.samples > 0}};
-  if (result.estimate) {
-    point["median_s"] = result.estimate->median;
-    if (const auto width = result.estimate->relative_half_width) {
-      point["ci_relative_half_width"] = *width;
-    }
-  }
-  return point;
 }
 
 }  // namespace
@@ -138,9 +117,10 @@ void Ring::lead(Launch& launch, const Circle& circle, Crew& crew,
   survey.run();
   record(launch, circle, survey, plan.case_name);
   for (std::size_t i = 0; i < plan.names.size(); ++i) crew.transport(i).describe(launch.record);
+  constexpr std::size_t column = 12;
   std::printf("Median time per pass, microseconds (* = not within %g %%); ranks on nodes: %s\n%s",
               precision_percent_, plan.case_name.c_str(),
-              median_table(plan.names, survey.results()).c_str());
+              median_table(plan.names, survey.results(), column).c_str());
   for (const Skipped& skipped : skipped_) {
     std::printf("skipped: %s: %s\n", skipped.variant.c_str(), skipped.reason.c_str());
   }

@@ -57,7 +57,7 @@ void Survey::measure(std::int64_t size, double share_s) {
     results_.push_back({.variant = plan_.names[arm.index],
                         .size = size,
                         .samples = arm.samples->size(),
-                        .laps = laps(arm.lap_s),
+                        .batch = laps(arm.lap_s),
                         .estimate = arm.estimate,
                         .status = arm.converged ? Status::converged : Status::budget});
   }

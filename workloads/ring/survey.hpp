@@ -7,6 +7,7 @@
 
 #include "core/interleaver.hpp"
 #include "core/median.hpp"
+#include "core/point.hpp"
 #include "core/workload.hpp"
 #include "ring/crew.hpp"
 
@@ -19,20 +20,6 @@ struct SurveyPlan {
   std::vector<std::int64_t> sizes;
   int passes = 1;           ///< in a lap
   double precision = 0.02;  ///< relative half-width of the median's interval to reach
-};
-
-/// Why a point has the samples it has: precise enough; the time was spent; or it would have taken
-/// too long, so that the transport was left out from this size on.
-enum class Status { converged, budget, bounded };
-
-/// One transport at one size.
-struct PointResult {
-  std::string variant;
-  std::int64_t size = 0;
-  std::size_t samples = 0;
-  std::int64_t laps = 0;               ///< of a timed batch
-  std::optional<Estimate> estimate{};  ///< of the time per pass, seconds
-  Status status = Status::budget;
 };
 
 /// Rank 0's part: every size by every transport, interleaved in random order, until each median is

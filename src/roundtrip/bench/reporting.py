@@ -20,14 +20,15 @@ SAMPLES_PER_POINT = 300  # x points of two toolchains x 8 launches: just over a 
 
 def measure() -> Iterator[str]:
     """Wall time and peak memory of the command on a bundle, started afresh."""
-    generator = paths.checkout() / "tests" / "report" / "synthetic.py"
+    generator = paths.checkout() / "tests" / "support" / "synthetic.py"
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "run"
         _run([sys.executable, str(generator), str(tree), str(SAMPLES_PER_POINT)])
         samples = sum(launch.run["samples"]["rows"] for launch in scan(tree))
         collected = bundle.build(tree)
         start = time.monotonic()
-        _run(["roundtrip", "report", str(collected), "--output", f"{folder}/reports"])
+        roundtrip = Path(sys.executable).with_name("roundtrip")
+        _run([str(roundtrip), "report", str(collected), "--output", f"{folder}/reports"])
         wall = time.monotonic() - start
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6  # of any child; kB -> GB
     yield f"{samples} synthetic samples: {wall:.1f} s, {peak:.2f} GB at most"

@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.errors import UserError
 from roundtrip.studies.metrics import METRICS
 
 SCHEMA = {
@@ -70,6 +71,18 @@ def read(file: Path) -> Samples:
     if frame.is_empty():
         problems.append(Problem(file, 0, "no good row"))
     return Samples(frame, metadata, tuple(problems))
+
+
+def whole(file: str | Path) -> pl.DataFrame:
+    """The rows of a samples.csv; UserError with the first problem if it is not a good one."""
+    try:
+        found = read(Path(file))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    if found.problems:
+        first = found.problems[0]
+        raise UserError(first.reason, first.file, first.line)
+    return found.frame
 
 
 def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[Problem]]:

@@ -26,7 +26,6 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip.collect import samples as samples_file
-from roundtrip.errors import UserError
 
 STUDY = "netpipe"
 REFERENCE_STUDY = "netpipe-reference"
@@ -149,11 +148,4 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 def summarise_file(file: str | Path) -> dict[str, float]:
     """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    try:
-        read = samples_file.read(Path(file))
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", file) from None
-    if read.problems:
-        first = read.problems[0]
-        raise UserError(first.reason, first.file, first.line)
-    return summary(read.frame)
+    return summary(samples_file.whole(file))

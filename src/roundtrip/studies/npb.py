@@ -20,7 +20,6 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip.collect import samples as samples_file
-from roundtrip.errors import UserError
 
 STUDY = "npb"
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
@@ -104,11 +103,4 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
 
 def summarise_file(file: str | Path) -> dict[str, float]:
     """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    try:
-        read = samples_file.read(Path(file))
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", file) from None
-    if read.problems:
-        first = read.problems[0]
-        raise UserError(first.reason, first.file, first.line)
-    return summary(read.frame)
+    return summary(samples_file.whole(file))

@@ -4,7 +4,7 @@ Seeded; times follow latency + size / bandwidth with log-normal noise, and launc
 (some see 2.5 times the latency), as measured on shared two-core machines.
 
 As a program it writes a large tree to look at by hand:
-``python tests/report/synthetic.py FOLDER [SAMPLES_PER_POINT [ENVIRON...]]``.
+``python tests/support/synthetic.py FOLDER [SAMPLES_PER_POINT [ENVIRON...]]``.
 """
 
 from __future__ import annotations
