@@ -24,7 +24,7 @@ from roundtrip.report.sections import npb_figures as figures
 from roundtrip.report.sections import npb_tables as tables
 from roundtrip.report.sections import npb_times as times
 from roundtrip.report.sections.npb_data import Launches
-from roundtrip.report.sections.npb_findings import TONES, Finding, findings
+from roundtrip.report.sections.npb_findings import TONES, Finding, findings, foremost
 from roundtrip.report.sections.npb_series import EMULATED, Series
 from roundtrip.report.sections.npb_speedup import claims, headline, source_pairs
 from roundtrip.stats.intervals import Interval
@@ -50,7 +50,7 @@ class NpbSection:
         found = findings(judged, self._settings) if has_link else []
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
-            blocks += self._over_the_link(judged)
+            blocks += self._over_the_link(judged, found)
         blocks += [Heading(3, "In one cluster"), times.inside(launches)]
         blocks += [Heading(3, "What is sent"), times.messages(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
@@ -66,10 +66,12 @@ class NpbSection:
             else "NPB: how fast are the NAS Parallel Benchmarks?",
             blocks=tuple(blocks),
             answers=tuple(self._answers(found)),
-            verdicts=(tables.verdicts(found),) if found else (),
+            verdicts=(tables.verdicts(foremost(found)),) if found else (),
         )
 
-    def _over_the_link(self, judged: Mapping[Claim, Judged]) -> list[Block]:
+    def _over_the_link(
+        self, judged: Mapping[Claim, Judged], found: Sequence[Finding]
+    ) -> list[Block]:
         launches = self._launches
         compared = tables.transports(launches, judged, self._settings)
         drawn = figures.speedups(launches)
@@ -78,6 +80,11 @@ class NpbSection:
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
             *([Gallery(figures.CAPTION, drawn)] if drawn else []),
             tables.speedups(launches, judged),
+            *(
+                [Fold("The study's findings in every series", (tables.verdicts(found),))]
+                if len(found) > len(foremost(found))
+                else []
+            ),
             Heading(3, "Why: what an iteration waits for"),
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
@@ -95,7 +102,7 @@ class NpbSection:
             words = self._words(own)
             if not words:
                 continue
-            outcomes = [f.outcome for f in found if f.series in mine]
+            outcomes = [f.outcome for f in found if f.series in own]
             worst = max(outcomes, key=list(TONES).index, default="not measured")
             answers.append(Answer((Strong(name), *words), TONES[worst]))
         return answers
@@ -104,19 +111,21 @@ class NpbSection:
         rtts = sorted(
             {rtt for one in series for rtt in self._launches.points[one] if rtt is not None}
         )
-        told = []
+        base = self._launches.base_of(series[0])
+        against = f"as fast as one with {base.setup} " if base else ""
+        told: list[str] = []
         for rtt in dict.fromkeys((rtts[0], rtts[-1])):
             middle = [value.median for one in series if (value := self._speedup(one, rtt))]
             if middle:
-                told.append(f"{units.spread(middle)} times at {rtt:g} ms")
+                told.append(f"{units.spread(middle)} times {against}at {rtt:g} ms")
+                against = ""
         if not told:
             return ()
         published = npb_wan.PUBLISHED.get(series[0].benchmark)
         study = f" The study in 2003: {published:g} times at 4 ms." if published else ""
-        shared = ", compute time as on processors of their own" if series[0].shared else ""
         text = (
-            f" over two clusters, {EMULATED}: the speed of one cluster {' and '.join(told)} "
-            f"({series[0].setup}, {units.plural(len(series), 'transport')}{shared}).{study}"
+            f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(told)} "
+            f"({units.plural(len(series), 'transport')}).{study}"
         )
         return (text,)
 

@@ -62,7 +62,7 @@ class Launches:
                 rounds[str(row["round"])] = self._figures[row["launch"]]
         return {
             series: dict(sorted(found[series].items(), key=lambda item: item[0] or 0.0))
-            for series in sorted(found)
+            for series in sorted(found, key=lambda one: one.order)
         }
 
     @cached_property
@@ -128,6 +128,5 @@ class Launches:
         return of_row(row, self._titles)
 
 
-def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> tuple[Series, float]:
-    (series, rtt), _ = item
-    return series, rtt or 0.0
+def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> float:
+    return item[0][1] or 0.0

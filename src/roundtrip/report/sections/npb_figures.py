@@ -19,8 +19,9 @@ from roundtrip.studies import npb_wan
 CAPTION: Text = (
     f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median over "
     "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors, so that compute "
-    "time is taken as on processors of their own. Diamonds: the study in 2003, 16 + 16 hosts, at "
-    "4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the ranks can give.",
+    "time is taken as on processors of their own, unless the base shares them as well. Diamonds: "
+    "the study in 2003, 16 + 16 hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
+    "most that twice the ranks can give.",
 )
 _HEIGHT = 250
 _GAP = 16.0
@@ -42,18 +43,19 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
     drawn = {name: pl.DataFrame(rows) for name, rows in frames.items() if rows}
     highest = [float(frame["high"].fill_null(frame["median"]).max()) for frame in drawn.values()]  # type: ignore[arg-type]
     top = max([2.2, *highest])
+    longest = max((name for rows in frames.values() for name in _labels(rows)), key=len, default="")
     return tuple(
         figures.render(
             f"npb-{number}",
             f"Speed-up over one cluster against round-trip time, {EMULATED}: {name}",
-            partial(_chart, frame, name, top),
+            partial(_chart, frame, name, top, longest),
         )
         for number, (name, frame) in enumerate(drawn.items(), 1)
     )
 
 
 def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
-    half = series.ranks // 2
+    half, base = series.ranks // 2, launches.base_of(series)
     # Several environments may stand for the same library: then the names have to differ.
     name = f"{_NAMES.get(series.role or '', series.transport)}, {half} + {half}"
     if sum(_kind(other) == _kind(series) for other in launches.over_the_link) > 1:
@@ -67,6 +69,7 @@ def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
                     "name": name,
                     "role": series.role,
                     "shared": series.shared,
+                    "scales": base is not None and base.ranks < series.ranks,
                     "rtt": rtt,
                     "median": found.median,
                     "low": found.low,
@@ -80,7 +83,7 @@ def _kind(series: Series) -> tuple[object, ...]:
     return series.name, series.ranks, series.role
 
 
-def _chart(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> Any:
+def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Theme) -> Any:
     shade = 0 if theme is LIGHT else 1
     frame = frame.with_columns(
         pl.col("low", "high").cast(pl.Float64),
@@ -106,7 +109,8 @@ def _chart(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> Any:
         "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
     )
     base = alt.Chart(frame)
-    bounds = alt.Chart(pl.DataFrame({"at": [1.0, 2.0]}))
+    scales = bool(frame["scales"].all())
+    bounds = alt.Chart(pl.DataFrame({"at": [1.0, 2.0] if scales else [1.0]}))
     layers = [
         bounds.mark_rule(color=theme.muted, strokeWidth=1, opacity=0.7).encode(
             y=alt.Y("at:Q", scale=scale)
@@ -118,8 +122,10 @@ def _chart(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> Any:
         base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
         *_study(name, x, scale, shade),
         _direct_labels(frame, name, top, theme),
+        _room(longest),
     ]
-    subtitle = f"{EMULATED}, {_rounds(frame)}"
+    against = "" if scales else ", over as many ranks in one"
+    subtitle = f"{EMULATED}{against}, {_rounds(frame)}"
     return alt.layer(*layers).properties(
         width=WIDTH, height=_HEIGHT, title=alt.TitleParams(name, subtitle=subtitle)
     )
@@ -128,6 +134,23 @@ def _chart(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> Any:
 def _rounds(frame: pl.DataFrame) -> str:
     without = frame["low"].null_count()
     return "95 % intervals" if not without else "too few launches for intervals"
+
+
+def _labels(rows: list[dict[str, Any]]) -> list[str]:
+    return [*(row["name"] for row in rows), _study_label(max(npb_wan.PUBLISHED.values()))]
+
+
+def _study_label(published: float) -> str:
+    return f"The study, 2003: {published:.2f}"
+
+
+def _room(longest: str) -> Any:
+    """As much room for labels in each figure: an invisible one."""
+    return (
+        alt.Chart(pl.DataFrame({"name": ["n" * len(longest)]}))
+        .mark_text(align="left", fontSize=13, opacity=0)
+        .encode(x=alt.value(WIDTH + 10), y=alt.value(_HEIGHT), text="name:N")
+    )
 
 
 def _study(name: str, x: Any, scale: Any, shade: int) -> list[Any]:
@@ -147,7 +170,7 @@ def _direct_labels(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> 
     ends = {row["name"]: (row["median"], row["colour"]) for row in last.iter_rows(named=True)}
     published = npb_wan.PUBLISHED.get(name.split(" ")[0])
     if published is not None:
-        ends[f"The study, 2003: {published:g}"] = (published, _STUDY[shade])
+        ends[_study_label(published)] = (published, _STUDY[shade])
     wanted = {key: _HEIGHT * (1 - value / top) for key, (value, _) in ends.items()}
     places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
     rows = pl.DataFrame(

@@ -51,6 +51,16 @@ def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
     return found
 
 
+def foremost(found: Sequence[Finding]) -> list[Finding]:
+    """Without the series whose ranks share processors, where a finding has others."""
+    own = {one.statement for one in found if one.series and not one.series.shared}
+    return [
+        one
+        for one in found
+        if one.series is None or not one.series.shared or one.statement not in own
+    ]
+
+
 def _most_often(of_udp: Sequence[Judged]) -> Finding:
     statement = npb_wan.MOST_OFTEN
     if not of_udp:

@@ -27,13 +27,13 @@ _NONE = Cell(units.NOTHING, "muted")
 _VERDICTS: dict[str, Tone] = {
     "faster": "good",
     "slower": "bad",
-    "on par": "plain",
+    "on par": "muted",
     "cannot tell": "warn",
 }
 
 
 def verdicts(found: Sequence[Finding]) -> Table:
-    """One row a finding of the study and place where it was tested."""
+    """One row a finding of the study and series in which it was tested."""
     rows = []
     for finding in found:
         outcome = Cell(finding.evidence, TONES[finding.outcome], finding.outcome)
@@ -64,7 +64,8 @@ def speedups(launches: Launches, judged: Mapping[object, Judged]) -> Table:
     rows = []
     gone = [one.series for one in launches.lost if one.series.wan]
     there = {_plain(series) for series in launches.over_the_link}
-    for series in sorted({*launches.over_the_link, *(s for s in gone if _plain(s) not in there)}):
+    lost = {series for series in gone if _plain(series) not in there}
+    for series in sorted({*launches.over_the_link, *lost}, key=lambda one: one.order):
         base = launches.base_of(series)
         cells = [_speedup(launches, judged, series, rtt) for rtt in rtts]
         against = _NONE if base is None else Cell(base.setup)
