@@ -9,8 +9,15 @@ _vcluster = str(pathlib.Path(__file__).resolve().parents[2] / "testbed" / "vclus
 
 # ReFrame's `slurm` needs sacct, hence a cluster that is up with --accounting; `squeue` does not.
 _slurm_conf = pathlib.Path("/etc/slurm/slurm.conf")
-_accounting = _slurm_conf.exists() and "accounting_storage/slurmdbd" in _slurm_conf.read_text()
+_cluster = _slurm_conf.read_text() if _slurm_conf.exists() else ""
+_accounting = "accounting_storage/slurmdbd" in _cluster
+_hub = "Feature=clusterA,hub" in _cluster
 
+# On a hub, Slurm has a network of its own (eth0), which MPI must not use.
+_fabric = [
+    [name, "eth1"]
+    for name in ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_UDP_IFACE", "UCX_NET_DEVICES")
+]
 # Many ranks share few cores: without yielding, one that waits keeps others from working.
 _yield = ["OMPI_MCA_mpi_yield_when_idle", "1"]
 # name: (on show, toolchain, how srun starts it, environment)
@@ -65,7 +72,7 @@ _installed = [
 
 
 # Each cluster has four nodes unless it was booted with fewer.
-_inside = ["one-per-node", "shared-memory", "multi-node", "ranks-4"]
+_inside = ["one-per-node", "shared-memory", "hybrid", "multi-node", "ranks-4"]
 # NPB 3.4 built with an MPI of this site: for each a folder of <bench>.<class>.x.
 _npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
 
@@ -93,6 +100,15 @@ site_configuration = {
             "hostnames": ["^head$"],
             "modules_system": "nomod",
             "partitions": [
+                _partition(
+                    "grid",
+                    "All nodes on an emulated 10BASE-T hub",
+                    ["hub", "one-per-node", "hybrid", "multi-node"],
+                    {"emulated": {"hub_mbit_s": 10}},
+                ),
+            ]
+            if _hub
+            else [
                 _partition("clusterA", "Inside cluster A", _inside, {}),
                 _partition("clusterB", "Inside cluster B", _inside, {}),
                 _partition(
@@ -113,7 +129,7 @@ site_configuration = {
             "cc": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicc",
             "cxx": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicxx",
             "ftn": "",
-            "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *variables],
+            "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *_fabric, *variables],
             "features": [
                 "mpi",
                 "boost",

@@ -99,7 +99,7 @@ def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
 def _node(spec: Spec, node: Node) -> str:
     return (
         f"NodeName={node.name} NodeAddr={spec.address(node)} NodeHostname={node.name} "
-        f"Feature={node.feature}"
+        f"Feature={node.feature}{',hub' if spec.fabric == 'hub' else ''}"
     )
 
 
