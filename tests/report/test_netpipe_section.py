@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,19 +74,42 @@ def test_five_launches_tell_nothing(make_tree: Maker) -> None:
     assert "| fail |" in row and "too few launches" in row
 
 
-def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
-    tree = make_tree(launches=6, environs=(OPENMPI,))
+def keep_raw_mpi(tree: Any, environ: str) -> None:
+    """As if this toolchain had run with raw MPI only."""
     for file in tree.path.rglob("samples.csv"):
+        if environ not in str(file):
+            continue
         lines = file.read_text().splitlines(keepends=True)
         kept = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
         file.write_text("".join(kept))
         run = file.with_name("run.json")
         count = sum(",mpi," in line for line in kept)
-        run.write_text(run.read_text().replace('"rows": 125', f'"rows": {count}'))
+        run.write_text(re.sub(r'"rows": \d+', f'"rows": {count}', run.read_text()))
+
+
+def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,))
+    keep_raw_mpi(tree, OPENMPI)
     shown = part(tree)
+    headline, alone = shown.answers
+    assert text_of(headline) == (
+        "Boost.MPI was compared with raw MPI on none of 1 toolchain: "
+        "one of the two was not measured."
+    )
+    assert headline.tone == "warn"
+    assert text_of(alone) == "Open MPI 4.1, Boost 1.81: nothing was compared."
     assert any(isinstance(block, Gallery) for block in shown.blocks)
     (table,) = shown.verdicts
     assert {cell.text for row in table.rows for cell in row[1:]} == {"not measured"}
+
+
+def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None:
+    tree = make_tree(launches=10, samples=20, environs=(OPENMPI, MPICH))
+    keep_raw_mpi(tree, MPICH)
+    assert text_of(part(tree).answers[0]) == (
+        "Boost.MPI is on par with raw MPI on 1 of 1 toolchain. "
+        "Nothing was compared on MPICH 4.0, Boost 1.81."
+    )
 
 
 def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:

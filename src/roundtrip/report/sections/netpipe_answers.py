@@ -19,19 +19,27 @@ def tone(outcome: str) -> Tone:
 
 def headline(plain: Sequence[Finding]) -> Answer:
     """The campaign's question answered over all toolchains; `plain` are their first findings."""
-    on_par = sum(finding.outcome == "agrees" for finding in plain)
+    compared = [finding for finding in plain if finding.evidence]
+    alone = [finding.panel.label for finding in plain if not finding.evidence]
+    if not compared:
+        text = f"Boost.MPI was compared with raw MPI on none of {_toolchains(plain)}"
+        return Answer((Strong(f"{text}: one of the two was not measured."),), "warn")
+    on_par = sum(finding.outcome == "agrees" for finding in compared)
     parts: list[Inline] = [
-        Strong(
-            f"Boost.MPI is on par with raw MPI on {on_par} of "
-            f"{units.plural(len(plain), 'toolchain')}."
-        )
+        Strong(f"Boost.MPI is on par with raw MPI on {on_par} of {_toolchains(compared)}.")
     ]
     for outcome, words in (("differs", "It is not"), ("cannot tell", "It cannot be told")):
-        if names := [finding.panel.label for finding in plain if finding.outcome == outcome]:
+        if names := [finding.panel.label for finding in compared if finding.outcome == outcome]:
             parts.append(f" {words} on {'; '.join(names)}.")
+    if alone:
+        parts.append(f" Nothing was compared on {'; '.join(alone)}.")
     outcomes = {finding.outcome for finding in plain}
     worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
     return Answer(tuple(parts), tone(worst))
+
+
+def _toolchains(findings: Sequence[Finding]) -> str:
+    return units.plural(len(findings), "toolchain")
 
 
 def sentence(findings: Sequence[Finding]) -> Answer:
@@ -45,7 +53,7 @@ def sentence(findings: Sequence[Finding]) -> Answer:
         _greatly(serialized),
     ]
     told = [clause for clause in clauses if clause]
-    text = "; ".join(told) if told else "nothing of the study was measured"
+    text = "; ".join(told) if told else "nothing was compared"
     outcomes = {plain.outcome, datatypes.outcome}
     worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
     return Answer((Strong(panel.label), f": {text}."), tone(worst))
