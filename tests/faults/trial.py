@@ -134,7 +134,7 @@ class Trial:
         assert clean, f"left behind: {self._left_behind()}"
 
     def _jobs(self) -> list[tuple[str, str, str]]:
-        return self.cluster.jobs("--states=all,pending,running") if self.cluster else []
+        return self.cluster.jobs() if self.cluster else []
 
     def _left_behind(self) -> list[str]:
         pids = processes(self.runs, "any")
