@@ -188,6 +188,24 @@ def test_without_a_base_there_is_no_speed_up() -> None:
     assert not any(isinstance(block, Gallery) for block in report.blocks)
 
 
+def test_launches_are_paired_in_order_whatever_their_sessions() -> None:
+    """Cases of one round are launched in several ReFrame sessions, which have numbers each."""
+    made = make.two_clusters()
+    before = part(made.data())
+    for number, case in enumerate(made.cases):
+        case["round"] = f"{int(case['round']) * 100 + number // made.rounds:05d}"
+    assert part(made.data()) == before
+
+
+def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
+    made = make.two_clusters()
+    for status in ("failed", "missing"):
+        made.add("MG", 4, 4.0, placement="one-per-node", status=status)
+        made.cases[-1]["emulated"] = '{"wan_rtt_ms": 4, "shared_processors": 2}'
+    found = table(part(made.data()), "Speed-up over one cluster")
+    assert row(found, "MG S")[-1].text == "no launch came back"
+
+
 def test_our_programs_are_laid_beside_npb_itself() -> None:
     made = make.Bundle()
     made.add("CG", 1, compute=2.0)

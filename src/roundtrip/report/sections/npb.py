@@ -89,8 +89,14 @@ class NpbSection:
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
             Fold("Every benchmark, transport and delay", (times.over_the_link(launches),)),
-            Heading(3, "Transports against each other"),
-            *([Fold("Every pair at every delay", (compared,))] if compared.rows else []),
+            *(
+                [
+                    Heading(3, "Transports against each other"),
+                    Fold("Every pair at every delay", (compared,)),
+                ]
+                if compared.rows
+                else []
+            ),
         ]
 
     def _answers(self, found: Sequence[Finding]) -> list[Answer]:

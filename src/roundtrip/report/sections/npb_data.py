@@ -31,9 +31,9 @@ class Launches:
     def __init__(self, data: Data) -> None:
         self.level = data.analysis.statistics.confidence_level
         mine = data.launches.filter(pl.col("study") == npb.STUDY)
-        self._titles = dict(
-            mine.filter(pl.col("status") == "passed").select("environ", "toolchain").iter_rows()
-        )
+        titled = mine.filter(pl.col("toolchain") != pl.col("environ"))
+        titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
+        self._titles = dict(titled.select("environ", "toolchain").iter_rows())
         self._rows = list(mine.iter_rows(named=True))
         self._samples = data.samples.filter(pl.col("study") == npb.STUDY)
 
@@ -53,7 +53,7 @@ class Launches:
 
     @cached_property
     def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
-        """Series -> RTT in ms (None inside a cluster) -> round -> figures of the launch."""
+        """Series -> RTT in ms (None inside a cluster) -> session -> figures of the launch."""
         found: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
@@ -117,8 +117,12 @@ class Launches:
     def pairs(
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
     ) -> list[tuple[dict[str, float], dict[str, float]]]:
-        """Launches of the same rounds."""
-        return [(first[name], second[name]) for name in sorted(first.keys() & second.keys())]
+        """Their first launches, their second ones, ...: those are near each other in time.
+
+        A round of the campaign launches every case once, in several sessions.
+        """
+        ordered = ([launches[name] for name in sorted(launches)] for launches in (first, second))
+        return list(zip(*ordered, strict=False))
 
     def interval(self, values: Sequence[float]) -> Interval | None:
         """None of nothing."""

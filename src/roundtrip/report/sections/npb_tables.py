@@ -64,8 +64,8 @@ def speedups(launches: Launches, judged: Mapping[object, Judged]) -> Table:
     rows = []
     gone = [one.series for one in launches.lost if one.series.wan]
     there = {_plain(series) for series in launches.over_the_link}
-    lost = {series for series in gone if _plain(series) not in there}
-    for series in sorted({*launches.over_the_link, *lost}, key=lambda one: one.order):
+    lost = {_plain(series): series for series in gone if _plain(series) not in there}
+    for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
         base = launches.base_of(series)
         cells = [_speedup(launches, judged, series, rtt) for rtt in rtts]
         against = _NONE if base is None else Cell(base.setup)
@@ -174,10 +174,10 @@ def _speedup(
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
         return _judged(one)
-    if any(_plain(gone.series) == _plain(series) and gone.rtt == rtt for gone in launches.lost):
-        return Cell("no launch came back", "bad")
     if rtt in launches.points.get(series, {}):
         return Cell("no base in one cluster", "muted")
+    if any(_plain(gone.series) == _plain(series) and gone.rtt == rtt for gone in launches.lost):
+        return Cell("no launch came back", "bad")
     return Cell("not measured", "muted")
 
 

@@ -1,0 +1,108 @@
+"""The NPB checks on site `virtual`: which cases there are, and what their jobs would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import matrix, model
+from roundtrip.campaign.site import Site
+from roundtrip.sites import scripts
+
+CHECKOUT = Path(__file__).parents[2]
+CAMPAIGN = """\
+[[check]]
+name = "NPB"
+partitions = ["clusterA"]
+toolchains = ["mpich50-tcp"]
+parameters = { benchmark = ["CG", "BT"], problem_class = ["S"] }
+
+[[check]]
+name = "NPBWan"
+partitions = ["grid"]
+toolchains = ["mpich50-tcp"]
+parameters = { benchmark = ["CG", "BT"], problem_class = ["S"], wan_rtt = [4] }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A machine with one toolchain."""
+    folder = tmp_path_factory.mktemp("virtual")
+    toolchain = folder / "toolchains" / "mpich50-boost181"
+    toolchain.mkdir(parents=True)
+    (toolchain / "toolchain.json").write_text("{}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROUNDTRIP_TOOLCHAINS", str(folder / "toolchains"))
+        patch.setenv("ROUNDTRIP_RUNS", str(folder / "runs"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> matrix.Matrix:
+    return built(folder)
+
+
+def built(folder: Path) -> matrix.Matrix:
+    """Asking ReFrame takes seconds."""
+    file = folder / "npb.toml"
+    file.write_text(CAMPAIGN)
+    return matrix.build(model.load(file), Site("virtual", CHECKOUT))
+
+
+def named(made: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
+    """(benchmark, source, ranks, placement) of the expected cases of a check."""
+    cases = [dict(one.case.parameters) for one in made.expected if one.case.check == check]
+    keys = ("benchmark", "source", "ranks", "placement")
+    return {tuple(case[key] for key in keys) for case in cases}  # type: ignore[misc]
+
+
+def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
+    made: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = {
+        ("CG", "native", "1", "shared-memory"),
+        ("CG", "native", "2", "shared-memory"),
+        ("CG", "native", "2", "one-per-node"),
+        ("CG", "native", "4", "shared-memory"),
+        ("CG", "native", "4", "one-per-node"),
+        ("BT", "native", "1", "shared-memory"),
+        ("BT", "native", "4", "shared-memory"),
+        ("BT", "native", "4", "one-per-node"),
+    }
+    assert named(made, "NPB") == ours
+    reasons = {one.reason for one in made.skipped if "source=upstream" in one.case}
+    assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
+    (folder / "npb" / "mpich50").mkdir(parents=True)
+    monkeypatch.setenv("ROUNDTRIP_NPB", str(folder / "npb"))
+    theirs = {(benchmark, "upstream", *rest) for benchmark, _, *rest in ours}
+    assert named(built(folder), "NPB") == ours | theirs
+
+
+def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Matrix) -> None:
+    assert named(made, "NPBWan") == {
+        ("CG", "native", "2", "one-per-node"),
+        ("CG", "native", "4", "one-per-node"),
+        ("CG", "native", "4", "node-per-cluster"),
+        ("BT", "native", "4", "one-per-node"),
+        ("BT", "native", "4", "node-per-cluster"),
+    }
+    over_link = [one.case for one in made.expected if one.case.check == "NPBWan"]
+    cg = [case for case in over_link if dict(case.parameters)["benchmark"] == "CG"]
+    found = {}
+    for script in scripts.render(Site("virtual", CHECKOUT), cg):
+        parameters = dict(script.case.parameters)
+        lines = script.text.splitlines()
+        found[parameters["ranks"], parameters["placement"]] = (
+            next(line.split("=")[1] for line in lines if "--ntasks-per-node" in line),
+            next(line for line in lines if "--constraint" in line).split("--constraint=")[1],
+        )
+        assert any(line.endswith("wan --rtt 4ms || exit 1") for line in lines)
+        assert lines[-1].endswith("wan --stats --reset > wan.json")
+    assert found == {
+        ("2", "one-per-node"): ("1", "[clusterA*1&clusterB*1]"),
+        ("4", "one-per-node"): ("1", "[clusterA*2&clusterB*2]"),
+        ("4", "node-per-cluster"): ("2", "[clusterA*1&clusterB*1]"),
+    }
