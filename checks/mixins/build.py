@@ -45,6 +45,11 @@ class build_workload(rfm.CompileOnlyRegressionTest):
             f"exec 9> {shlex.quote(str(self.build_folder / '.lock'))}",
             "flock 9",
         ]
+        # CMake refuses to change the compiler of a folder, as when the toolchains have moved.
+        cache = self.build_folder / "CMakeCache.txt"
+        absolute = environ.cxx.startswith("/")
+        if absolute and cache.exists() and f"={environ.cxx}\n" not in cache.read_text():
+            self.prebuild_cmds.append(f"rm {shlex.quote(str(cache))}")
         self.build_system.configuredir = str(CHECKOUT / "workloads")
         self.build_system.builddir = str(self.build_folder)
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
