@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/failure.hpp"
 
@@ -30,8 +31,9 @@ cpu_set_t first_of(const cpu_set_t& set, int count) {
 
 }  // namespace
 
-Circle::Circle(const Session& session, const std::vector<int>& pretended, int processors)
-    : session_(session), pretended_(!pretended.empty()) {
+Circle::Circle(const Session& session, const std::vector<int>& pretended, int processors,
+               std::string interface)
+    : session_(session), pretended_(!pretended.empty()), interface_(std::move(interface)) {
   session.settle([&] {
     if (pretended_ && pretended.size() != static_cast<std::size_t>(session.size())) {
       throw Failure(Exit::usage, "--pretend-nodes: names " + std::to_string(pretended.size()) +

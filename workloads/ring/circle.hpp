@@ -17,8 +17,10 @@ class Circle {
  public:
   /// `pretended`: a node number for each rank, to part the ranks of one machine as if they could
   /// not share memory; empty: as it is. `processors`: confine the ranks of a node to so many
-  /// processors; 0: leave them where they are. Throws Failure(usage) on every rank.
-  Circle(const Session& session, const std::vector<int>& pretended, int processors);
+  /// processors; 0: leave them where they are. `interface`: the network between nodes, for what
+  /// goes there by sockets; empty: unknown. Throws Failure(usage) on every rank.
+  Circle(const Session& session, const std::vector<int>& pretended, int processors,
+         std::string interface);
   ~Circle();
   Circle(const Circle&) = delete;
   Circle& operator=(const Circle&) = delete;
@@ -46,6 +48,8 @@ class Circle {
   [[nodiscard]] int shared_passes() const;
   /// Processors that this node's ranks may use, together.
   [[nodiscard]] int processors() const { return processors_; }
+  /// Name of the network interface that sockets between nodes use; empty if unknown.
+  [[nodiscard]] const std::string& interface() const { return interface_; }
   /// Patient where each rank has a processor of its own, else quick to give it up.
   [[nodiscard]] const WaitPolicy& wait() const { return wait_; }
 
@@ -60,6 +64,7 @@ class Circle {
   int members_ = 1;
   int processors_ = 1;
   bool pretended_ = false;
+  std::string interface_;
   WaitPolicy wait_;
 };
 

@@ -1,19 +1,26 @@
 #include "ring/cooperation.hpp"
 
-#include <sched.h>
+#include <nlohmann/json.hpp>
+#include <optional>
 
-#include <utility>
+#include "ring/datagrams.hpp"
 
 namespace roundtrip::ring {
 namespace {
 
-constexpr int tag = 3;
-
-Layout layout(const Circle& circle, std::size_t most, std::size_t heap) {
+/// One region is here while another arrives; a wire may keep some more, large ones a while longer.
+std::size_t heap_for(const Circle& circle, Travel travel, std::size_t most) {
   constexpr std::size_t regions = 2;
+  if (circle.one_node() || travel != Travel::udp) return Heap::bytes_for(regions * most, regions);
+  constexpr std::size_t frame = 65'536;
+  constexpr std::size_t kept = Datagrams::kept_regions;
+  return Heap::bytes_for(2 * regions * most + kept * std::min(most, frame), 2 * regions + kept);
+}
+
+Layout layout(const Circle& circle, Travel travel, std::size_t most, std::size_t heap) {
   return {.members = circle.members(),
           .cells = 1,
-          .heap_bytes = heap != 0 ? heap : Heap::bytes_for(regions * most, regions)};
+          .heap_bytes = heap != 0 ? heap : heap_for(circle, travel, most)};
 }
 
 Member join(const Circle& circle, const SharedMemory& memory, const Layout& layout) {
@@ -25,39 +32,32 @@ Member join(const Circle& circle, const SharedMemory& memory, const Layout& layo
 
 }  // namespace
 
-Cooperation::Cooperation(const Circle& circle, std::size_t most, std::size_t heap)
+Cooperation::Cooperation(const Circle& circle, Travel travel, std::size_t most, std::size_t heap)
     : circle_(circle),
-      memory_(circle, Space::bytes(layout(circle, most, heap))),
-      member_(join(circle, memory_, layout(circle, most, heap))),
+      memory_(circle, Space::bytes(layout(circle, travel, most, heap))),
+      member_(join(circle, memory_, layout(circle, travel, most, heap))),
+      wire_(circle.one_node() ? nullptr : make_wire(travel, circle, member_)),
       mine_{.member = circle.member(), .number = 0} {}
 
-void Cooperation::send(int rank, Region& region) {
-  const auto bytes = region.bytes();
-  MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, circle_.comm());
-  Member::free(region);
-  ++sent_;
-}
-
-/// Looks into the cell and among the messages in turn.
+/// Looks into the cell and at the wire in turn.
 Region Cooperation::get_from_anywhere() {
-  constexpr int looks = 16;  // into the cell, which is cheap, for each one among the messages
+  constexpr int looks = 16;  // into the cell, which is cheap, for each one at the wire
   for (int round = 0;; ++round) {
     for (int look = 0; look < looks; ++look) {
       if (auto region = member_.get(mine_, no_wait)) return std::move(*region);
     }
-    int arrived = 0;
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag, circle_.comm(), &arrived, &message, &status);
-    if (arrived != 0) {
-      int count = 0;
-      MPI_Get_count(&status, MPI_BYTE, &count);
-      Region region = member_.allocate(static_cast<std::size_t>(count));
-      MPI_Mrecv(region.bytes().data(), count, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-      return region;
-    }
-    if (round * looks >= circle_.wait().spins) sched_yield();
+    if (auto region = wire_->look()) return std::move(*region);
+    if (round * looks >= circle_.wait().spins) wire_->nap();
   }
+}
+
+void Cooperation::describe(nlohmann::ordered_json& record) const {
+  record = {{"heap_bytes", member_.space().layout().heap_bytes},
+            {"queue_capacity", Cell::capacity},
+            {"copies", copies()},
+            {"handed_over", handed_over_},
+            {"sent", sent_}};
+  if (wire_) wire_->describe(record);
 }
 
 }  // namespace roundtrip::ring

@@ -11,10 +11,11 @@
 namespace roundtrip::ring {
 
 /// Hands the region itself over, by Cooperative Data Sharing.
+template <Travel travel>
 class RegionPort {
  public:
   RegionPort(const Circle& circle, std::size_t most, std::size_t heap)
-      : circle_(circle), cds_(circle, most, heap) {}
+      : circle_(circle), cds_(circle, travel, most, heap) {}
 
   void begin(std::size_t bytes) {
     region_ = Region();
@@ -33,17 +34,14 @@ class RegionPort {
     return region_.bytes().data();
   }
   void poison() {}
+  void settle() { cds_.settle(); }
   [[nodiscard]] std::optional<std::string> fault() const {
     if (cds_.copies() != 0) return std::to_string(cds_.copies()) + " regions were copied";
     if (!moved_ || !circle_.one_node()) return std::nullopt;
     return "the region was not handed over in place: it moved to offset " + std::to_string(*moved_);
   }
   void describe(nlohmann::ordered_json& record) const {
-    record["region"] = {{"heap_bytes", cds_.heap_bytes()},
-                        {"queue_capacity", Cell::capacity},
-                        {"copies", cds_.copies()},
-                        {"handed_over", cds_.handed_over()},
-                        {"sent", cds_.sent()}};
+    cds_.describe(record[travel == Travel::udp ? "region-udp" : "region"]);
   }
 
  protected:

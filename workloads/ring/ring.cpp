@@ -46,6 +46,8 @@ void Ring::declare(CLI::App& app) {
   app.add_option("--processors", processors_,
                  "Confine the ranks of a node to so many processors, together");
   app.add_option("--heap", heap_, "Comm heap of each rank, bytes; as large as needed unless given");
+  app.add_option("--interface", interface_,
+                 "Network interface between nodes, such as eth1, for transports of our own there");
   app.add_option("--pretend-nodes", pretended_,
                  "Node of each rank: part the ranks of one machine as if they shared no memory")
       ->delimiter(',');
@@ -95,7 +97,7 @@ std::vector<std::int64_t> Ring::sizes() const {
 }
 
 void Ring::run(Launch& launch) {
-  const Circle circle(launch.session, pretended_, processors_);
+  const Circle circle(launch.session, pretended_, processors_, interface_);
   const PeerWatch watch(circle);
   const std::vector<Variant> variants = chosen(circle);
   Crew crew(circle, variants, static_cast<std::size_t>(end_), static_cast<std::size_t>(heap_));

@@ -40,6 +40,7 @@ class Ring final : public Workload {
   std::vector<std::string> names_;
   std::vector<Skipped> skipped_;
   std::vector<int> pretended_;
+  std::string interface_;
   std::int64_t start_ = 10;
   std::int64_t end_ = 16'777'216;
   std::int64_t heap_ = 0;

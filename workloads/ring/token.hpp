@@ -34,6 +34,8 @@ inline void set_count(char* token, std::uint64_t count) {
 ///   char* get()                     waits for the token; its bytes, to be written to in place
 ///   void poison()                   not rank 0: makes wrong what the next get() might leave as it
 ///   was std::optional<std::string> fault() const
+/// and, if its messages are not reliable without it, a collective
+///   void settle()                   waits until all that was put has arrived
 /// all inline, so that nothing but the transport is timed.
 template <class Port>
 class PortTransport : public Transport {
@@ -67,6 +69,7 @@ class PortTransport : public Transport {
       go(laps.timed);
       if (root) seen.seconds.push_back(now() - start);
     }
+    if constexpr (requires { port_.settle(); }) port_.settle();
     if (wrong_count_ && !seen.fault) {
       seen.fault = "stale bytes: the token's count of passes is " +
                    std::to_string(wrong_count_->first) + ", expected " +

@@ -51,14 +51,15 @@ class Transport {
 /// A transport that can be had by name.
 struct Variant {
   std::string name;
-  /// Why it cannot work on this ring; nothing if it can.
+  /// Why it cannot work on this ring; nothing if it can. Collective, the same on every rank.
   std::function<std::optional<std::string>(const Circle&)> obstacle;
   /// Collective. `most` bytes are passed at most; the region transport has comm heaps of
   /// `heap` bytes, 0: as large as needed.
   std::function<std::unique_ptr<Transport>(const Circle&, std::size_t most, std::size_t heap)> make;
 };
 
-/// Those that need nothing but MPI: cache-line, region, mpi, mpi-sync, mpi-typed, mpi-rma, mpi-shm.
+/// Those that need nothing but MPI: cache-line, region, region-udp, mpi, mpi-sync, mpi-typed,
+/// mpi-rma, mpi-shm.
 std::vector<Variant> mpi_variants();
 
 /// The obstacle of transports that need all ranks in one node.

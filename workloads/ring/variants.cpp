@@ -1,3 +1,7 @@
+#include <mpi.h>
+
+#include <array>
+
 #include "ring/cache_line.hpp"
 #include "ring/message_ports.hpp"
 #include "ring/region_port.hpp"
@@ -11,6 +15,38 @@ std::optional<std::string> unless_one_node(const Circle& circle) {
   return "needs all ranks in one node, they are " + circle.shape();
 }
 
+namespace {
+
+/// Datagrams of our own are for other nodes, and need to know by which network.
+std::optional<std::string> unless_interface(const Circle& circle) {
+  if (circle.one_node()) return "needs ranks on several nodes, they are " + circle.shape();
+  if (circle.interface().empty()) return "needs --interface, the network between the nodes";
+  return std::nullopt;
+}
+
+/// Some combinations of MPI and network have no windows, which only trying tells. Collective.
+std::optional<std::string> unless_windows(const Circle& circle) {
+  constexpr MPI_Aint bytes = 64;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(circle.comm(), &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Win window = MPI_WIN_NULL;
+  char* base = nullptr;
+  const int error = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &base, &window);
+  int worst = error;
+  MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MAX, comm);
+  if (error == MPI_SUCCESS && worst == MPI_SUCCESS) MPI_Win_free(&window);
+  MPI_Comm_free(&comm);
+  if (worst == MPI_SUCCESS) return std::nullopt;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(worst, text.data(), &length);
+  return "this MPI offers no windows over this network: MPI_Win_allocate: " +
+         std::string(text.data());
+}
+
+}  // namespace
+
 std::vector<Variant> mpi_variants() {
   const Variant cache_line{.name = "cache-line",
                            .obstacle = unless_one_node,
@@ -18,11 +54,12 @@ std::vector<Variant> mpi_variants() {
                              return std::make_unique<CacheLineProbe>(circle);
                            }};
   return {cache_line,
-          variant<RegionPort>("region"),
+          variant<RegionPort<Travel::mpi>>("region"),
+          variant<RegionPort<Travel::udp>>("region-udp", unless_interface),
           variant<TwoSidedPort<Sending::standard>>("mpi"),
           variant<TwoSidedPort<Sending::synchronous>>("mpi-sync"),
           variant<TwoSidedPort<Sending::typed>>("mpi-typed"),
-          variant<RmaPort>("mpi-rma"),
+          variant<RmaPort>("mpi-rma", unless_windows),
           variant<SharedWindowPort>("mpi-shm", unless_one_node)};
 }
 

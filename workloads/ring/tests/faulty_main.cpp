@@ -39,7 +39,7 @@ class StalePort : public MpiPort {
 
 /// The region transport, but every rank makes a second holder of the region and then changes its
 /// own.
-class CopyingPort : public RegionPort {
+class CopyingPort : public RegionPort<Travel::mpi> {
  public:
   using RegionPort::RegionPort;
   char* get() {

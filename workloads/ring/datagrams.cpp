@@ -1,0 +1,173 @@
+#include "ring/datagrams.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace roundtrip::ring {
+namespace {
+
+constexpr auto longest_debt = std::chrono::milliseconds(20);
+constexpr std::size_t largest_debt = Datagrams::window / 2;
+
+/// How far `a` is ahead of `b`, of numbers that start anew after the last one.
+std::int16_t ahead(std::uint16_t a, std::uint16_t b) {
+  return static_cast<std::int16_t>(static_cast<std::uint16_t>(a - b));
+}
+
+}  // namespace
+
+Datagrams::Datagrams(const Circle& circle, Member& member)
+    : circle_(circle), member_(member), peers_(static_cast<std::size_t>(circle.size())) {
+  circle.session().settle([&] { socket_ = std::make_unique<UdpSocket>(circle.interface()); });
+  std::vector<sockaddr_in> addresses(peers_.size());
+  const auto mine = socket_->address();
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
+                circle.comm());
+  for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].address = addresses[i];
+  std::size_t largest = socket_->largest();
+  MPI_Allreduce(MPI_IN_PLACE, &largest, sizeof largest / sizeof(std::uint64_t), MPI_UINT64_T,
+                MPI_MIN, circle.comm());
+  buffer_.resize(largest - sizeof(Head));
+  launch_ = static_cast<std::uint16_t>(getpid());
+  MPI_Bcast(&launch_, 1, MPI_UINT16_T, 0, circle.comm());
+}
+
+void Datagrams::send(int rank, Region&& region) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const auto whole = std::make_shared<Region>(std::move(region));
+  const std::size_t bytes = whole->bytes().size();
+  for (std::size_t start = 0; start < bytes; start += buffer_.size()) {
+    while (peer.under_way.size() >= window) wait();
+    if (peer.under_way.empty()) peer.progress = Clock::now();
+    peer.under_way.push_back(
+        {.region = whole, .start = start, .bytes = std::min(buffer_.size(), bytes - start)});
+    transmit(peer, peer.under_way.size() - 1);
+  }
+}
+
+std::optional<Region> Datagrams::look() {
+  receive();
+  if (arrived_.empty()) return std::nullopt;
+  Region region = std::move(arrived_.front());
+  arrived_.pop_front();
+  return region;
+}
+
+/// Who shares the node with others may get a region from them as well, which wakes nobody here.
+void Datagrams::nap() {
+  constexpr auto glance = std::chrono::microseconds(50);
+  constexpr auto doze = std::chrono::milliseconds(10);
+  socket_->await(circle_.members() > 1 ? glance : doze);
+  keep_time();
+}
+
+void Datagrams::wait() {
+  nap();
+  receive();
+}
+
+bool Datagrams::all_arrived() const {
+  return std::ranges::all_of(peers_, [](const Peer& peer) { return peer.under_way.empty(); });
+}
+
+/// Nobody leaves before all have what they wait for: the last acknowledgement may be lost as well.
+void Datagrams::settle() {
+  for (Peer& peer : peers_) {
+    if (peer.owed > 0) acknowledge(peer);
+  }
+  while (!all_arrived()) wait();
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(circle_.comm(), &request);
+  int done = 0;
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0) {
+    socket_->await(std::chrono::microseconds(50));
+    receive();
+  }
+}
+
+void Datagrams::describe(nlohmann::ordered_json& record) const {
+  record["interface"] = circle_.interface();
+  record["largest_piece_bytes"] = buffer_.size();
+  record["head_bytes"] = sizeof(Head);
+  record["datagrams"] = datagrams_;
+  record["bare_acknowledgements"] = acknowledgements_;
+  record["repeated"] = repeated_;
+}
+
+void Datagrams::receive() {
+  Head head{};
+  const std::span<char> head_bytes(reinterpret_cast<char*>(&head), sizeof head);
+  while (const std::size_t bytes = socket_->receive(head_bytes, buffer_)) {
+    if (bytes < sizeof head || head.launch != launch_ || head.from >= peers_.size()) continue;
+    take(head, std::span(buffer_).first(bytes - sizeof head));
+  }
+}
+
+void Datagrams::take(const Head& head, std::span<const char> body) {
+  Peer& peer = peers_[head.from];
+  take_acknowledgement(peer, head.acknowledged);
+  if (head.left == 0) return;
+  if (head.number != peer.expected) return acknowledge(peer);  // sent again, or one before was lost
+  ++peer.expected;
+  if (peer.owed++ == 0) peer.owed_since = Clock::now();
+  if (!peer.arriving.held()) {
+    peer.arriving = member_.allocate(head.left);
+    peer.filled = 0;
+  }
+  std::ranges::copy(body, peer.arriving.bytes().subspan(peer.filled).begin());
+  peer.filled += body.size();
+  if (body.size() == head.left) arrived_.push_back(std::move(peer.arriving));
+  if (peer.owed >= largest_debt) acknowledge(peer);
+}
+
+void Datagrams::take_acknowledgement(Peer& peer, std::uint16_t acknowledged) const {
+  while (!peer.under_way.empty() && ahead(acknowledged, peer.first_under_way) > 0) {
+    peer.under_way.pop_front();
+    ++peer.first_under_way;
+    peer.progress = Clock::now();
+    peer.patience = first_patience;
+  }
+}
+
+void Datagrams::transmit(Peer& peer, std::size_t index) {
+  const Piece& piece = peer.under_way[index];
+  const auto bytes = piece.region->bytes();
+  const Head head{.launch = launch_,
+                  .from = static_cast<std::uint16_t>(circle_.rank()),
+                  .number = static_cast<std::uint16_t>(peer.first_under_way + index),
+                  .acknowledged = peer.expected,
+                  .left = static_cast<std::uint32_t>(bytes.size() - piece.start)};
+  socket_->send(peer.address, {reinterpret_cast<const char*>(&head), sizeof head},
+                bytes.subspan(piece.start, piece.bytes));
+  peer.owed = 0;
+  ++datagrams_;
+}
+
+void Datagrams::acknowledge(Peer& peer) {
+  const Head head{
+      .launch = launch_,
+      .from = static_cast<std::uint16_t>(circle_.rank()),
+      .number = static_cast<std::uint16_t>(peer.first_under_way + peer.under_way.size()),
+      .acknowledged = peer.expected,
+      .left = 0};
+  socket_->send(peer.address, {reinterpret_cast<const char*>(&head), sizeof head}, {});
+  peer.owed = 0;
+  ++acknowledgements_;
+}
+
+void Datagrams::keep_time() {
+  const auto time = Clock::now();
+  for (Peer& peer : peers_) {
+    if (peer.owed > 0 && time - peer.owed_since >= longest_debt) acknowledge(peer);
+    if (peer.under_way.empty() || time - peer.progress < peer.patience) continue;
+    for (std::size_t i = 0; i < peer.under_way.size(); ++i, ++repeated_) transmit(peer, i);
+    peer.progress = time;
+    peer.patience *= 2;
+  }
+}
+
+}  // namespace roundtrip::ring

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ring/udp_socket.hpp"
+#include "ring/wire.hpp"
+
+namespace roundtrip::ring {
+
+/// Regions as UDP datagrams, in pieces that fit a frame. A piece is kept until the other side has
+/// acknowledged it, and sent again with all later ones if that takes too long. Acknowledgements
+/// ride on what goes the other way, or follow after half a window or a while. All ranks must be of
+/// one byte order.
+class Datagrams final : public Wire {
+ public:
+  /// Pieces that may be under way to a rank.
+  static constexpr std::size_t window = 32;
+  /// Room that a comm heap needs for regions kept and arriving, beside those of the program.
+  static constexpr std::size_t kept_regions = 2 * window;
+
+  /// Collective. Throws Failure(usage) on every rank if one lacks the circle's interface.
+  Datagrams(const Circle& circle, Member& member);
+
+  void send(int rank, Region&& region) override;
+  std::optional<Region> look() override;
+  void nap() override;
+  void settle() override;
+  void describe(nlohmann::ordered_json& record) const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration first_patience = std::chrono::milliseconds(200);
+
+  struct Head {
+    std::uint16_t launch;        ///< the same in all datagrams of a launch
+    std::uint16_t from;          ///< rank
+    std::uint16_t number;        ///< of the piece, or of the next if this carries none
+    std::uint16_t acknowledged;  ///< all pieces before this one have arrived
+    std::uint32_t left;          ///< bytes of the region from this piece on; 0: carries none
+  };
+  struct Piece {
+    std::shared_ptr<Region> region;
+    std::size_t start;
+    std::size_t bytes;
+  };
+  struct Peer {
+    sockaddr_in address{};
+    std::deque<Piece> under_way;
+    std::uint16_t first_under_way = 0;
+    Clock::time_point progress;  ///< when the oldest piece under way was sent or became oldest
+    Clock::duration patience = first_patience;
+    std::uint16_t expected = 0;
+    std::size_t owed = 0;  ///< pieces that arrived and were not acknowledged
+    Clock::time_point owed_since;
+    Region arriving;
+    std::size_t filled = 0;
+  };
+
+  [[nodiscard]] bool all_arrived() const;
+  void wait();
+  void receive();
+  void take(const Head& head, std::span<const char> body);
+  void take_acknowledgement(Peer& peer, std::uint16_t acknowledged) const;
+  void transmit(Peer& peer, std::size_t index);
+  void acknowledge(Peer& peer);
+  void keep_time();
+
+  const Circle& circle_;
+  Member& member_;
+  std::unique_ptr<UdpSocket> socket_;
+  std::vector<Peer> peers_;  ///< by rank
+  std::vector<char> buffer_;
+  std::deque<Region> arrived_;
+  std::uint16_t launch_ = 0;
+  std::int64_t datagrams_ = 0;
+  std::int64_t acknowledgements_ = 0;
+  std::int64_t repeated_ = 0;
+};
+
+}  // namespace roundtrip::ring
