@@ -75,6 +75,8 @@ _installed = [
 _inside = ["one-per-node", "shared-memory", "hybrid", "multi-node", "ranks-4"]
 # NPB 3.4 built with an MPI of this site: for each a folder of <bench>.<class>.x.
 _npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
+# OSU Micro-Benchmarks built with an MPI of this site: a prefix for each.
+_osu = os.environ.get("ROUNDTRIP_OSU") or f"{_toolchains}/osu"
 
 
 def _partition(name, descr, features, extras):
@@ -89,6 +91,38 @@ def _partition(name, descr, features, extras):
         # All nodes share these: more ranks are slower than on nodes of their own.
         "extras": {"processors": os.cpu_count(), **extras},
         "max_jobs": 1,  # nothing runs beside a timing
+    }
+
+
+def _environment(name, title, toolchain, pmi, variables):
+    mpi = toolchain.split("-")[0]
+    wrappers = f"{_toolchains}/{mpi}/bin"
+    return {
+        "name": name,
+        "cc": f"{wrappers}/mpicc",
+        "cxx": f"{wrappers}/mpicxx",
+        "ftn": "",
+        "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *_fabric, *variables],
+        "features": [
+            *("mpi", "boost"),
+            *(["npb-upstream"] if os.path.isdir(f"{_npb}/{mpi}") else []),
+            *(["osu"] if os.path.isdir(f"{_osu}/{mpi}") else []),
+        ],
+        "extras": {
+            "toolchain": title,
+            "prefix": f"{_toolchains}/{toolchain}",
+            "build": toolchain,
+            "npb_upstream": f"{_npb}/{mpi}",
+            "osu_prefix": f"{_osu}/{mpi}",
+            "lacks": {
+                "npb-upstream": f"build NPB 3.4 into {_npb}/{mpi}",
+                "osu": f"in its source: ./configure CC={wrappers}/mpicc CXX={wrappers}/mpicxx "
+                f"--prefix={_osu}/{mpi} && make -k install",
+            },
+            # Slurm's own default would start MPICH as singletons, without an error.
+            "launcher_options": [f"--mpi={pmi}"],
+        },
+        "target_systems": ["virtual"],
     }
 
 
@@ -123,29 +157,5 @@ site_configuration = {
             ],
         }
     ],
-    "environments": [
-        {
-            "name": name,
-            "cc": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicc",
-            "cxx": f"{_toolchains}/{toolchain.split('-')[0]}/bin/mpicxx",
-            "ftn": "",
-            "env_vars": [["Boost_ROOT", f"{_toolchains}/{toolchain}"], *_fabric, *variables],
-            "features": [
-                "mpi",
-                "boost",
-                *(["npb-upstream"] if os.path.isdir(f"{_npb}/{toolchain.split('-')[0]}") else []),
-            ],
-            "extras": {
-                "toolchain": title,
-                "prefix": f"{_toolchains}/{toolchain}",
-                "build": toolchain,
-                "npb_upstream": f"{_npb}/{toolchain.split('-')[0]}",
-                "lacks": {"npb-upstream": f"build NPB 3.4 into {_npb}/{toolchain.split('-')[0]}"},
-                # Slurm's own default would start MPICH as singletons, without an error.
-                "launcher_options": [f"--mpi={pmi}"],
-            },
-            "target_systems": ["virtual"],
-        }
-        for name, (title, toolchain, pmi, variables) in _transports.items()
-    ],
+    "environments": [_environment(name, *values) for name, values in _transports.items()],
 }

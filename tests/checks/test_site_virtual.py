@@ -25,3 +25,15 @@ def test_a_shell_takes_each_variable_whole(environment: dict) -> None:
 def test_the_udp_transport_is_reliable_datagrams() -> None:
     (udp,) = [one for one in ENVIRONMENTS if one["name"] == "mpich50-udp"]
     assert ["FI_PROVIDER", "'udp;ofi_rxd'"] in udp["env_vars"]
+
+
+def test_osu_is_offered_where_it_was_built_or_how_to_build_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_OSU", str(tmp_path))
+    (tmp_path / "mpich50").mkdir()
+    found = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
+    offers = {one["name"] for one in found if "osu" in one["features"]}
+    assert offers == {"mpich50-tcp", "mpich50-udp", "mpich50-ucx"}
+    lacking = next(one["extras"]["lacks"]["osu"] for one in found if one["name"] == "mpich40-ucx")
+    assert f"--prefix={tmp_path}/mpich40 && make -k install" in lacking
