@@ -35,6 +35,7 @@ class Bundle:
         toolchain: str = "MPICH 5.0 over TCP",
         placement: str = "shared-memory",
         source: str = "native",
+        problem_class: str = "A",
         shared: bool = False,
         status: str = "passed",
     ) -> None:
@@ -44,7 +45,7 @@ class Bundle:
             emulated["shared_processors"] = 2
         parameters = {
             "benchmark": benchmark,
-            "problem_class": "S",
+            "problem_class": problem_class,
             "ranks": ranks,
             "placement": placement,
             "source": source,
@@ -73,7 +74,7 @@ class Bundle:
                 continue
             noise = 1 + 1e-3 * round_
             total = (compute + communication) * noise
-            key = (launch, f"case {number}", "npb", f"{benchmark}/S", source)
+            key = (launch, f"case {number}", "npb", f"{benchmark}/{problem_class}", source)
             self.rows.append((*key, 0, "total", 0, "rate", self.work / total, "Mop/s"))
             if source == "upstream":
                 continue

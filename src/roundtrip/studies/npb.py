@@ -24,6 +24,8 @@ from roundtrip.collect import samples as samples_file
 STUDY = "npb"
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")
+#: Classes for trying: milliseconds of work, of which nothing follows for a computation.
+TRIAL_CLASSES = ("S", "W")
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 NATIVE, UPSTREAM = "native", "upstream"
 

@@ -75,6 +75,10 @@ class NpbSection:
         launches = self._launches
         compared = tables.transports(launches, judged, self._settings)
         drawn = figures.speedups(launches)
+        against: list[Block] = [
+            Heading(3, "Transports against each other"),
+            Fold("Every pair at every delay", (compared,)),
+        ]
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
@@ -89,14 +93,7 @@ class NpbSection:
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
             Fold("Every benchmark, transport and delay", (times.over_the_link(launches),)),
-            *(
-                [
-                    Heading(3, "Transports against each other"),
-                    Fold("Every pair at every delay", (compared,)),
-                ]
-                if compared.rows
-                else []
-            ),
+            *(against if compared.rows else []),
         ]
 
     def _answers(self, found: Sequence[Finding]) -> list[Answer]:

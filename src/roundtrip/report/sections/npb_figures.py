@@ -18,7 +18,8 @@ from roundtrip.studies import npb_wan
 
 CAPTION: Text = (
     f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median over "
-    "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors, so that compute "
+    "rounds, bars are 95 % rank intervals, cut off where they leave the axes. Dashed lines: ranks "
+    "share processors, so that compute "
     "time is taken as on processors of their own, unless the base shares them as well. Diamonds: "
     "the study in 2003, 16 + 16 hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
     "most that twice the ranks can give.",
@@ -41,8 +42,8 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
     for series in launches.over_the_link:
         frames.setdefault(series.name, []).extend(_rows(launches, series))
     drawn = {name: pl.DataFrame(rows) for name, rows in frames.items() if rows}
-    highest = [float(frame["high"].fill_null(frame["median"]).max()) for frame in drawn.values()]  # type: ignore[arg-type]
-    top = max([2.2, *highest])
+    highest = [float(frame["median"].max()) for frame in drawn.values()]  # type: ignore[arg-type]
+    top = 1.1 * max([2.0, *highest])
     longest = max((name for rows in frames.values() for name in _labels(rows)), key=len, default="")
     return tuple(
         figures.render(
@@ -116,7 +117,7 @@ def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Them
             y=alt.Y("at:Q", scale=scale)
         ),
         base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5)
+        .mark_rule(strokeWidth=1.5, clip=True)
         .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
         base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
         base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),

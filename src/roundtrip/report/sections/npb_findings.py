@@ -13,6 +13,7 @@ from roundtrip.report.sections.npb_speedup import NpbSpeedup, NpbTransports
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import npb_wan
+from roundtrip.studies.npb import TRIAL_CLASSES
 from roundtrip.studies.npb_wan import Statement
 
 TONES: dict[str, Tone] = {
@@ -36,9 +37,17 @@ class Finding:
 
 
 def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
-    """All five of the study; those without launches are there as "not measured"."""
-    transports = {key: one for key, one in judged.items() if isinstance(key, NpbTransports)}
-    speedups = {key: one for key, one in judged.items() if isinstance(key, NpbSpeedup)}
+    """All five of the study; those without launches of a measuring class are "not measured"."""
+    transports = {
+        key: one
+        for key, one in judged.items()
+        if isinstance(key, NpbTransports) and key.series.problem_class not in TRIAL_CLASSES
+    }
+    speedups = {
+        key: one
+        for key, one in judged.items()
+        if isinstance(key, NpbSpeedup) and key.series.problem_class not in TRIAL_CLASSES
+    }
     of_udp = [one for key, one in transports.items() if key.series.role == npb_wan.UDP]
     found = [_most_often(of_udp), _not_critical(list(transports.values()), settings)]
     for statement in npb_wan.SCALING:
@@ -48,7 +57,12 @@ def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
             if key.series.benchmark == statement.benchmark and key.rtt == npb_wan.STUDY_RTT_MS
         ]
         found += mine or [
-            Finding(statement, "no launches of it in this report", units.NOTHING, "not measured")
+            Finding(
+                statement,
+                "no launches of class A or above in this report",
+                units.NOTHING,
+                "not measured",
+            )
         ]
     return found
 
@@ -66,7 +80,12 @@ def foremost(found: Sequence[Finding]) -> list[Finding]:
 def _most_often(of_udp: Sequence[Judged]) -> Finding:
     statement = npb_wan.MOST_OFTEN
     if not of_udp:
-        return Finding(statement, "no launches of it in this report", units.NOTHING, "not measured")
+        return Finding(
+            statement,
+            "no launches of class A or above in this report",
+            units.NOTHING,
+            "not measured",
+        )
     count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
     told = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     half, faster = len(of_udp) / 2, count[Verdict.FASTER]
@@ -82,7 +101,12 @@ def _most_often(of_udp: Sequence[Judged]) -> Finding:
 def _not_critical(all_pairs: Sequence[Judged], settings: NPB) -> Finding:
     statement = npb_wan.NOT_CRITICAL
     if not all_pairs:
-        return Finding(statement, "no launches of it in this report", units.NOTHING, "not measured")
+        return Finding(
+            statement,
+            "no launches of class A or above in this report",
+            units.NOTHING,
+            "not measured",
+        )
     margin = 1 + settings.critical_difference
     inside = [one.interval.within(1 / margin, margin) for one in all_pairs]
     outside = [_beyond(one.interval, margin) for one in all_pairs]
