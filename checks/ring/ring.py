@@ -14,6 +14,9 @@ from ..mixins.build import build_workload
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
+#: ReFrame's schedulers that submit to Slurm.
+SLURM = ("slurm", "squeue")
+
 
 class build_ring(build_workload):
     """The ring with all transports of MPI, and where PVM is installed also that with PVM's."""
@@ -100,7 +103,11 @@ class Ring(RingBase):
 
 @rfm.simple_test
 class RingNetwork(RingBase):
-    """Ranks on two nodes, over a link of a kind."""
+    """Ranks on two nodes, over a link of a kind.
+
+    A partition may name the nodes' network interface in its extras (`interface`), which regions
+    that travel by UDP need; without it that transport is skipped.
+    """
 
     descr = "Ring over a network: regions by message, alone and mixed with hand-over in a node"
 
@@ -125,6 +132,19 @@ class RingNetwork(RingBase):
     @property
     def num_hosts(self):
         return 2
+
+    @run_before("run")
+    def spread_over_nodes(self):
+        # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told.
+        if self.placement == "hybrid" and self.job.scheduler.registered_name in SLURM:
+            self.num_tasks_per_node = None
+            self.job.options += [f"--nodes={self.num_hosts}"]
+
+    @run_before("run")
+    def name_the_network(self):
+        interface = self.current_partition.extras.get("interface")
+        if interface:
+            self.executable_opts += [f"--interface={interface}"]
 
     @run_before("run")
     def say_what_is_emulated(self):

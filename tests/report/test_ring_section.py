@@ -26,7 +26,12 @@ TRUTH = {
 }
 
 
-def ring_data(truth: dict[str, tuple[float, float]], launches: int = 10, case: str = "2") -> Data:
+def ring_data(
+    truth: dict[str, tuple[float, float]],
+    launches: int = 10,
+    case: str = "2",
+    emulated: str | None = None,
+) -> Data:
     """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike."""
     random = np.random.default_rng(7)
     rows = []
@@ -51,7 +56,7 @@ def ring_data(truth: dict[str, tuple[float, float]], launches: int = 10, case: s
             "status": "passed",
             "toolchain": "Open MPI",
             "parameters": json.dumps({"placement": "shared-memory", "transport": "mpi"}),
-            "emulated": None,
+            "emulated": pl.Series([emulated] * launches, dtype=pl.String),
             "simulated": False,
         }
     )
@@ -126,3 +131,16 @@ def test_a_bundle_without_rings_has_no_section() -> None:
     data = ring_data(TRUTH)
     empty = Data(**{**data.__dict__, "launches": data.launches.filter(pl.lit(False))})
     assert section.section(empty) is None
+
+
+def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
+    wire = 0.8e-6  # seconds a byte at 10 Mbit/s
+    truth = {"region-udp": (150 * wire, wire), "mpi": (400e-6, wire)}
+    data = ring_data(truth, case="1+1", emulated='{"hub_mbit_s": 10}')
+    shown = table(part(data), "Goodput at 1000 bytes")
+    region, mpi = shown.rows
+    assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
+    assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
+    quick = ring_data({"region-udp": (-30 * wire, wire)}, case="1+1", emulated='{"hub_mbit_s": 10}')
+    (region,) = table(part(quick), "Goodput at 1000 bytes").rows
+    assert region[-1].verdict == "reached"

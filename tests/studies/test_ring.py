@@ -96,3 +96,7 @@ def test_a_file_that_is_not_samples_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "samples.csv").write_text("nonsense\n")
     with pytest.raises(UserError):
         ring.summarise_file(tmp_path / "samples.csv")
+
+
+def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:
+    assert ring.theoretical_goodput(10, 1_000) == pytest.approx(1.25 * 1_000 / 1_066)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,10 +144,13 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
 
 
 @contextmanager
-def booted(home: Path, name: str, nodes: str = "2+2") -> Iterator[Virtual]:
+def booted(
+    home: Path, name: str, nodes: str = "2+2", options: Sequence[str] = ()
+) -> Iterator[Virtual]:
     """A cluster of its own, state below `home`, gone at the end.
 
-    In its shared folder, ``small`` is a file system of 8 MiB, to be filled.
+    `options`: more for ``vcluster up``.  In its shared folder, ``small`` is a file system of
+    8 MiB, to be filled.
     """
     share = home / "share"
     small = share / "small"
@@ -155,7 +158,7 @@ def booted(home: Path, name: str, nodes: str = "2+2") -> Iterator[Virtual]:
     cluster = Virtual(home, share, name)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(small)], check=True)
     try:
-        cluster.ok("up", "--nodes", nodes, "--share", str(share))
+        cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
         yield cluster
     finally:
         cluster.run("down")

@@ -33,11 +33,13 @@ from roundtrip.collect import samples as samples_file
 
 STUDY = "ring"
 REGION = "region"
+REGION_UDP = "region-udp"
 FLOOR = "cache-line"
 
 #: Transports in the order to be shown, with their names.
 TRANSPORTS = {
     REGION: "Region by reference",
+    REGION_UDP: "Region, UDP between nodes",
     "mpi-shm": "MPI shared window, one copy",
     "mpi-rma": "MPI one-sided",
     "mpi": "MPI two-sided",
@@ -65,6 +67,7 @@ SUMMARY_UNITS = {
     "region_over_mpi_10kB": "1",
     "mpi_pass_10B": "us",
     "pvm_bandwidth_10kB": "MB/s",
+    "region_udp_bandwidth_1kB": "MB/s",
 }
 POINT = ["case", "variant", "size_bytes"]
 
@@ -122,6 +125,16 @@ STATEMENTS = (
         (("mpi-typed", "mpi"), ("pvm-xdr", "pvm")),
     ),
 )
+
+
+#: Bytes around those of one UDP datagram on Ethernet: preamble, head, check sum and gap 38, IP 20,
+#: UDP 8.
+FRAME_OVERHEAD = 66
+
+
+def theoretical_goodput(mbit_s: float, size: int) -> float:
+    """MB/s of regions of `size` bytes, one to a frame, that an Ethernet of `mbit_s` can carry."""
+    return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -210,6 +223,8 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     ):
         if found is not None:
             figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / found / 1e6
+    if (REGION_UDP, 1_000) in seconds:
+        figures["region_udp_bandwidth_1kB"] = 1_000 / seconds[REGION_UDP, 1_000] / 1e6
     if "region_bandwidth_10kB" in figures and "mpi_bandwidth_10kB" in figures:
         over = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
         figures["region_over_mpi_10kB"] = over

@@ -20,6 +20,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.sections import Claim
 from roundtrip.report.sections import ring_figures as figures
+from roundtrip.report.sections import ring_network as network
 from roundtrip.report.sections import ring_tables as tables
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.report.sections.ring_findings import (
@@ -57,6 +58,8 @@ class RingSection:
         ]
         if in_node:
             blocks.append(tables.goals(self._curves, in_node, self._settings))
+        if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
+            blocks.append(network.goodput(self._curves, hubs))
         blocks += [
             tables.crossovers(self._curves, panels),
             tables.laps(self._curves, panels),
@@ -118,6 +121,10 @@ _READING: tuple[Text, ...] = (
         "One token goes round. Every rank counts each pass in the token's first bytes, in place, "
         "and looks whether the count is right; once for each size every rank also checks and "
         "changes all bytes. So no pass goes without touching the region.",
+    ),
+    (
+        "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
+        "with acknowledgements of our own: two transports, in the same launches.",
     ),
     (
         "A region that stays in its node is asserted to be at the same offset lap after lap, and "

@@ -34,6 +34,7 @@ class Panel:
     placement: str
     kind: str
     launches: int
+    hub_mbit_s: float | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -152,4 +153,5 @@ def _panel(row: dict[str, object]) -> Panel:
         placement=named,
         kind=labels.kind(row["emulated"], row["simulated"]),
         launches=int(str(row["launches"])),
+        hub_mbit_s=json.loads(str(row["emulated"] or "{}")).get("hub_mbit_s"),
     )

@@ -28,6 +28,7 @@ _GAP = 16.0
 #: Light and dark colour of each transport; what copies is paler than what does not.
 _COLOURS = {
     ring.REGION: ("#0b4f94", "#a9d3fb"),
+    ring.REGION_UDP: ("#3d8fe0", "#5c9bd6"),
     "mpi-shm": ("#2a9d8f", "#6fd3c6"),
     "mpi-rma": ("#6a3d9a", "#c9a3f5"),
     "mpi": ("#d95f02", "#ffb27a"),

@@ -19,6 +19,7 @@ from roundtrip.studies.ring import Statement
 
 _NONE = Cell(units.NOTHING, "muted")
 _MICRO = 1e6
+_OURS = (ring.REGION, ring.REGION_UDP, ring.FLOOR)
 
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
@@ -39,9 +40,9 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
                 Cell(panel.label),
                 _cell(curves.interval(fixed), _MICRO),
                 _cell(curves.interval(floor), _MICRO),
-                _limited(per, settings.most_hand_overs),
-                _limited(flat, 1 + settings.flat_within),
-                _limited(gain, settings.least_gain, is_least=True),
+                limited(per, settings.most_hand_overs),
+                limited(flat, 1 + settings.flat_within),
+                limited(gain, settings.least_gain, is_least=True),
             )
         )
     return Table(
@@ -64,7 +65,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     """From which size on a region by reference is the fastest."""
-    others = [name for name in ring.TRANSPORTS if name not in (ring.REGION, ring.FLOOR)]
+    others = [name for name in ring.TRANSPORTS if name not in _OURS]
     rows = []
     for panel in panels:
         region = curves.by_launch(panel, ring.REGION)
@@ -173,7 +174,7 @@ def _cell(interval: Interval | None, scale: float = 1.0) -> Cell:
     return _NONE if interval is None else Cell(units.interval(interval, scale))
 
 
-def _limited(interval: Interval | None, limit: float, is_least: bool = False) -> Cell:
+def limited(interval: Interval | None, limit: float, is_least: bool = False) -> Cell:
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
         return _NONE
