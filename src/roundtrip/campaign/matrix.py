@@ -43,6 +43,8 @@ def build(campaign: Campaign, site: Site) -> Matrix:
     for a campaign of which nothing can run.
     """
     tests = site.describe()
+    if not tests:
+        raise UserError(f"site '{site.name}' offers no toolchain: nothing can run there")
     named = {plan.name for plan in campaign.checks}
     files = sorted({test["@file"] for test in tests if test["@class"] in named})
     listed = {case.id: case for case in site.cases(files)} if files else {}

@@ -47,6 +47,12 @@ class Site:
             known = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
             raise UserError(f"unknown site '{name}'; there are: {', '.join(known)}")
 
+    @property
+    def spack(self) -> Path | None:
+        """The folder that spack.yaml includes, if Spack builds this site's software."""
+        folder = self.folder / "spack"
+        return folder if folder.is_dir() else None
+
     @cached_property
     def environment(self) -> dict[str, str]:
         """Environment variables after ``. site-configs/activate <name>``."""

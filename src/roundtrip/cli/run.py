@@ -21,6 +21,7 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.cli.report import publish
 from roundtrip.collect.bundle import writing
+from roundtrip.sites import ready
 
 _console = Console(stderr=True)
 
@@ -49,6 +50,7 @@ def run(
     checkout = paths.checkout()
     declared = model.load(model.find(campaign, checkout / "campaigns"))
     here = Site(site, checkout)
+    ready.require(here)
     plan = matrix.build(declared, here)
     if dry_run:
         _print_matrix(declared, plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.sites import lock as locks
 from roundtrip.sites import new as writer
-from roundtrip.sites import probe, toolchains
+from roundtrip.sites import probe, ready, toolchains
 from roundtrip.sites.check import check as check_site
 from roundtrip.sites.findings import Finding
 from roundtrip.sites.software import one_build_per_mpi
@@ -62,9 +63,13 @@ def lock(
 ) -> None:
     """Prove that each MPI of a lock file is one build, and list its toolchains.
 
-    Exit status: 0 proved; 1 not so; 2 no lock file, or a broken one.
+    The active environment's must also be what spack.yaml asks for on the active site.
+    Exit status: 0 proved; 1 not so; 2 no lock file, a broken one, or one of another spack.yaml.
     """
     held = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
+    active = os.environ.get("ROUNDTRIP_SITE")
+    if active and file is None and (site := Site(active, paths.checkout())).spack:
+        ready.require_current(held, site)
     status = _print(one_build_per_mpi(held))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
     for item in toolchains.toolchains(held):

@@ -19,8 +19,8 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
     findings = [*lint.site_file(site), *lint.partitions(site), *lint.slurm_partitions(site)]
-    folder, environment = site.folder / "spack", site.checkout / "spack.yaml"
-    if folder.is_dir():
+    environment = site.checkout / "spack.yaml"
+    if folder := site.spack:
         try:
             findings += software.files(folder, environment)
         except UserError as error:

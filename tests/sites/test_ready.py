@@ -1,0 +1,107 @@
+"""What `roundtrip run` says when Spack has not made a site ready: one line, exit 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip.campaign.site import Site
+from roundtrip.cli import app
+from roundtrip.errors import UserError
+from roundtrip.sites import ready
+
+CHECKOUT = Path(__file__).parents[2]
+SPACK = "#!/bin/sh\necho {version}\n"
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No Spack and no active environment; a folder in PATH to put one into."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    python = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{tools}:{python}:/usr/bin:/bin")
+    for variable in ("SPACK_ENV", "SPACK_ROOT", "ROUNDTRIP_SITE"):
+        monkeypatch.delenv(variable, raising=False)
+    return tools
+
+
+def put_spack(folder: Path, version: str) -> None:
+    (folder / "spack").write_text(SPACK.format(version=version))
+    (folder / "spack").chmod(0o755)
+
+
+def refusal(site: str = "infiniband") -> str:
+    with pytest.raises(UserError) as caught:
+        ready.require(Site(site, CHECKOUT))
+    return str(caught.value)
+
+
+def change(lock: Path, edit: Callable[[dict[str, object]], None]) -> None:
+    content = json.loads(lock.read_text())
+    edit(content)
+    lock.write_text(json.dumps(content))
+
+
+def test_no_spack(bare: Path) -> None:
+    assert "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed" in refusal()
+
+
+def test_a_spack_that_is_too_old(bare: Path) -> None:
+    put_spack(bare, "0.23.1")
+    assert "is Spack 0.23.1: 1.1 or newer is needed" in refusal()
+
+
+def test_no_active_environment(bare: Path) -> None:
+    put_spack(bare, "1.1.0")
+    assert "needs an active Spack environment: run `spack env activate .`" in refusal()
+
+
+def test_an_environment_that_is_not_concretized(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    assert f"{tmp_path} is not concretized: run `spack concretize`" in refusal()
+
+
+def test_an_environment_that_is_not_installed(active: Path) -> None:
+    for folder in (active / ".spack-view").iterdir():
+        shutil.rmtree(folder)
+    assert "none of its toolchains is installed: run `spack install`" in refusal()
+
+
+def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
+    said = refusal("spack")
+    assert "does not match spack.yaml on site 'spack': " in said
+    assert "`. site-configs/activate spack`, then `spack concretize -f`" in said
+    change(active / "spack.lock", lambda content: content["roots"].pop(0))  # type: ignore[attr-defined]
+    assert "not in the lock file: roundtrip-workloads @main" in refusal()
+
+
+def test_all_installed_is_ready(active: Path) -> None:
+    ready.require(Site("infiniband", CHECKOUT))
+
+
+def test_other_sites_need_no_spack(bare: Path) -> None:
+    ready.require(Site("local", CHECKOUT))
+
+
+@pytest.mark.parametrize("command", [["run", "boost-netpipe", "--site", "infiniband"]])
+def test_nothing_is_launched(bare: Path, command: list[str]) -> None:
+    done = CliRunner().invoke(app, command)
+    assert isinstance(done.exception, UserError)
+    assert os.environ.get("SPACK_ENV") is None
+
+
+def test_site_lock_refuses_a_stale_one(active: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDTRIP_SITE", "spack")
+    done = CliRunner().invoke(app, ["site", "lock"])
+    assert isinstance(done.exception, UserError)
+    assert "does not match spack.yaml on site 'spack'" in str(done.exception)
