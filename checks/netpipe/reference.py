@@ -12,7 +12,8 @@ from ..mixins.record import Recorded
 
 @rfm.simple_test
 class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
-    """Debian's NPopenmpi or NPmpich2, named by the environment's extra ``netpipe_reference``."""
+    """The program that the environment's extra ``netpipe_reference`` names: NPmpi, as built by
+    Spack, or Debian's NPopenmpi or NPmpich2."""
 
     study = "netpipe-reference"
     descr = "NetPIPE 3.7.2, the upstream program, as a reference"

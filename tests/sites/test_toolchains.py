@@ -82,6 +82,22 @@ def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path)
     assert lacking["mpich43-boost174"] == "it knows no Boost, mpich43-boost186 is enough"
 
 
+def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Path) -> None:
+    lock = locks.read(active / "spack.lock")
+    content = json.loads(lock.file.read_text())
+    suite = next(root for root in content["roots"] if root["spec"].startswith("osu-"))
+    content["concrete_specs"][suite["hash"]] |= {"name": "netpipe", "version": "3.7.2"}
+    lock.file.write_text(json.dumps(content))
+    lock = locks.read(lock.file)
+    place = prefix(lock.specs[suite["hash"]], lock)
+    Path(place).mkdir(parents=True)
+    found = environments("infiniband", LAUNCH)
+    offers = [item for item in found if "netpipe-reference" in item["features"]]
+    assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]
+    others = [item["extras"]["lacks"]["netpipe-reference"] for item in found if item not in offers]
+    assert any(text.startswith("spack install netpipe ^") for text in others)
+
+
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     found = environments("infiniband", LAUNCH)
     assert set(installed(found)) == NAMES

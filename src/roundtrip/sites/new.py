@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites import debian, yamlfile
+from roundtrip.sites import debian, matrix, yamlfile
 from roundtrip.sites.debian import External
 from roundtrip.sites.probe import Facts
 
 _CONSTANT = r"^{name} = .*?(?P<comment>  #.*)?$"
+_MPIS = ("openmpi", "mpich")
 
 
 def write(name: str, facts: Facts, checkout: Path) -> Path:
@@ -26,7 +27,6 @@ def write(name: str, facts: Facts, checkout: Path) -> Path:
     template = choose_template(facts)
     (folder / "spack").mkdir(parents=True)
     source = sites / template
-    shutil.copyfile(source / "environment", folder / "environment")
     config = rename((source / "reframe.py").read_text(), template, name)
     unknown: list[str] = []
     if facts.partition:
@@ -111,7 +111,10 @@ def readme(name: str, template: str, facts: Facts, unknown: list[str]) -> str:
 
 def packages(externals: list[External]) -> str:
     """``packages.yaml`` for a machine whose MPIs are externals."""
-    entries: dict[str, dict[str, object]] = {"mpi": {"buildable": False}}
+    entries: dict[str, dict[str, object]] = {
+        "mpi": {"buildable": False},
+        **{language: {"require": ["gcc"]} for language in ("c", "cxx", "fortran")},
+    }
     for item in externals:
         entry = entries.setdefault(item.name, {"buildable": False, "externals": []})
         listed = entry["externals"]
@@ -123,20 +126,21 @@ def packages(externals: list[External]) -> str:
     return head + yamlfile.dump({"packages": entries})
 
 
-def definitions(externals: list[External]) -> str:
-    """``definitions.yaml`` for externals: only what exists, each Boost with its own MPI.
+def definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
+    """``definitions.yaml`` for external MPIs: only what exists, each Boost with its own MPI.
 
     A Boost external is built for one MPI; the product MPI x Boost holds no other pair then.
+    Without any, Spack builds those of the template.
     """
-    mpis = [item.spec.split()[0] for item in externals if item.name in ("openmpi", "mpich")]
+    mpis = [item.spec.split()[0] for item in externals if item.name in _MPIS]
     boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
     numbers = [{spec for spec in boosts if any(_pairs(externals, spec, mpi))} for mpi in mpis]
     common = sorted(set.intersection(*numbers)) if numbers else []
     lists = [
         {"mpis": mpis},
-        {"boosts": [f"{spec} +mpi +serialization" for spec in common]},
-        {"suites": []},
-        {"comparators": []},
+        {"boosts": [f"{spec} +mpi +serialization" for spec in common] or template["boosts"]},
+        {"suites": template["suites"]},
+        {"comparators": template["comparators"]},
     ]
     return yamlfile.dump({"definitions": lists})
 
@@ -152,9 +156,10 @@ def _spack_part(source: Path, folder: Path, facts: Facts) -> list[str]:
         shutil.copyfile(file, target / file.name)
     if facts.partition is None:
         externals = debian.externals(folder / "prefix")
-        if any(item.name == "boost" for item in externals):
+        if any(item.name in _MPIS for item in externals):
             (target / "packages.yaml").write_text(packages(externals))
-            (target / "definitions.yaml").write_text(definitions(externals))
+            chosen = definitions(externals, matrix.definitions(source))
+            (target / "definitions.yaml").write_text(chosen)
         return []
     text, unknown = (target / "packages.yaml").read_text(), []
     versions = dict(facts.versions)

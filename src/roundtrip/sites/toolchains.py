@@ -19,7 +19,9 @@ from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
 WORKLOADS = "roundtrip-workloads"
-OSU, NPB = "osu-micro-benchmarks", "npb"
+OSU, NPB, NETPIPE = "osu-micro-benchmarks", "npb", "netpipe"
+#: Feature that a check asks for: the package that offers it.
+_OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
 _TITLES = {
@@ -148,7 +150,7 @@ def _environment(
     suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
     is_last = item.name == last
-    offered = [*(["osu"] if OSU in suites else []), *(["npb-upstream"] if NPB in suites else [])]
+    offered = [feature for feature, package in _OFFERS.items() if package in suites]
     mpi_spec = f"^{item.mpi.name}@{item.mpi.version}"
     enough = f"it knows no Boost, {last} is enough"
     return {
@@ -173,9 +175,10 @@ def _environment(
             "suites": suites,
             "osu_prefix": suites.get(OSU),
             "npb_upstream": f"{suites[NPB]}/bin" if NPB in suites else None,
+            "netpipe_reference": f"{suites[NETPIPE]}/bin/NPmpi" if NETPIPE in suites else None,
             "lacks": {
-                "osu": f"spack install {OSU} {mpi_spec}" if is_last else enough,
-                "npb-upstream": f"spack install {NPB} {mpi_spec}" if is_last else enough,
+                feature: f"spack install {package} {mpi_spec}" if is_last else enough
+                for feature, package in _OFFERS.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
             "launcher": launcher,
