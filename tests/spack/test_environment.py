@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,23 @@ def test_the_environment_has_only_sections_that_spack_knows() -> None:
     assert set(environment()) == known
 
 
-def test_the_site_is_chosen_by_one_variable_that_activate_exports() -> None:
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
+def test_the_site_is_chosen_by_one_variable_that_activate_exports(part: Path) -> None:
     (include,) = environment()["include"]
     assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
     assert (CHECKOUT / include["path"]).is_dir()
-    for part in PARTS:
-        exported = (part.parent / "environment").read_text()
-        assert "export ROUNDTRIP_SITE_SPACK=$_rt_config/spack" in exported
+    script = '. site-configs/activate "$0" && printenv ROUNDTRIP_SITE_SPACK'
+    done = subprocess.run(
+        ["bash", "-c", script, part.parent.name], cwd=CHECKOUT, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(part)
+
+
+def test_other_sites_leave_the_variable_alone() -> None:
+    script = "unset ROUNDTRIP_SITE_SPACK; . site-configs/activate local; env"
+    done = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
+    assert "RFM_SYSTEM=local" in done.stdout
+    assert "ROUNDTRIP_SITE_SPACK" not in done.stdout
 
 
 def test_one_environment_may_hold_many_mpis() -> None:
