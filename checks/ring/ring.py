@@ -133,6 +133,10 @@ class RingNetwork(RingBase):
     def num_hosts(self):
         return 2
 
+    @property
+    def emulated(self):
+        return self.current_partition.extras.get("emulated")
+
     @run_before("run")
     def spread_over_nodes(self):
         # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told.
@@ -141,11 +145,13 @@ class RingNetwork(RingBase):
             self.job.options += [f"--nodes={self.num_hosts}"]
 
     @run_before("run")
+    def end_with_the_first_rank_that_dies(self):
+        # A ring whose token is lost waits for ever; unlike other launchers, srun lets it.
+        if self.job.launcher.registered_name == "srun":
+            self.job.launcher.options += ["--kill-on-bad-exit=1"]
+
+    @run_before("run")
     def name_the_network(self):
         interface = self.current_partition.extras.get("interface")
         if interface:
             self.executable_opts += [f"--interface={interface}"]
-
-    @run_before("run")
-    def say_what_is_emulated(self):
-        self.emulated = self.current_partition.extras.get("emulated")
