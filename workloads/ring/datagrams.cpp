@@ -28,7 +28,8 @@ Datagrams::Datagrams(const Circle& circle, Member& member)
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
                 circle.comm());
   for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].address = addresses[i];
-  std::size_t largest = socket_->largest();
+  // What is under way must find room at the other side, with as much overhead as bytes.
+  std::size_t largest = std::min(socket_->largest(), socket_->room() / (2 * window));
   MPI_Allreduce(MPI_IN_PLACE, &largest, sizeof largest / sizeof(std::uint64_t), MPI_UINT64_T,
                 MPI_MIN, circle.comm());
   buffer_.resize(largest - sizeof(Head));

@@ -58,6 +58,13 @@ UdpSocket::~UdpSocket() {
   if (file_ >= 0) close(file_);
 }
 
+std::size_t UdpSocket::room() const {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  getsockopt(file_, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
+  return static_cast<std::size_t>(bytes);
+}
+
 void UdpSocket::send(const sockaddr_in& to, std::span<const char> head,
                      std::span<const char> body) const {
   std::array<iovec, 2> pieces{piece(head), piece(body)};

@@ -22,6 +22,9 @@ class UdpSocket {
   /// Largest datagram that the interface takes in one frame, bytes.
   [[nodiscard]] std::size_t largest() const { return largest_; }
 
+  /// Bytes that the kernel keeps of what has not been received, its own overhead included.
+  [[nodiscard]] std::size_t room() const;
+
   /// May be lost, like any datagram.
   void send(const sockaddr_in& to, std::span<const char> head, std::span<const char> body) const;
   /// Bytes of the datagram; 0 if none is there.

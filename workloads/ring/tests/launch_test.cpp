@@ -146,6 +146,15 @@ TEST_F(RingLaunch, MixesMemoryAndMessagesAndMoreRanksThanProcessors) {
   EXPECT_TRUE(has(record, "\"shared\": 1,\n   \"network\": 2"));
 }
 
+TEST_F(RingLaunch, SendsRegionsByDatagramsInPiecesThatFitAFrame) {
+  const Ended ended = run(3,
+                          "--budget 1 --start 100000 --end 1000000 --pretend-nodes 0,0,1 "
+                          "--transports region-udp --interface lo");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(text_of(in("samples.csv")), "\nring,pretended 2+1,region-udp,100000,measure,5,"));
+  EXPECT_TRUE(has(text_of(in("run.json")), "\"interface\": \"lo\""));
+}
+
 TEST_F(RingLaunch, ThreeRanksOnTwoProcessorsDoNotCollapse) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
   const Ended ended =
@@ -173,6 +182,10 @@ TEST_F(RingLaunch, BadFlagsAreOneLineAndStatus2) {
            {"--start 4", "--start: a region holds at least its counter of 8 bytes"},
            {"--pretend-nodes 0", "--pretend-nodes: names 1 ranks, started with 2"},
            {"--processors 4096", "--processors: the ranks of a node may use only "},
+           {"--transports region-udp --pretend-nodes 0,1",
+            "no transport can be used: needs --interface, the network between the nodes"},
+           {"--transports region-udp --pretend-nodes 0,1 --interface none0",
+            "--interface: none0 on "},
            {"--transports mpi-shm --pretend-nodes 0,1",
             "no transport can be used: needs all ranks in one node, they are 1+1"},
            {"--heap 8192 --start 10000 --end 10000 --budget 1",

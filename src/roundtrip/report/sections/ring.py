@@ -87,8 +87,11 @@ class RingSection:
             fixed = curves.interval([sorted(seconds)[len(seconds) // 2] for _, seconds in region])
             flat = curves.interval([ring.flatness(seconds) for _, seconds in region])
             if panel.in_one_node and fixed and flat:
+                level = flat.median if flat.high is None else flat.high
+                is_flat = level <= 1 + self._settings.flat_within
                 words.append(
-                    f"a region of any size is passed in {units.interval(fixed, 1e6)} µs "
+                    f"a region{' of any size' if is_flat else ''} is passed in "
+                    f"{units.interval(fixed, 1e6)} µs "
                     f"(largest over smallest {units.interval(flat)}); "
                 )
         if gain:
