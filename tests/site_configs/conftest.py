@@ -9,6 +9,7 @@ import pytest
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites import toolchains
+from roundtrip.studies.osu import BENCHMARKS
 
 RECORDED = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 
@@ -22,6 +23,10 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lock = locks.read(folder / "spack.lock")
     for spec in lock.specs.values():
         if spec.external is None:
-            Path(toolchains.prefix(spec, lock)).mkdir(parents=True, exist_ok=True)
+            place = Path(toolchains.prefix(spec, lock))
+            place.mkdir(parents=True, exist_ok=True)
+            if spec.name == toolchains.OSU:
+                for benchmark in BENCHMARKS:
+                    (place / f"osu_{benchmark}").touch()
     monkeypatch.setenv("SPACK_ENV", str(folder))
     return folder

@@ -19,17 +19,26 @@ from roundtrip.sites.check import check
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 SITES = ("infiniband", "roce", "spack", "odin")
-#: Cases whose scripts are kept: (site, partition, environment, placement).
+#: Cases whose scripts are kept: (site, partition, environment, check and its parameters).
+ONE_PER_NODE = ("NetPIPE", "placement=one-per-node", "mode=pingpong", "variants=five")
+IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=five")
+OSU_ONE_PER_NODE = ("OSU", "placement=one-per-node", "benchmark=latency")
+OSU_IN_ONE_NODE = ("OSU", "placement=shared-memory", "benchmark=latency")
+OSU_GROUP = ("OSUGroup", "placement=one-per-node", "benchmark=allreduce", "ranks=2")
 KEPT = (
-    ("infiniband", "ib-rc", "openmpi50-boost186", "one-per-node"),
-    ("infiniband", "ib-rc", "openmpi50-boost186", "shared-memory"),
-    ("infiniband", "ib-dc", "mpich43-boost181", "one-per-node"),
-    ("infiniband", "ib-ud", "mvapich2-23-boost174", "one-per-node"),
-    ("infiniband", "ipoib-tcp", "openmpi41-boost174", "one-per-node"),
-    ("roce", "roce-rc", "mvapich2-23-boost186", "one-per-node"),
-    ("roce", "ethernet-tcp", "mvapich40-boost181", "one-per-node"),
-    ("spack", "smp", "mpich43-boost186", "shared-memory"),
-    ("spack", "smp", "openmpi41-boost186", "shared-memory"),
+    ("infiniband", "ib-rc", "openmpi50-boost186", ONE_PER_NODE),
+    ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
+    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_ONE_PER_NODE),
+    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_GROUP),
+    ("infiniband", "ib-dc", "mpich43-boost181", ONE_PER_NODE),
+    ("infiniband", "ib-ud", "mvapich2-23-boost174", ONE_PER_NODE),
+    ("infiniband", "ipoib-tcp", "openmpi41-boost174", ONE_PER_NODE),
+    ("roce", "roce-rc", "mvapich2-23-boost186", ONE_PER_NODE),
+    ("roce", "roce-rc", "mvapich2-23-boost186", OSU_ONE_PER_NODE),
+    ("roce", "ethernet-tcp", "mvapich40-boost181", ONE_PER_NODE),
+    ("spack", "smp", "mpich43-boost186", IN_ONE_NODE),
+    ("spack", "smp", "mpich43-boost186", OSU_IN_ONE_NODE),
+    ("spack", "smp", "openmpi41-boost186", IN_ONE_NODE),
 )
 
 
@@ -89,7 +98,7 @@ def test_golden_scripts(name: str, active: Path) -> None:
     kept = [case for case in KEPT if case[0] == name]
     _install_only(active, {case[2] for case in kept})
     site = Site(name, CHECKOUT)
-    listed = site.cases()
+    listed = site.cases(["checks/netpipe/netpipe.py", "checks/osu/osu.py"])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
     for script in scripts.render(site, cases):
         text = _without_options(script.text)
@@ -123,12 +132,12 @@ def _install_only(environment: Path, names: set[str]) -> None:
             Path(toolchains.prefix(item.root, lock)).rmdir()
 
 
-def _case(cases: list[Case], partition: str, environ: str, placement: str) -> Case:
-    wanted = {("placement", placement), ("mode", "pingpong"), ("variants", "five")}
+def _case(cases: list[Case], partition: str, environ: str, check: tuple[str, ...]) -> Case:
+    wanted = {tuple(item.split("=")) for item in check[1:]}
     return next(
         case
         for case in cases
-        if (case.check, case.partition, case.environ) == ("NetPIPE", partition, environ)
+        if (case.check, case.partition, case.environ) == (check[0], partition, environ)
         and wanted <= set(case.parameters)
     )
 
