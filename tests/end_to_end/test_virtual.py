@@ -74,7 +74,7 @@ def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
             assert shortest_half_round_trip_s(launch.run) >= RTT_S / 2
     (page,) = (cluster.share / "reports").glob("night/virtual/*/r1/report.html")
     assert f"report: {page}" in output
-    assert "EMULATED: wan_rtt_ms = 2" in page.read_text()
+    assert "EMULATED WAN: RTT 2 ms" in page.read_text()
     assert cluster.jobs() == [], "`never` means that no next night is arranged"
 
 

@@ -91,16 +91,14 @@ def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
     keep_raw_mpi(tree, OPENMPI)
     shown = part(tree)
-    headline, alone = shown.answers
+    (headline,) = shown.answers
     assert text_of(headline) == (
         "Boost.MPI was compared with raw MPI on none of 1 toolchain: "
         "one of the two was not measured."
     )
     assert headline.tone == "warn"
-    assert text_of(alone) == "Open MPI 4.1, Boost 1.81: nothing was compared."
     assert any(isinstance(block, Gallery) for block in shown.blocks)
-    (table,) = shown.verdicts
-    assert {cell.text for row in table.rows for cell in row[1:]} == {"not measured"}
+    assert shown.verdicts == ()
 
 
 def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None:
@@ -122,6 +120,18 @@ def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) ->
     for table in [*tables(shown.parts[0]), *shown.parts[0].verdicts]:
         for row in table.rows:
             assert "EMULATED" in row[0].text or row[0].text.startswith("The study")
+
+
+def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,), extras={"emulated": {"wan_rtt_ms": 2}})
+    shown = part(tree)
+    latency, bandwidth = [t for t in tables(shown) if t.columns[0].name == "Transport"]
+    for table in (latency, bandwidth):
+        assert [column.name for column in table.columns] == ["Transport", "RTT 2 ms"]
+        ((name, value),) = table.rows
+        assert name.text == "Open MPI 4.1, Boost 1.81, EMULATED WAN"
+        assert "[" in value.text
+    assert "EMULATED WAN: RTT 2 ms" in markdown.render(report(tree))
 
 
 def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:

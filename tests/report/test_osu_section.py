@@ -120,7 +120,7 @@ def test_too_few_launches_settle_nothing() -> None:
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
     made = part(osu_data(kinds=('{"wan_rtt_ms": 2}', None)))
     assert made.verdicts == ()
-    assert "EMULATED: wan_rtt_ms = 2" in table(made, "Times in µs").rows[0][0].text
+    assert "EMULATED WAN: RTT 2 ms" in table(made, "Times in µs").rows[0][0].text
 
 
 def test_a_launch_counts_with_its_median_and_not_with_its_mean() -> None:

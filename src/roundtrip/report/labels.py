@@ -6,11 +6,14 @@ import json
 
 
 def kind(emulated: object, simulated: object) -> str:
-    """ "" for measured, else e.g. "EMULATED: wan_rtt_ms = 2" or "SIMULATED"."""
+    """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
     told = []
     if emulated:
-        facts = json.loads(str(emulated))
-        told.append("EMULATED: " + ", ".join(f"{k} = {v}" for k, v in sorted(facts.items())))
+        facts = dict(sorted(json.loads(str(emulated)).items()))
+        if "wan_rtt_ms" in facts:
+            told.append(f"EMULATED WAN: RTT {facts.pop('wan_rtt_ms'):g} ms")
+        if facts:
+            told.append("EMULATED: " + ", ".join(f"{k} = {v}" for k, v in facts.items()))
     if simulated:
         told.append("SIMULATED")
     return "; ".join(told)

@@ -24,6 +24,7 @@ from roundtrip.report.sections import netpipe_answers as answers
 from roundtrip.report.sections import netpipe_figures as figures
 from roundtrip.report.sections import netpipe_launches as launches
 from roundtrip.report.sections import netpipe_tables as tables
+from roundtrip.report.sections import netpipe_wan as wan
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.report.sections.netpipe_findings import Comparison, Finding, claims, findings
 from roundtrip.report.sections.netpipe_reference import reference_blocks
@@ -54,7 +55,9 @@ class NetPIPESection:
             for panel in panels
             if panel.is_pingpong
         }
-        blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(found)]
+        compared = {key: four for key, four in found.items() if any(f.evidence for f in four)}
+        blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(compared)]
+        blocks += wan.blocks(self._curves, panels)
         for number, (setting, group) in enumerate(groupby(panels, key=lambda p: p.setting), 1):
             blocks += self._setting(number, setting, list(group), mine)
         blocks += reference_blocks(self._data, self._curves)
@@ -64,14 +67,14 @@ class NetPIPESection:
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=self._answers(found),
-            verdicts=(tables.verdicts(list(found.values())),) if found else (),
+            verdicts=(tables.verdicts(list(compared.values())),) if compared else (),
         )
 
     def _answers(self, found: Mapping[tuple[str, str], list[Finding]]) -> tuple[Answer, ...]:
         if not found:
             text = "No ping-pong launch came back: the study's question stays open."
             return (Answer((text,), "warn"),)
-        each = [answers.sentence(four) for four in found.values()]
+        each = [answers.sentence(four) for four in found.values() if any(f.evidence for f in four)]
         return (answers.headline([four[0] for four in found.values()]), *each)
 
     def _findings(self, found: Mapping[tuple[str, str], list[Finding]]) -> list[Block]:

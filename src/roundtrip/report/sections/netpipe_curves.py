@@ -26,7 +26,8 @@ _BUFFERS = {
 class Panel:
     """One toolchain in one setting; `setting` is the same text for panels to be seen together.
 
-    `kind` is "" for measured values, else says that they are emulated or simulated.
+    `kind` is "" for measured values, else says that they are emulated or simulated; `rtt_ms` is the
+    round-trip time of an emulated WAN.
     """
 
     case_id: str
@@ -36,6 +37,7 @@ class Panel:
     setting: str
     kind: str
     launches: int
+    rtt_ms: float | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -161,8 +163,11 @@ def _panel(row: dict[str, object]) -> Panel:
         setting=f"{setting}, on {row['system']}:{row['partition']}" + (f", {kind}" if kind else ""),
         kind=kind,
         launches=int(str(row["launches"])),
+        rtt_ms=json.loads(str(row["emulated"] or "{}")).get("wan_rtt_ms"),
     )
 
 
-def _order(panel: Panel) -> tuple[bool, bool, str, str, str]:
-    return bool(panel.kind), not panel.is_pingpong, panel.setting, panel.environ, panel.case_id
+def _order(panel: Panel) -> tuple[bool, bool, float, str, str, str]:
+    rtt = panel.rtt_ms or 0.0
+    measured_first = bool(panel.kind), not panel.is_pingpong
+    return *measured_first, rtt, panel.setting, panel.environ, panel.case_id
