@@ -22,8 +22,8 @@ def headline(plain: Sequence[Finding]) -> Answer:
     compared = [finding for finding in plain if finding.evidence]
     alone = [finding.panel.label for finding in plain if not finding.evidence]
     if not compared:
-        text = f"Boost.MPI was compared with raw MPI on none of {_toolchains(plain)}"
-        return Answer((Strong(f"{text}: one of the two was not measured."),), "warn")
+        text = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
+        return Answer((Strong(text),), "warn")
     on_par = sum(finding.outcome == "agrees" for finding in compared)
     parts: list[Inline] = [
         Strong(f"Boost.MPI is on par with raw MPI on {on_par} of {_toolchains(compared)}.")
@@ -39,7 +39,8 @@ def headline(plain: Sequence[Finding]) -> Answer:
 
 
 def _toolchains(findings: Sequence[Finding]) -> str:
-    return units.plural(len(findings), "toolchain")
+    alone = len({finding.panel.toolchain for finding in findings}) == len(findings)
+    return units.plural(len(findings), "toolchain" if alone else "setting")
 
 
 def sentence(findings: Sequence[Finding]) -> Answer:

@@ -151,7 +151,8 @@ def _panel(row: dict[str, object]) -> Panel:
     case = str(row["case"])
     mode, _, buffers = case.partition("/")
     parameters = json.loads(str(row["parameters"] or "{}"))
-    rest = [str(value) for key, value in sorted(parameters.items()) if key not in ("mode",)]
+    told = ("mode", "wan_rtt")  # by the case, and as `kind`
+    rest = [str(value) for key, value in sorted(parameters.items()) if key not in told]
     parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest]
     kind = labels.kind(row["emulated"], row["simulated"])
     setting = ", ".join(part for part in parts if part)
