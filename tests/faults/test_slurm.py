@@ -21,6 +21,19 @@ def slurm(cluster: Virtual, *command: str) -> str:
     return cluster.run("exec", *command).stdout
 
 
+def _nodes_are_back(cluster: Virtual) -> None:
+    """What an operator does: a node that Slurm took for down is resumed until it serves again."""
+
+    def all_serve() -> bool:
+        states = slurm(cluster, "sinfo", "-h", "-N", "-o", "%T").split()
+        if states and all(state.rstrip("*") in ("idle", "mixed", "allocated") for state in states):
+            return not any(state.endswith("*") for state in states)
+        slurm(cluster, "scontrol", "update", "NodeName=ALL", "State=RESUME")
+        return False
+
+    assert await_true(all_serve, 60, 1), slurm(cluster, "sinfo", "-N", "-l")
+
+
 def slurmd_killed(cluster: Virtual, trial: Trial, job: str) -> None:
     """The daemon of a node that the job uses dies, and is started again 2 s later."""
     nodes = slurm(cluster, "squeue", "-h", "-j", job, "-o", "%N")
@@ -28,6 +41,7 @@ def slurmd_killed(cluster: Virtual, trial: Trial, job: str) -> None:
     cluster.run("node", node[-1], "pkill", "-9", "-x", "slurmd")
     time.sleep(2)
     cluster.ok("node", node[-1], "slurmd", "-N", node[-1])
+    _nodes_are_back(cluster)
 
 
 def slurmctld_killed(cluster: Virtual, trial: Trial, job: str) -> None:
@@ -36,8 +50,7 @@ def slurmctld_killed(cluster: Virtual, trial: Trial, job: str) -> None:
     cluster.ok("exec", "slurmctld")
     # What the controller had not written down, it takes for a fault of the node.
     await_true(lambda: cluster.run("exec", "scontrol", "ping").returncode == 0, 30)
-    time.sleep(1)
-    slurm(cluster, "scontrol", "update", "NodeName=ALL", "State=RESUME")
+    _nodes_are_back(cluster)
 
 
 def over_time_limit(cluster: Virtual, trial: Trial, job: str) -> None:

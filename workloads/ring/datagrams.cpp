@@ -30,8 +30,8 @@ Datagrams::Datagrams(const Circle& circle, Member& member)
   for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].address = addresses[i];
   // What is under way must find room at the other side, with as much overhead as bytes.
   std::size_t largest = std::min(socket_->largest(), socket_->room() / (2 * window));
-  MPI_Allreduce(MPI_IN_PLACE, &largest, sizeof largest / sizeof(std::uint64_t), MPI_UINT64_T,
-                MPI_MIN, circle.comm());
+  static_assert(sizeof largest == sizeof(std::uint64_t));
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MIN, circle.comm());
   buffer_.resize(largest - sizeof(Head));
   launch_ = static_cast<std::uint16_t>(getpid());
   MPI_Bcast(&launch_, 1, MPI_UINT16_T, 0, circle.comm());
