@@ -11,8 +11,12 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 class Recorded(rfm.RegressionTestPlugin):
     """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.
 
-    The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).
+    The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  What is emulated
+    on a partition is in its extras (``emulated``, a mapping).
     """
+
+    #: What this check itself emulates.
+    emulated = {}
 
     #: The study this check belongs to: a folder of checks/ and a section of the report.
     study = variable(str, loggable=True)
@@ -40,7 +44,7 @@ class Recorded(rfm.RegressionTestPlugin):
             "extras": {**part.extras, **environ.extras},
             "num_tasks": self.num_tasks,
             "num_nodes": self.num_hosts,
-            "emulated": getattr(self, "emulated", None),
+            "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
             "simulated": False,
         }
         (pathlib.Path(self.stagedir) / "case.json").write_text(json.dumps(case, indent=1))

@@ -74,7 +74,7 @@ class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     def emulated(self):
         """Nodes that share processors are no nodes: the site says how many there really are."""
         processors = self.current_partition.extras.get("processors", self.ranks)
-        return {"shared_processors": processors} if self.ranks > processors else None
+        return {"shared_processors": processors} if self.ranks > processors else {}
 
     @run_before("run")
     def set_command(self):

@@ -46,7 +46,7 @@ class NPBWan(EmulatedWan, NPBBase):
 
     @property
     def emulated(self):
-        return {**(NPBBase.emulated.fget(self) or {}), "wan_rtt_ms": self.wan_rtt}
+        return {**NPBBase.emulated.fget(self), "wan_rtt_ms": self.wan_rtt}
 
     @sanity_function
     def link_is_whole(self):

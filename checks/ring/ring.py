@@ -133,10 +133,6 @@ class RingNetwork(RingBase):
     def num_hosts(self):
         return 2
 
-    @property
-    def emulated(self):
-        return self.current_partition.extras.get("emulated")
-
     @run_before("run")
     def spread_over_nodes(self):
         # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told.

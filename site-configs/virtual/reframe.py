@@ -81,7 +81,7 @@ _npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
 _osu = os.environ.get("ROUNDTRIP_OSU") or f"{_toolchains}/osu"
 
 
-def _partition(name, descr, features, extras):
+def _partition(name, descr, features, emulated=None, **extras):
     return {
         "name": name,
         "descr": descr,
@@ -91,7 +91,12 @@ def _partition(name, descr, features, extras):
         "environs": _installed,
         "features": ["slurm", *features],
         # All nodes share these: more ranks are slower than on nodes of their own.
-        "extras": {"processors": os.cpu_count(), "interface": "eth1", **extras},
+        "extras": {
+            "processors": os.cpu_count(),
+            "interface": "eth1",
+            "emulated": {"nodes": "namespaces of one machine", **(emulated or {})},
+            **extras,
+        },
         "max_jobs": 1,  # nothing runs beside a timing
     }
 
@@ -140,21 +145,19 @@ site_configuration = {
                     "grid",
                     "All nodes on an emulated 10BASE-T hub",
                     ["hub", "one-per-node", "hybrid", "multi-node"],
-                    {"emulated": {"hub_mbit_s": 10}},
+                    emulated={"hub_mbit_s": 10},
                 ),
             ]
             if _hub
             else [
-                _partition("clusterA", "Inside cluster A", _inside, {}),
-                _partition("clusterB", "Inside cluster B", _inside, {}),
+                _partition("clusterA", "Inside cluster A", _inside),
+                _partition("clusterB", "Inside cluster B", _inside),
                 _partition(
                     "grid",
                     "Across both clusters, over the emulated WAN",
                     ["wan", "multi-node", "ranks-4"],
-                    {
-                        "wan_control": f"{_vcluster} wan",
-                        "across": ["--constraint=[clusterA*{nodes}&clusterB*{nodes}]"],
-                    },
+                    wan_control=f"{_vcluster} wan",
+                    across=["--constraint=[clusterA*{nodes}&clusterB*{nodes}]"],
                 ),
             ],
         }

@@ -70,6 +70,10 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
         ("missing", never["case"], "launch 1 of 2: was never launched", "netpipe"),
         ("missing", never["case"], "launch 2 of 2: was never launched", "netpipe"),
         (
+            *("missing", tree.case_id(ENVIRON)),
+            *("launch 2 of 2: 1 of 2 launches came back, 1 failed", "netpipe"),
+        ),
+        (
             *("missing", tree.case_id("mpich40-boost181")),
             *("launch 2 of 2: 1 of 2 launches came back, 0 failed", "netpipe"),
         ),

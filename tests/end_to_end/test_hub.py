@@ -65,7 +65,8 @@ def test_a_ring_spans_the_nodes(
     run = _read(launches[placement], "run.json")
     assert run["ring"]["ranks_on_nodes"] == shape
     assert run["ring"]["passes_per_lap"] == passes
-    assert _read(launches[placement], "case.json")["emulated"] == {"hub_mbit_s": HUB_MBIT_S}
+    emulated = _read(launches[placement], "case.json")["emulated"]
+    assert emulated == {"hub_mbit_s": HUB_MBIT_S, "nodes": "namespaces of one machine"}
     assert "can't honor" not in (launches[placement] / "rfm_job.err").read_text()
 
 

@@ -53,7 +53,8 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
     assert run["ranks"] == 2
     assert len(set(run["hosts"])) == 2
     assert shortest_half_round_trip_s(run) >= RTT_S / 2
-    assert json.loads(kept.with_name("case.json").read_text())["emulated"] == {"wan_rtt_ms": 2}
+    emulated = json.loads(kept.with_name("case.json").read_text())["emulated"]
+    assert emulated == {"wan_rtt_ms": 2, "nodes": "namespaces of one machine"}
     link = json.loads(kept.with_name("wan.json").read_text())
     assert all(direction["frames"] for direction in link["directions"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.report import data, html, markdown, units
+from roundtrip.report import data, html, labels, markdown, units
 from roundtrip.report.blocks import Fold, Table
 from roundtrip.report.build import build
 from roundtrip.report.figures import spread_apart
@@ -129,6 +130,21 @@ def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
     assert count > 200
 
 
+@pytest.mark.parametrize(("wanted", "told"), [(2, False), (3, True)])
+def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
+    make_tree: Maker, wanted: int, told: bool
+) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    tree.fail(3, ENVIRON, fail_reason="killed")
+    state = json.loads((tree.path / "state.json").read_text())
+    state["expected"][0]["launches"] = wanted
+    (tree.path / "state.json").write_text(json.dumps(state))
+    shown = markdown.render(build(data.read(bundle.build(tree.path))))
+    assert "1 attempt at a launch" in shown
+    assert f"2 of {wanted} came back" in shown
+    assert ("1 expected launch missing" in shown) == told
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (12345.6, "12\u202f346"), (-2.5, "-2.50")],
@@ -144,6 +160,21 @@ def test_sizes_intervals_and_fractions() -> None:
     assert units.percent(0.05).replace("\N{NO-BREAK SPACE}", " ") == "5 %"
     assert units.percent(1.0).replace("\N{NO-BREAK SPACE}", " ") == "100 %"
     assert units.interval(Interval(1.0, None, None, 3)).startswith("1.00 (no CI")
+
+
+@pytest.mark.parametrize(
+    ("emulated", "told"),
+    [
+        (None, ""),
+        ('{"nodes": "namespaces"}', "EMULATED NODES"),
+        ('{"nodes": "namespaces", "wan_rtt_ms": 2.0}', "EMULATED WAN: RTT 2 ms"),
+        ('{"hub_mbit_s": 10, "nodes": "namespaces"}', "EMULATED HUB: 10 Mbit/s"),
+        ('{"nodes": "namespaces", "rack": "<b>"}', "EMULATED NODES; EMULATED: rack = <b>"),
+    ],
+)
+def test_what_is_emulated_is_told(emulated: str | None, told: str) -> None:
+    assert labels.kind(emulated, False) == told
+    assert labels.kind(emulated, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
 
 
 def test_labels_are_spread_apart_in_their_order() -> None:

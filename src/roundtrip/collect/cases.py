@@ -122,7 +122,7 @@ def _missing(
             if came[case] or failed[case]
             else "was never launched"
         )
-        for number in range(came[case] + failed[case], wanted):
+        for number in range(came[case], wanted):
             launch = f"missing/{len(rows) + 1:04d}"
             named = _named(case, by_check)
             reason_here = f"launch {number + 1} of {wanted}: {reason}"

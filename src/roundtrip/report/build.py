@@ -61,7 +61,7 @@ def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
     counts = launches.counts(data)
-    expected = counts["passed"] + counts["failed"] + counts["missing"]
+    expected = counts["passed"] + counts["missing"]
     return (
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
@@ -78,9 +78,15 @@ def _notices(data: Data, correction: Correction | None) -> Iterator[Text]:
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     counts = launches.counts(data)
-    lost = [f"{counts[name]} {name}" for name in ("failed", "missing") if counts[name]]
-    if lost:
-        yield (Strong("Incomplete: "), f"{' and '.join(lost)} of the expected launches; see below.")
+    if counts["missing"]:
+        yield (
+            Strong("Incomplete: "),
+            f"{units.plural(counts['missing'], 'expected launch', 'expected launches')} missing; "
+            "see below.",
+        )
+    if counts["failed"]:
+        told = units.plural(counts["failed"], "attempt", "attempts")
+        yield (Strong("Failed: "), f"{told} at a launch; see below.")
     disturbed = int(data.launches["disturbed"].fill_null(False).sum())
     if disturbed:
         told = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 
+_NAMED = {
+    "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
+    "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
+}
+
 
 def kind(emulated: object, simulated: object) -> str:
     """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
     told = []
     if emulated:
         facts = dict(sorted(json.loads(str(emulated)).items()))
-        if "wan_rtt_ms" in facts:
-            told.append(f"EMULATED WAN: RTT {facts.pop('wan_rtt_ms'):g} ms")
+        nodes = facts.pop("nodes", None)
+        told += [text.format(facts.pop(name)) for name, text in _NAMED.items() if name in facts]
+        if nodes and not told:
+            told.append("EMULATED NODES")
         if facts:
             told.append("EMULATED: " + ", ".join(f"{k} = {v}" for k, v in facts.items()))
     if simulated:

@@ -28,6 +28,7 @@ class Series:
     wan: bool
     partition: str
     shared: bool  # more ranks than processors
+    nodes: bool = True  # real ones
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -63,7 +64,8 @@ class Series:
         half = self.ranks // 2
         where = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
         where = "1 rank" if self.ranks == 1 else where
-        return f"{where} on fewer processors" if self.shared else where
+        where = where if self.wan or self.nodes else f"{where} on emulated nodes"
+        return f"{where}, fewer processors" if self.shared else where
 
     @property
     def label(self) -> str:
@@ -92,5 +94,6 @@ def of_row(row: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Series, f
         wan=rtt is not None,
         partition=str(row["partition"] or ""),
         shared="shared_processors" in emulated,
+        nodes="nodes" not in emulated,
     )
     return series, None if rtt is None else float(rtt)
