@@ -5,12 +5,10 @@ import shutil
 
 _home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 _toolchains = os.environ.get("ROUNDTRIP_TOOLCHAINS") or f"{_home}/roundtrip/toolchains"
-_as_root = (
-    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
-    if os.geteuid() == 0
-    else []
-)
-# OSU Micro-Benchmarks built with an MPI of this site: a prefix for each.
+_root = os.geteuid() == 0
+_as_root = [[f"OMPI_ALLOW_RUN_AS_ROOT{end}", "1"] for end in ("", "_CONFIRM") if _root]
+# For each MPI NPB 3.4 (a folder of <bench>.<class>.x) and OSU (a prefix), if somebody built them.
+_npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
 _osu = os.environ.get("ROUNDTRIP_OSU") or f"{_toolchains}/osu"
 # More ranks than processors: no binding, and Open MPI wants to be told.
 _oversubscribed = {
@@ -31,8 +29,10 @@ _boosts = {"boost174": "Boost 1.74", "boost181": "Boost 1.81"}
 def _environment(mpi, boost):
     title, launcher, options, reference, variables = _mpis[mpi]
     # What knows no Boost is enough with one of the two.
-    has_reference = reference and boost == "boost181" and shutil.which(reference)
-    has_osu = boost == "boost181" and os.path.isdir(f"{_osu}/{mpi}")
+    one = boost == "boost181"
+    elsewhere = f"it knows no Boost, {mpi}-boost181 is enough"
+    wrappers = f"CC={_toolchains}/{mpi}/bin/mpicc CXX={_toolchains}/{mpi}/bin/mpicxx"
+    make_osu = f"in its source: ./configure {wrappers} --prefix={_osu}/{mpi} && make -k install"
     return {
         "name": f"{mpi}-{boost}",
         "cc": f"{_toolchains}/{mpi}/bin/mpicc",
@@ -45,8 +45,9 @@ def _environment(mpi, boost):
         ],
         "features": [
             *("mpi", "boost"),
-            *(["netpipe-reference"] if has_reference else []),
-            *(["osu"] if has_osu else []),
+            *(["netpipe-reference"] if one and reference and shutil.which(reference) else []),
+            *(["npb-upstream"] if one and os.path.isdir(f"{_npb}/{mpi}") else []),
+            *(["osu"] if one and os.path.isdir(f"{_osu}/{mpi}") else []),
         ],
         "extras": {
             "toolchain": f"{title}, {_boosts[boost]}",
@@ -56,12 +57,11 @@ def _environment(mpi, boost):
             "launcher_options": options,
             "launcher_options_oversubscribed": _oversubscribed[launcher],
             "netpipe_reference": reference,
+            "npb_upstream": f"{_npb}/{mpi}",
             "osu_prefix": f"{_osu}/{mpi}",
             "lacks": {
-                "osu": f"in its source: ./configure CC={_toolchains}/{mpi}/bin/mpicc "
-                f"CXX={_toolchains}/{mpi}/bin/mpicxx --prefix={_osu}/{mpi} && make -k install"
-                if boost == "boost181"
-                else f"it knows no Boost, {mpi}-boost181 is enough"
+                "npb-upstream": f"build NPB 3.4 into {_npb}/{mpi}" if one else elsewhere,
+                "osu": make_osu if one else elsewhere,
             },
         },
         "target_systems": ["local"],
