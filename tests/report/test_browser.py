@@ -29,6 +29,8 @@ PROBE = (
     ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);"
     "document.body.dataset.probe = JSON.stringify({title: document.title, inner: innerWidth,"
     " scroll: document.documentElement.scrollWidth, wide: [...new Set(wide)],"
+    " cut: [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().right"
+    " > t.ownerSVGElement.getBoundingClientRect().right + 1).map(t => t.textContent),"
     " requests: performance.getEntriesByType('resource').map(r => r.name)}); });</script>"
 )
 OPTIONS = (
@@ -98,3 +100,4 @@ def test_nothing_is_cut_off(page: Path, tmp_path: Path, width: int) -> None:
     facts = probed(page, tmp_path, width)
     assert facts["inner"] == width
     assert facts["scroll"] <= width, facts["wide"]
+    assert facts["cut"] == []

@@ -14,7 +14,10 @@ from roundtrip.report.blocks import Figure
 
 WIDTH = 300
 _VEGA_LITE = "6.4"
-_FONT = "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+_FONT = (
+    "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
+    "sans-serif"
+)
 #: Coordinates, in whose many digits nobody is interested; never the text of a label.
 _COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _CLIP_ID = re.compile(r' id="(clip\d+)"')
@@ -105,7 +108,8 @@ def _svg(chart: Any, theme: Theme) -> str:
     styled = chart.configure(
         background=theme.surface,
         font=_FONT,
-        padding={"left": 4, "top": 4, "right": 4, "bottom": 4},
+        # The reader's font may be wider than the one that the text was measured with.
+        padding={"left": 4, "top": 4, "right": 28, "bottom": 4},
     )
     styled = styled.configure_view(stroke=None).configure_axis(
         **text,
@@ -126,6 +130,7 @@ def _svg(chart: Any, theme: Theme) -> str:
         fontWeight=600,
         anchor="start",
         frame="group",
+        limit=WIDTH + 120,
         offset=22,
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE)
