@@ -8,6 +8,19 @@ namespace roundtrip::npb::is {
 namespace {
 
 constexpr int log2_buckets = 10;
+constexpr std::size_t buckets = std::size_t{1} << log2_buckets;
+/// Keys are gone through from so many places at once: the next one of the same bucket would have to
+/// wait for what the last one wrote.
+constexpr std::size_t streams = 4;
+
+template <class Visit>
+void for_each_key(std::span<const int> keys, Visit visit) {
+  const std::size_t length = keys.size() / streams;
+  for (std::size_t i = 0; i < length; ++i) {
+    for (std::size_t s = 0; s < streams; ++s) visit(s, keys[s * length + i]);
+  }
+  for (std::size_t i = streams * length; i < keys.size(); ++i) visit(0, keys[i]);
+}
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -19,7 +32,7 @@ Sorter::Sorter(Comm& comm, int log2_max_key)
     : comm_(comm),
       log2_max_key_(log2_max_key),
       shift_(log2_max_key - log2_buckets),
-      bucket_sizes_(std::size_t{1} << log2_buckets),
+      bucket_sizes_(buckets),
       first_bucket_(at(comm.size() + 1)) {}
 
 void Sorter::rank_keys(std::span<const int> keys) {
@@ -27,9 +40,14 @@ void Sorter::rank_keys(std::span<const int> keys) {
     end_key_ = 1 << log2_max_key_;
     owned_ = keys;
   } else {
-    own_sizes_.assign(bucket_sizes_.size(), 0);
-    for (const int key : keys) ++own_sizes_[at(key >> shift_)];
-    bucket_sizes_ = own_sizes_;
+    own_sizes_.assign(streams * buckets, 0);
+    for_each_key(keys, [sizes = own_sizes_.data(), shift = shift_](std::size_t stream, int key) {
+      ++sizes[stream * buckets + at(key >> shift)];
+    });
+    bucket_sizes_.assign(buckets, 0);
+    for (std::size_t i = 0; i < own_sizes_.size(); ++i) {
+      bucket_sizes_[i % buckets] += own_sizes_[i];
+    }
     comm_.sum(std::span(bucket_sizes_));
     divide_range(keys.size() * at(comm_.size()));
     owned_ = redistribute(keys);
@@ -42,10 +60,10 @@ void Sorter::divide_range(std::size_t total) {
   const std::size_t share = total / at(comm_.size());
   std::size_t below = 0;
   int owner = 0;
-  first_bucket_.assign(first_bucket_.size(), 1 << log2_buckets);
+  first_bucket_.assign(first_bucket_.size(), buckets);
   first_bucket_[0] = 0;
   keys_below_ = 0;
-  for (int bucket = 0; bucket < 1 << log2_buckets; ++bucket) {
+  for (int bucket = 0; bucket < std::ssize(bucket_sizes_); ++bucket) {
     while (owner + 1 < comm_.size() && below >= share * at(owner + 1)) {
       first_bucket_[at(++owner)] = bucket;
       if (owner == comm_.rank()) keys_below_ = static_cast<std::int64_t>(below);
@@ -56,34 +74,35 @@ void Sorter::divide_range(std::size_t total) {
   end_key_ = first_bucket_[at(comm_.rank() + 1)] << shift_;
 }
 
-std::vector<int> Sorter::keys_for_each_rank() const {
-  std::vector<int> counts(at(comm_.size()));
-  for (int r = 0; r < comm_.size(); ++r) {
-    counts[at(r)] = std::accumulate(own_sizes_.begin() + first_bucket_[at(r)],
-                                    own_sizes_.begin() + first_bucket_[at(r + 1)], 0);
-  }
-  return counts;
+int Sorter::keys_for(int rank, std::size_t stream) const {
+  const int* const sizes = own_sizes_.data() + stream * buckets;
+  return std::accumulate(sizes + first_bucket_[at(rank)], sizes + first_bucket_[at(rank + 1)], 0);
 }
 
 /// Sends each key to the owner of its range.
 std::span<const int> Sorter::redistribute(std::span<const int> keys) {
-  std::array<int, 1 << log2_buckets> owner{};
-  for (int r = 0; r < comm_.size(); ++r) {
-    std::fill(owner.begin() + first_bucket_[at(r)], owner.begin() + first_bucket_[at(r + 1)], r);
-  }
-  const std::vector<int> out_counts = keys_for_each_rank();
-
+  const std::size_t ranks = at(comm_.size());
+  std::array<std::size_t, buckets> owner{};
+  std::vector<int> out_counts(ranks);
+  std::vector<int*> next(streams * ranks);
   outgoing_.resize(keys.size());
-  std::vector<int*> next(at(comm_.size()));
-  int start = 0;
-  for (std::size_t r = 0; r < next.size(); ++r) {
-    next[r] = outgoing_.data() + start;
-    start += out_counts[r];
+  int* place = outgoing_.data();
+  for (int r = 0; r < comm_.size(); ++r) {
+    std::fill(owner.begin() + first_bucket_[at(r)], owner.begin() + first_bucket_[at(r + 1)],
+              at(r));
+    for (std::size_t s = 0; s < streams; ++s) {
+      next[s * ranks + at(r)] = place;
+      place += keys_for(r, s);
+      out_counts[at(r)] += keys_for(r, s);
+    }
   }
-  for (const int key : keys) *next[at(owner[at(key >> shift_)])]++ = key;
+  for_each_key(keys,
+               [&owner, ranks, places = next.data(), shift = shift_](std::size_t stream, int key) {
+                 *places[stream * ranks + owner[at(key >> shift)]]++ = key;
+               });
 
-  const std::vector<int> one_each(next.size(), 1);
-  std::vector<int> in_counts(next.size());
+  const std::vector<int> one_each(ranks, 1);
+  std::vector<int> in_counts(ranks);
   comm_.all_to_all(out_counts, one_each, in_counts, one_each);
   incoming_.resize(at(std::accumulate(in_counts.begin(), in_counts.end(), 0)));
   comm_.all_to_all(outgoing_, out_counts, incoming_, in_counts);

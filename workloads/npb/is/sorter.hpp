@@ -31,14 +31,14 @@ class Sorter {
 
  private:
   void divide_range(std::size_t total);
-  [[nodiscard]] std::vector<int> keys_for_each_rank() const;
+  [[nodiscard]] int keys_for(int rank, std::size_t stream) const;
   std::span<const int> redistribute(std::span<const int> keys);
   void count(std::span<const int> keys);
 
   Comm& comm_;
   int log2_max_key_;
   int shift_;                      ///< bucket of a key: key >> shift
-  std::vector<int> own_sizes_;     ///< of the buckets, keys of this rank
+  std::vector<int> own_sizes_;     ///< of the buckets, keys of this rank, one stream after another
   std::vector<int> bucket_sizes_;  ///< of all ranks together
   std::vector<int> first_bucket_;  ///< of each rank, and the end
   int first_key_ = 0;
