@@ -3,13 +3,10 @@
 import os
 import shutil
 
-_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-_toolchains = os.environ.get("ROUNDTRIP_TOOLCHAINS") or f"{_home}/roundtrip/toolchains"
+from roundtrip.sites.prebuilt import environment, installed, wrappers
+
 _root = os.geteuid() == 0
 _as_root = [[f"OMPI_ALLOW_RUN_AS_ROOT{end}", "1"] for end in ("", "_CONFIRM") if _root]
-# For each MPI NPB 3.4 (a folder of <bench>.<class>.x) and OSU (a prefix), if somebody built them.
-_npb = os.environ.get("ROUNDTRIP_NPB") or f"{_toolchains}/npb"
-_osu = os.environ.get("ROUNDTRIP_OSU") or f"{_toolchains}/osu"
 # More ranks than processors: no binding, and Open MPI wants to be told.
 _oversubscribed = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
@@ -28,44 +25,21 @@ _boosts = {"boost174": "Boost 1.74", "boost181": "Boost 1.81"}
 
 def _environment(mpi, boost):
     title, launcher, options, reference, variables = _mpis[mpi]
-    # What knows no Boost is enough with one of the two.
-    one = boost == "boost181"
-    elsewhere = f"it knows no Boost, {mpi}-boost181 is enough"
-    wrappers = f"CC={_toolchains}/{mpi}/bin/mpicc CXX={_toolchains}/{mpi}/bin/mpicxx"
-    make_osu = f"in its source: ./configure {wrappers} --prefix={_osu}/{mpi} && make -k install"
-    return {
-        "name": f"{mpi}-{boost}",
-        "cc": f"{_toolchains}/{mpi}/bin/mpicc",
-        "cxx": f"{_toolchains}/{mpi}/bin/mpicxx",
-        "ftn": "",
-        "env_vars": [
-            ["PATH", f"{_toolchains}/{mpi}/bin:$PATH"],
-            ["Boost_ROOT", f"{_toolchains}/{mpi}-{boost}"],
-            *variables,
-        ],
-        "features": [
-            *("mpi", "boost"),
-            *(["netpipe-reference"] if one and reference and shutil.which(reference) else []),
-            *(["npb-upstream"] if one and os.path.isdir(f"{_npb}/{mpi}") else []),
-            *(["osu"] if one and os.path.isdir(f"{_osu}/{mpi}") else []),
-        ],
-        "extras": {
-            "toolchain": f"{title}, {_boosts[boost]}",
-            "prefix": f"{_toolchains}/{mpi}-{boost}",
-            "build": f"{mpi}-{boost}",
-            "launcher": launcher,
-            "launcher_options": options,
-            "launcher_options_oversubscribed": _oversubscribed[launcher],
-            "netpipe_reference": reference,
-            "npb_upstream": f"{_npb}/{mpi}",
-            "osu_prefix": f"{_osu}/{mpi}",
-            "lacks": {
-                "npb-upstream": f"build NPB 3.4 into {_npb}/{mpi}" if one else elsewhere,
-                "osu": make_osu if one else elsewhere,
-            },
-        },
-        "target_systems": ["local"],
-    }
+    one = boost == "boost181"  # what knows no Boost is enough with one of the two
+    has_reference = one and reference and shutil.which(reference)
+    return environment(
+        "local",
+        f"{mpi}-{boost}",
+        f"{mpi}-{boost}",
+        [["PATH", f"{wrappers(mpi)}:$PATH"], *variables],
+        ["netpipe-reference"] if has_reference else [],
+        suites_in=None if one else f"{mpi}-boost181",
+        toolchain=f"{title}, {_boosts[boost]}",
+        launcher=launcher,
+        launcher_options=options,
+        launcher_options_oversubscribed=_oversubscribed[launcher],
+        netpipe_reference=reference,
+    )
 
 
 _environments = [_environment(mpi, boost) for mpi in _mpis for boost in _boosts]
@@ -84,13 +58,9 @@ site_configuration = {
                     "descr": "All ranks in this machine, over shared memory",
                     "scheduler": "local",
                     "launcher": "local",  # each environment names its own
-                    # Those that `make toolchains` has built; `roundtrip run` lists the others.
-                    "environs": [
-                        environment["name"]
-                        for environment in _environments
-                        if os.path.exists(f"{environment['extras']['prefix']}/toolchain.json")
-                    ],
+                    "environs": installed(_environments),  # `roundtrip run` lists the others
                     "features": ["shared-memory", "oversubscribed", *_pvm],
+                    "extras": {"fabric": "shared memory", "binding": "core"},
                     "max_jobs": 1,  # nothing runs beside a timing
                 }
             ],

@@ -15,16 +15,18 @@ from roundtrip.campaign.site import Case, Site
 from roundtrip.sites import lint, scripts, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check
+from roundtrip.studies.osu import BENCHMARKS
 
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
-SITES = ("infiniband", "roce", "spack", "odin")
+SITES = ("infiniband", "roce", "spack", "odin", "local", "virtual")
 #: Cases whose scripts are kept: (site, partition, environment, check and its parameters).
 ONE_PER_NODE = ("NetPIPE", "placement=one-per-node", "mode=pingpong", "variants=five")
 IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=five")
 OSU_ONE_PER_NODE = ("OSU", "placement=one-per-node", "benchmark=latency")
 OSU_IN_ONE_NODE = ("OSU", "placement=shared-memory", "benchmark=latency")
 OSU_GROUP = ("OSUGroup", "placement=one-per-node", "benchmark=allreduce", "ranks=2")
+ACROSS_THE_WAN = ("NetPIPEWan", "mode=pingpong", "variants=five", "wan_rtt=4")
 KEPT = (
     ("infiniband", "ib-rc", "openmpi50-boost186", ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
@@ -39,6 +41,13 @@ KEPT = (
     ("spack", "smp", "mpich43-boost186", IN_ONE_NODE),
     ("spack", "smp", "mpich43-boost186", OSU_IN_ONE_NODE),
     ("spack", "smp", "openmpi41-boost186", IN_ONE_NODE),
+    ("local", "smp", "openmpi41-boost181", IN_ONE_NODE),
+    ("local", "smp", "openmpi41-boost181", OSU_IN_ONE_NODE),
+    ("local", "smp", "mpich50-boost181", IN_ONE_NODE),
+    ("virtual", "clusterA", "openmpi50-tcp", ONE_PER_NODE),
+    ("virtual", "clusterA", "openmpi50-tcp", OSU_ONE_PER_NODE),
+    ("virtual", "clusterB", "mpich40-ucx", IN_ONE_NODE),
+    ("virtual", "grid", "mpich50-udp", ACROSS_THE_WAN),
 )
 
 
@@ -97,11 +106,33 @@ def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
 def test_golden_scripts(name: str, active: Path) -> None:
     kept = [case for case in KEPT if case[0] == name]
     _install_only(active, {case[2] for case in kept})
+    compare_with_golden(name, kept)
+
+
+@pytest.mark.parametrize("name", ["local", "virtual"])
+def test_golden_scripts_without_spack(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = [case for case in KEPT if case[0] == name]
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
+    for environ in {case[2] for case in kept}:
+        mpi = re.split("[+-]", environ)[0]
+        for place in (tmp_path / f"{mpi}-boost181", tmp_path / "osu" / mpi):
+            place.mkdir(parents=True)
+        (tmp_path / f"{mpi}-boost181" / "toolchain.json").touch()
+        for benchmark in BENCHMARKS:
+            (tmp_path / "osu" / mpi / f"osu_{benchmark}").touch()
+    compare_with_golden(name, kept, str(tmp_path))
+
+
+def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -> None:
     site = Site(name, CHECKOUT)
-    listed = site.cases(["checks/netpipe/netpipe.py", "checks/osu/osu.py"])
+    listed = site.cases(["checks/netpipe/netpipe.py", "checks/netpipe/wan.py", "checks/osu/osu.py"])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
     for script in scripts.render(site, cases):
         text = _without_options(script.text)
+        if toolchains_in:
+            text = text.replace(toolchains_in, "@TOOLCHAINS@")
         file = GOLDEN / name / script.name
         if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -127,3 +127,20 @@ def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
     assert any("is f00dfee, which is no root" in d for d in details)
     assert any(f"'{found[3]['name']}' names no concrete spec" in d for d in details)
     assert sum(d.startswith("no environment for") for d in details) == 3
+
+
+def test_nothing_to_run_with_is_said_where_reframe_would_pass(
+    active: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environments("infiniband", LAUNCH)
+    assert capsys.readouterr().err == ""
+    shutil.rmtree(active / ".spack-view")
+    environments("infiniband", LAUNCH)
+    lock = active / "spack.lock"
+    said = (
+        f"site 'infiniband' can run no check: no toolchain of {lock} is installed: `spack install`"
+    )
+    assert capsys.readouterr().err == f"{said}\n"
+    monkeypatch.delenv("SPACK_ENV")
+    assert environments("infiniband", LAUNCH) == []
+    assert "no concretized Spack environment is active" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,19 +106,24 @@ def environments(
     """ReFrame environments of `system` from the active Spack environment; none if none is active.
 
     `launch` says how each MPI starts ranks, `variables` what it needs set, by package name.
+    ReFrame calls a run without any case passed: so a line on standard error says what is missing.
     UserError for a lock file that is broken or holds an MPI that `launch` does not know.
     """
     file = active_lock()
     if file is None:
+        _warn(system, "no concretized Spack environment is active: `spack env activate .`")
         return []
     lock = locks.read(file)
     found = toolchains(lock)
     # What knows no Boost is enough with one of them: the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(found, key=lambda item: item.name)}
-    return [
+    all_ = [
         _environment(item, lock, system, launch, variables or {}, last[item.mpi.hash])
         for item in found
     ]
+    if not installed(all_):
+        _warn(system, f"no toolchain of {file} is installed: `spack install`")
+    return all_
 
 
 def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
@@ -128,6 +134,10 @@ def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -
         if item["extras"]["mpi"] not in without
         and all(Path(folder).is_dir() for folder in item["extras"]["prefixes"])
     ]
+
+
+def _warn(system: str, why: str) -> None:
+    print(f"site '{system}' can run no check: {why}", file=sys.stderr)
 
 
 def _environment(

@@ -1,0 +1,4 @@
+#!/bin/bash
+export Boost_ROOT=@TOOLCHAINS@/openmpi41-boost181
+export PATH=@TOOLCHAINS@/openmpi41/bin:$PATH
+mpirun -np 2 --bind-to core @CHECKOUT@/build/openmpi41-boost181/netpipe/netpipe @OPTIONS@

@@ -1,0 +1,19 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_NetPIPEWan_@HASH@"
+#SBATCH --ntasks=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --time=0:4:0
+#SBATCH --partition=grid
+#SBATCH --constraint=[clusterA*1&clusterB*1]
+export Boost_ROOT=@TOOLCHAINS@/mpich50-boost181
+export OMPI_MCA_btl_tcp_if_include=eth1
+export FI_TCP_IFACE=eth1
+export FI_UDP_IFACE=eth1
+export UCX_NET_DEVICES=eth1
+export MPIR_CVAR_CH4_NETMOD=ofi
+export FI_PROVIDER='udp;ofi_rxd'
+@CHECKOUT@/testbed/vcluster wan --rtt 4ms || exit 1
+srun --mpi=pmi2 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@
+@CHECKOUT@/testbed/vcluster wan --stats --reset > wan.json

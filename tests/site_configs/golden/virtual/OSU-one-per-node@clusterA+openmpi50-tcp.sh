@@ -1,0 +1,18 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_OSU_@HASH@"
+#SBATCH --ntasks=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --time=0:15:0
+#SBATCH --partition=clusterA
+export Boost_ROOT=@TOOLCHAINS@/openmpi50-boost181
+export OMPI_MCA_btl_tcp_if_include=eth1
+export FI_TCP_IFACE=eth1
+export FI_UDP_IFACE=eth1
+export UCX_NET_DEVICES=eth1
+export OMPI_MCA_pml=ob1
+export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl=tcp,sm,self
+export PMIX_MCA_gds=hash
+srun --mpi=pmix @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
