@@ -10,20 +10,21 @@
 
 namespace roundtrip::ring {
 
-/// The floor: one cache line goes from processor to processor, and nothing else happens. A number
-/// in it says whose turn it is.
+/// The floor: a cache line goes one way, from the processor that writes it to the one that looks at
+/// it, and nothing else happens. Each rank has one that only its predecessor writes, as in any
+/// queue; a line that both write takes less than that where a read takes ownership along.
 class CacheLineProbe final : public Transport {
  public:
   explicit CacheLineProbe(const Circle& circle)
       : circle_(circle),
-        memory_(circle, line_pair),
-        line_(*reinterpret_cast<std::atomic<std::uint64_t>*>(memory_.data())) {}
+        memory_(circle, line_pair * static_cast<std::size_t>(circle.size())),
+        mine_(line_of(circle.rank())),
+        next_(line_of(circle.next())) {}
 
   void begin(std::size_t /*bytes*/) override {}
 
   LapsSeen run(const Laps& laps) override {
     LapsSeen seen;
-    // The line goes on counting where it stands; between runs it is where rank 0 wants it.
     go(laps.warm);
     double start = now();
     for (std::int64_t lap = 0; laps.each && lap < laps.timed; ++lap) {
@@ -40,27 +41,33 @@ class CacheLineProbe final : public Transport {
   }
 
  private:
+  using Line = std::atomic<std::uint64_t>;
+
+  [[nodiscard]] Line& line_of(int rank) const {
+    return *reinterpret_cast<Line*>(memory_.data() + line_pair * static_cast<std::size_t>(rank));
+  }
+
   void go(std::int64_t laps) {
-    const auto size = static_cast<std::uint64_t>(circle_.size());
     const bool root = circle_.rank() == 0;
-    for (std::int64_t lap = 0; lap < laps; ++lap, turn_ += size) {
-      const std::uint64_t mine = turn_ + static_cast<std::uint64_t>(circle_.rank());
-      if (!root) await(mine);
-      line_.store(mine + 1, std::memory_order_release);
-      if (root) await(turn_ + size);
+    for (std::int64_t lap = 0; lap < laps; ++lap) {
+      ++lap_;
+      if (!root) await(lap_);
+      next_.store(lap_, std::memory_order_release);
+      if (root) await(lap_);
     }
   }
 
-  void await(std::uint64_t number) const {
-    for (int i = 0; line_.load(std::memory_order_acquire) < number; ++i) {
+  void await(std::uint64_t lap) const {
+    for (int i = 0; mine_.load(std::memory_order_acquire) < lap; ++i) {
       if (i >= circle_.wait().spins) sched_yield();
     }
   }
 
   const Circle& circle_;
   SharedMemory memory_;
-  std::atomic<std::uint64_t>& line_;
-  std::uint64_t turn_ = 0;
+  Line& mine_;
+  Line& next_;
+  std::uint64_t lap_ = 0;
 };
 
 }  // namespace roundtrip::ring
