@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from reframe.core.exceptions import ConfigError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
@@ -144,3 +145,6 @@ def test_nothing_to_run_with_is_said_where_reframe_would_pass(
     monkeypatch.delenv("SPACK_ENV")
     assert environments("infiniband", LAUNCH) == []
     assert "no concretized Spack environment is active" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", "-r"])
+    with pytest.raises(ConfigError, match="site 'infiniband' can run no check"):
+        environments("infiniband", LAUNCH)

@@ -8,11 +8,12 @@ beside the toolchains.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from roundtrip import paths
+from roundtrip.sites import nothing
 
 
 def wrappers(mpi: str) -> str:
@@ -69,8 +70,12 @@ def environment(
     }
 
 
-def installed(found: Iterable[Mapping[str, Any]]) -> list[str]:
+def installed(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Names of those `environment`s whose toolchain is built."""
-    return [
+    names = [
         item["name"] for item in found if Path(item["extras"]["prefix"], "toolchain.json").exists()
     ]
+    if not names:
+        (system,) = found[0]["target_systems"]
+        nothing.tell(system, f"no toolchain in {paths.toolchains()}: `make setup`")
+    return names

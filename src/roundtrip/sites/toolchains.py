@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
+from roundtrip.sites import nothing
 from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
@@ -111,7 +111,7 @@ def environments(
     """
     file = active_lock()
     if file is None:
-        _warn(system, "no concretized Spack environment is active: `spack env activate .`")
+        nothing.tell(system, "no concretized Spack environment is active: `spack env activate .`")
         return []
     lock = locks.read(file)
     found = toolchains(lock)
@@ -122,7 +122,7 @@ def environments(
         for item in found
     ]
     if not installed(all_):
-        _warn(system, f"no toolchain of {file} is installed: `spack install`")
+        nothing.tell(system, f"no toolchain of {file} is installed: `spack install`")
     return all_
 
 
@@ -134,10 +134,6 @@ def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -
         if item["extras"]["mpi"] not in without
         and all(Path(folder).is_dir() for folder in item["extras"]["prefixes"])
     ]
-
-
-def _warn(system: str, why: str) -> None:
-    print(f"site '{system}' can run no check: {why}", file=sys.stderr)
 
 
 def _environment(

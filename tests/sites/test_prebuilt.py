@@ -1,0 +1,48 @@
+"""Toolchains that `roundtrip toolchains` built, as ReFrame sees them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reframe.core.exceptions import ConfigError
+
+from roundtrip.sites import prebuilt
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("ROUNDTRIP_NPB", "ROUNDTRIP_OSU"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
+    return tmp_path
+
+
+def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
+    bare = prebuilt.environment("local", "x", "openmpi41-boost181", [])
+    assert bare["features"] == ["mpi", "boost"]
+    assert bare["extras"]["lacks"]["npb-upstream"] == f"build NPB 3.4 into {store}/npb/openmpi41"
+    (store / "npb" / "openmpi41").mkdir(parents=True)
+    offering = prebuilt.environment("local", "x", "openmpi41-boost181", [])
+    assert offering["features"] == ["mpi", "boost", "npb-upstream"]
+    other = prebuilt.environment(
+        "local", "x", "openmpi41-boost174", [], suites_in="openmpi41-boost181"
+    )
+    assert other["features"] == ["mpi", "boost"]
+    assert "openmpi41-boost181 is enough" in other["extras"]["lacks"]["npb-upstream"]
+
+
+def test_reframe_does_not_run_where_nothing_is_built(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [prebuilt.environment("local", "x", "openmpi41-boost181", [])]
+    assert prebuilt.installed(found) == []
+    assert capsys.readouterr().err == (
+        f"site 'local' can run no check: no toolchain in {store}: `make setup`\n"
+    )
+    monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", "--run"])
+    with pytest.raises(ConfigError, match="can run no check"):
+        prebuilt.installed(found)
+    (store / "openmpi41-boost181").mkdir()
+    (store / "openmpi41-boost181" / "toolchain.json").write_text("{}")
+    assert prebuilt.installed(found) == ["x"]
