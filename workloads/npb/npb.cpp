@@ -19,6 +19,12 @@ std::vector<std::string> class_names() {
   return names;
 }
 
+void require_class(const Entry& entry, char problem_class) {
+  if (entry.classes.find(problem_class) != std::string::npos) return;
+  throw Failure(Exit::usage, "--class: " + entry.name + " has no class " + problem_class +
+                                 " here, but " + entry.classes);
+}
+
 void require_legal(const RankRule& rule, const std::string& benchmark, int ranks) {
   if (rule.legal(ranks)) return;
   throw Failure(Exit::usage, benchmark + " cannot run on " + std::to_string(ranks) +
@@ -53,6 +59,7 @@ void Npb::run(Launch& launch) {
   const Session& session = launch.session;
   const Entry& entry = chosen();
   const char problem_class = class_[0];
+  require_class(entry, problem_class);
   require_legal(entry.ranks(problem_class), entry.name, session.size());
   const auto benchmark = entry.make(problem_class);
   require_memory(session, entry.name + ' ' + class_, benchmark->bytes(session.size()));

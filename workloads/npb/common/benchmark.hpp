@@ -13,7 +13,7 @@
 namespace roundtrip::npb {
 
 /// Problem sizes of NPB, smallest first; a letter each.
-inline constexpr const char* problem_classes = "SWABC";
+inline constexpr const char* problem_classes = "SWABCD";
 
 /// What the result block of NPB says of a benchmark and its class.
 struct Problem {
@@ -52,6 +52,7 @@ struct Entry {
   std::string name;  ///< CG, MG, ...
   std::function<RankRule(char problem_class)> ranks;
   std::function<std::unique_ptr<Benchmark>(char problem_class)> make;
+  std::string classes = problem_classes;  ///< that there are
 };
 
 /// All benchmarks, in alphabetical order.

@@ -148,7 +148,7 @@ Entry entry() {
             const Extent& extent = parameters(problem_class).extent;
             return power_of_two(std::min(extent.ny, extent.nz));
           },
-          [](char problem_class) { return std::make_unique<Ft>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Ft>(problem_class); }, "SWABC"};
 }
 
 }  // namespace roundtrip::npb::ft

@@ -117,7 +117,7 @@ bool Is::run(Comm& comm, TimedSection& section) {
 Entry entry() {
   constexpr int most = 256;
   return {"IS", [](char) { return power_of_two(most); },
-          [](char problem_class) { return std::make_unique<Is>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Is>(problem_class); }, "SWABC"};
 }
 
 }  // namespace roundtrip::npb::is

@@ -27,6 +27,7 @@ const std::map<char, Parameters> classes = {
     {'A', {256, 4, small_smoother, 0.2433365309069e-5}},
     {'B', {256, 20, large_smoother, 0.1800564401355e-5}},
     {'C', {512, 20, large_smoother, 0.5706732285740e-6}},
+    {'D', {1024, 50, large_smoother, 0.1583275060440e-09}},
 };
 
 class Mg final : public Benchmark {
