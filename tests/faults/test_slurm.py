@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,15 +23,35 @@ def slurm(cluster: Virtual, *command: str) -> str:
     return cluster.run("exec", *command).stdout
 
 
-def _nodes_are_back(cluster: Virtual) -> None:
-    """What an operator does: a node that Slurm took for down is resumed until it serves again."""
+def _serves(state: str) -> bool:
+    return state in ("idle", "mixed", "allocated", "completing")
 
+
+@contextmanager
+def operator(cluster: Virtual) -> Iterator[None]:
+    """What an operator does: resumes each node that Slurm took for down or drained."""
+    gone = threading.Event()
+
+    def watch() -> None:
+        while not gone.wait(1):
+            for line in slurm(cluster, "sinfo", "-h", "-N", "-o", "%N %T").splitlines():
+                node, state = line.split()
+                if not _serves(state):
+                    slurm(cluster, "scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        gone.set()
+        thread.join()
+
+
+def _nodes_are_back(cluster: Virtual) -> None:
     def all_serve() -> bool:
         states = slurm(cluster, "sinfo", "-h", "-N", "-o", "%T").split()
-        if states and all(state.rstrip("*") in ("idle", "mixed", "allocated") for state in states):
-            return not any(state.endswith("*") for state in states)
-        slurm(cluster, "scontrol", "update", "NodeName=ALL", "State=RESUME")
-        return False
+        return bool(states) and all(_serves(state) for state in states)
 
     assert await_true(all_serve, 60, 1), slurm(cluster, "sinfo", "-N", "-l")
 
@@ -115,20 +137,21 @@ def storm(
     )
     trial, process, struck = next(trials), None, set()
     row = TALLY["-"]
-    for fault in faults:
-        row = TALLY[f"slurm: {fault.__name__.replace('_', ' ')}"]
-        while True:
-            process = process or trial.resume()
-            job = _next_job(cluster, trial, process, struck)
-            if job:
-                break
-            trial.complete(row, process)
-            trial, process = next(trials), None
-        time.sleep(wobble.uniform(0, 0.3))
-        fault(cluster, trial, job)
-        row.injected += 1
-        trial.oracle.examine(row)
-    trial.complete(row, process)
+    with operator(cluster):
+        for fault in faults:
+            row = TALLY[f"slurm: {fault.__name__.replace('_', ' ')}"]
+            while True:
+                process = process or trial.resume()
+                job = _next_job(cluster, trial, process, struck)
+                if job:
+                    break
+                trial.complete(row, process)
+                trial, process = next(trials), None
+            time.sleep(wobble.uniform(0, 0.3))
+            fault(cluster, trial, job)
+            row.injected += 1
+            trial.oracle.examine(row)
+        trial.complete(row, process)
     del TALLY["-"]
 
 
