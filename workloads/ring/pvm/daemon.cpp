@@ -1,32 +1,49 @@
 #include "ring/pvm/daemon.hpp"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <mpi.h>
 #include <pvm3.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
-#include <filesystem>
+#include <sstream>
+#include <thread>
 
 #include "core/failure.hpp"
+#include "ring/udp_socket.hpp"
 
 namespace roundtrip::ring {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string pvm_root() {
-  const char* const given = std::getenv("PVM_ROOT");
-  return given != nullptr ? given : "/usr/lib/pvm3";
+/// IPv4 address of an interface; empty if all ranks are in one node, where none is needed.
+std::string address_of(const Circle& circle) {
+  std::string text;
+  circle.session().settle([&] {
+    if (circle.one_node()) return;
+    const UdpSocket socket(circle.interface());
+    std::array<char, INET_ADDRSTRLEN> digits{};
+    inet_ntop(AF_INET, &socket.address().sin_addr, digits.data(), digits.size());
+    text = digits.data();
+  });
+  return text;
 }
 
-std::string read_line(int file) {
-  std::string line;
-  for (char c = 0; read(file, &c, 1) == 1 && c != '\n';) line += c;
-  return line;
+/// Collective: the string of rank 0 of `comm`, up to 4095 bytes.
+std::string from_first(const std::string& mine, MPI_Comm comm) {
+  std::array<char, 4096> bytes{};
+  mine.copy(bytes.data(), bytes.size() - 1);
+  MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_CHAR, 0, comm);
+  return bytes.data();
+}
+
+/// The words of an order of the first daemon to start another: `pvmd -S ... -nADDRESS ...`.
+std::vector<std::string> words_of(const std::string& order) {
+  std::istringstream stream(order);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace
@@ -34,71 +51,75 @@ std::string read_line(int file) {
 PvmDaemon::PvmDaemon(const Circle& circle) {
   setenv("PVM_ROOT", pvm_root().c_str(), 1);
   setenv("PVM_ALLOW_ROOT", "1", 1);
-  std::string folder;
-  circle.session().settle([&] {
-    if (circle.rank() == 0) folder = start();
+  start(circle);
+  enrol(circle);
+}
+
+PvmDaemon::~PvmDaemon() {
+  pvm_exit();
+}
+
+/// The daemon of rank 0 tells how it wants each other one to be started, and is told its answer.
+void PvmDaemon::start(const Circle& circle) {
+  const Session& session = circle.session();
+  const bool first = circle.rank() == 0;
+  const std::string address = address_of(circle);
+  std::vector<std::string> hosts = session.gather(circle.member() == 0 ? address : "");
+  std::erase(hosts, "");
+  session.settle([&] {
+    if (first) daemon_.emplace(hosts);
   });
-  std::array<char, 4096> name{};
-  folder.copy(name.data(), name.size() - 1);
-  MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, circle.comm());
-  setenv("PVM_TMP", name.data(), 1);
+  nodes_ = std::max(1, static_cast<int>(hosts.size()));
+  MPI_Bcast(&nodes_, 1, MPI_INT, 0, circle.comm());
+  for (int node = 1; node < nodes_; ++node) {
+    std::string order;
+    session.settle([&] {
+      if (first) order = daemon_->listen();
+    });
+    const std::vector<std::string> words = words_of(from_first(order, circle.comm()));
+    std::string answer;
+    session.settle([&] {
+      if (circle.member() != 0 || std::ranges::count(words, "-n" + address) == 0) return;
+      daemon_.emplace(words);
+      answer = daemon_->listen();
+    });
+    const std::vector<std::string> answers = session.gather(answer);
+    session.settle([&] {
+      if (!first) return;
+      const auto given = std::ranges::find_if(answers, [](const auto& a) { return !a.empty(); });
+      if (given == answers.end()) throw Failure(Exit::usage, "pvm: no node has the address asked");
+      daemon_->tell(*given);
+    });
+  }
+  std::string folder;
+  session.settle([&] {
+    if (daemon_) folder = daemon_->listen();
+  });
+  setenv("PVM_TMP", from_first(folder, circle.node()).c_str(), 1);
+}
+
+/// Done when all daemons know of each other: what is sent to an unknown one is lost.
+void PvmDaemon::enrol(const Circle& circle) {
   int mine = 0;
   circle.session().settle([&] {
     mine = pvm_mytid();
     if (mine < 0) throw Failure(Exit::usage, "pvm: the daemon does not answer");
     pvm_setopt(PvmRoute, PvmRouteDirect);
+    constexpr std::chrono::milliseconds nap{10};
+    constexpr std::chrono::milliseconds patience{10000};
+    std::chrono::milliseconds waited{0};
+    int known = 0;
+    while (pvm_config(&known, nullptr, nullptr) == 0 && known < nodes_ && waited < patience) {
+      std::this_thread::sleep_for(nap);
+      waited += nap;
+    }
+    if (known < nodes_) {
+      throw Failure(Exit::usage, "pvm: of " + std::to_string(nodes_) + " daemons only " +
+                                     std::to_string(known) + " found each other");
+    }
   });
   tasks_.resize(static_cast<std::size_t>(circle.size()));
   MPI_Allgather(&mine, 1, MPI_INT, tasks_.data(), 1, MPI_INT, circle.comm());
-}
-
-PvmDaemon::~PvmDaemon() {
-  pvm_exit();
-  stop();
-}
-
-/// Starts the guard and with it the daemon; the daemon's directory.
-std::string PvmDaemon::start() {
-  const fs::path daemon = fs::path(pvm_root()) / "lib" / "pvmd";
-  const fs::path guard = fs::read_symlink("/proc/self/exe").parent_path() / "pvm-guard";
-  if (!fs::exists(daemon)) {
-    throw Failure(Exit::usage,
-                  "pvm: no daemon " + daemon.string() + ": install PVM 3.4 or set PVM_ROOT");
-  }
-  std::array<int, 2> input{};
-  std::array<int, 2> output{};
-  if (pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) {
-    throw Failure(Exit::usage, "pvm: no more files can be opened");
-  }
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input[0], 0);
-  posix_spawn_file_actions_adddup2(&files, output[1], 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  std::string program = guard.string();
-  std::string argument = daemon.string();
-  std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
-  const int error =
-      posix_spawn(&guard_, program.c_str(), &files, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  close(input[0]);
-  close(output[1]);
-  lifeline_ = input[1];
-  std::string folder = error == 0 ? read_line(output[0]) : "";
-  close(output[0]);
-  if (folder.empty()) {
-    stop();
-    throw Failure(Exit::usage, "pvm: no daemon could be started");
-  }
-  return folder;
-}
-
-void PvmDaemon::stop() const {
-  if (lifeline_ >= 0) close(lifeline_);
-  if (guard_ > 0) waitpid(guard_, nullptr, 0);
 }
 
 }  // namespace roundtrip::ring

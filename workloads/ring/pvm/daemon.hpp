@@ -1,19 +1,20 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ring/circle.hpp"
+#include "ring/pvm/guarded.hpp"
 
 namespace roundtrip::ring {
 
-/// A PVM daemon of this launch's own, and all ranks enrolled with it as tasks. One at a time.
+/// PVM daemons of this launch's own, one a node, and all ranks enrolled with theirs as tasks. One
+/// at a time. Needs no remote shell: the ranks start the daemons of their nodes.
 class PvmDaemon {
  public:
-  /// Collective, all ranks in one node. Throws Failure(usage) on every rank if there is no daemon
-  /// to start, or it does not.
+  /// Collective. On several nodes the daemons and the tasks use the circle's interface. Throws
+  /// Failure(usage) on every rank if there is no daemon to start, or one does not.
   explicit PvmDaemon(const Circle& circle);
   ~PvmDaemon();
   PvmDaemon(const PvmDaemon&) = delete;
@@ -21,14 +22,15 @@ class PvmDaemon {
 
   /// PVM's name of a rank.
   [[nodiscard]] int task(int rank) const { return tasks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int nodes() const { return nodes_; }
 
  private:
-  std::string start();
-  void stop() const;
+  void start(const Circle& circle);
+  void enrol(const Circle& circle);
 
+  std::optional<GuardedDaemon> daemon_;  ///< on the lowest rank of each node
   std::vector<int> tasks_;
-  pid_t guard_ = -1;
-  int lifeline_ = -1;  ///< the guard stops the daemon when this is closed
+  int nodes_ = 1;
 };
 
 }  // namespace roundtrip::ring

@@ -1,6 +1,11 @@
-// Runs a private PVM daemon for as long as its parent lives: `pvm-guard DAEMON`. Makes a directory
-// for the daemon, prints its name once the daemon answers, and waits for the end of its standard
-// input, which comes however the parent ends. Then it stops the daemon and removes the directory.
+// Runs a private PVM daemon for as long as its parent lives. Makes a directory for the daemon,
+// prints its name once the daemon answers, and waits for the end of its standard input, which comes
+// however the parent ends. Then it stops the daemon and removes the directory.
+//
+//   pvm-guard DAEMON                    the only daemon
+//   pvm-guard DAEMON ADDRESS OTHER...   the first of several: prints an order for each other one,
+//                                       and reads the answer to it
+//   pvm-guard DAEMON pvmd ORDER...      one that was ordered: prints its answer
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -14,13 +19,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
+
+constexpr milliseconds patience{5000};
 
 /// A directory of its own that goes away with this.
 class PrivateFolder {
@@ -42,25 +54,64 @@ class PrivateFolder {
   bool made_ = false;
 };
 
-pid_t start(const char* daemon, const std::string& log) {
+/// The daemon's process, and pipes to its standard input and from its standard output.
+struct Daemon {
+  pid_t process = -1;
+  int input = -1;
+  int output = -1;
+};
+
+Daemon start(std::vector<std::string> command, const std::string& log) {
+  std::array<int, 2> input{};
+  std::array<int, 2> output{};
+  if (pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) return {};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
-  const std::array<char*, 2> arguments{const_cast<char*>(daemon), nullptr};
+  posix_spawn_file_actions_adddup2(&files, input[0], 0);
+  posix_spawn_file_actions_adddup2(&files, output[1], 1);
+  posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t process = 0;
-  const int error = posix_spawn(&process, daemon, &files, nullptr, arguments.data(), environ);
+  const int error = posix_spawn(&process, arguments[0], &files, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&files);
-  return error == 0 ? process : -1;
+  close(input[0]);
+  close(output[1]);
+  if (error != 0) return {};
+  return {.process = process, .input = input[1], .output = output[0]};
+}
+
+/// A line, each byte of which comes within `longest`; nothing at the end of the file.
+std::optional<std::string> read_line(int file, milliseconds longest) {
+  pollfd watched{.fd = file, .events = POLLIN, .revents = 0};
+  std::string line;
+  for (char c = 0; poll(&watched, 1, static_cast<int>(longest.count())) > 0;) {
+    if (read(file, &c, 1) != 1) break;
+    if (c == '\n') return line;
+    line += c;
+  }
+  return std::nullopt;
+}
+
+/// The next line of the daemon that starts so.
+std::optional<std::string> await_line(const Daemon& daemon, std::string_view start) {
+  auto line = read_line(daemon.output, patience);
+  while (line && !line->starts_with(start)) line = read_line(daemon.output, patience);
+  return line;
+}
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
 }
 
 /// Whether the process has ended; waits for it at most so long.
-bool ended(pid_t process, milliseconds patience) {
+bool ended(pid_t process, milliseconds longest) {
   constexpr milliseconds nap{10};
   for (milliseconds waited{0};; waited += nap) {
     if (waitpid(process, nullptr, WNOHANG) != 0) return true;
-    if (waited >= patience) return false;
+    if (waited >= longest) return false;
     std::this_thread::sleep_for(nap);
   }
 }
@@ -75,37 +126,69 @@ int complain(const std::string& what) {
   return 2;
 }
 
-int guard(const char* daemon) {
+/// Why the daemon is not there.
+int give_up(const Daemon& daemon, const std::string& log) {
+  if (!ended(daemon.process, milliseconds{0})) kill(daemon.process, SIGKILL);
+  std::ifstream file(log);
+  std::string line;
+  for (std::string next; std::getline(file, next);) line = next;
+  return complain("the daemon did not start: " + line);
+}
+
+/// Has the other daemons started by whom we talk to: the first one asks to type what they answer.
+bool introduce(const Daemon& daemon, std::size_t others) {
+  for (std::size_t i = 0; i < others; ++i) {
+    const auto order = await_line(daemon, "pvmd -S ");
+    if (!order) return false;
+    say(*order);
+    const auto answer = read_line(0, 4 * patience);
+    if (!answer) return false;
+    const std::string whole = *answer + '\n';
+    if (write(daemon.input, whole.data(), whole.size()) < 0) return false;
+  }
+  return true;
+}
+
+/// `words`: nothing, addresses or an order, as `pvm-guard` takes them.
+int guard(const std::string& program, std::span<const std::string> words) {
   const PrivateFolder folder;
   if (!folder.made()) return complain("cannot make a directory " + folder.path());
   setenv("PVM_TMP", folder.path().c_str(), 1);
   const std::string log = folder.path() + "/log";
-  const pid_t process = start(daemon, log);
-  if (process < 0) return complain(std::string("cannot start the daemon ") + daemon);
+  const bool follows = !words.empty() && words.front() == "pvmd";
+  const auto others = follows || words.empty() ? words.first(0) : words.subspan(1);
+  std::vector<std::string> command{program};
+  if (follows) {
+    command.insert(command.end(), words.begin() + 1, words.end());
+    command.insert(command.begin() + 1, "-f");  // stays the process that is started
+  } else if (!words.empty()) {
+    const std::string file = folder.path() + "/hosts";
+    std::ofstream hosts(file);
+    for (const std::string& address : others) hosts << address << " so=ms\n";
+    command.insert(command.end(), {"-n" + words.front(), file});
+  }
+  const Daemon daemon = start(std::move(command), log);
+  if (daemon.process < 0) return complain("cannot start the daemon " + program);
+  if (follows) {
+    const auto answer = await_line(daemon, "ddpro<");
+    if (!answer) return give_up(daemon, log);
+    say(*answer);
+  }
+  if (!introduce(daemon, others.size())) return give_up(daemon, log);
   constexpr milliseconds nap{10};
-  constexpr milliseconds patience{5000};
   milliseconds waited{0};
-  bool gone = false;
-  while (!gone && waited < patience && !answers(folder.path())) {
-    gone = ended(process, nap);
+  while (!answers(folder.path())) {
+    if (waited >= patience || ended(daemon.process, nap)) return give_up(daemon, log);
     waited += nap;
   }
-  if (gone || waited >= patience) {
-    std::ifstream file(log);
-    std::string line;
-    for (std::string next; std::getline(file, next);) line = next;
-    if (!gone) kill(process, SIGKILL);
-    return complain("the daemon did not start: " + line);
-  }
-  std::printf("%s\n", folder.path().c_str());
-  std::fflush(stdout);
+  say(folder.path());
   char byte = 0;
   while (read(0, &byte, 1) > 0) continue;
-  kill(process, SIGTERM);
+  kill(daemon.process, SIGTERM);
   constexpr milliseconds grace{1000};
-  if (!ended(process, grace)) {
-    kill(process, SIGKILL);
-    ended(process, grace);
+  if (!ended(daemon.process, grace)) {
+    kill(daemon.process, SIGKILL);
+    ended(daemon.process, grace);
   }
   return 0;
 }
@@ -115,6 +198,7 @@ int guard(const char* daemon) {
 int main(int argc, char** argv) {
   // Launchers signal whole process groups; this one ends by its parent's end alone.
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) std::signal(number, SIG_IGN);
-  if (argc != 2) return complain("usage: pvm-guard DAEMON");
-  return guard(argv[1]);
+  if (argc < 2) return complain("usage: pvm-guard DAEMON [ADDRESS OTHER... | pvmd ORDER...]");
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  return guard(argv[1], words);
 }

@@ -16,7 +16,7 @@
 namespace roundtrip::ring {
 namespace {
 
-/// One daemon for all transports that need it, stopped with the last of them.
+/// The daemons for all transports that need them, stopped with the last of these.
 std::shared_ptr<PvmDaemon> daemon_for(const Circle& circle) {
   static std::weak_ptr<PvmDaemon> known;
   auto daemon = known.lock();
@@ -54,7 +54,9 @@ class PvmPort {
   void poison() { fill_poison(std::span(buffer_).first(static_cast<std::size_t>(bytes_)), 0); }
   [[nodiscard]] std::optional<std::string> fault() const { return std::nullopt; }
   void describe(nlohmann::ordered_json& record) const {
-    record["pvm"] = {{"version", pvm_version()}, {"route", "direct"}};
+    record["pvm"] = {
+        {"version", pvm_version()}, {"route", "direct"}, {"daemons", daemon_->nodes()}};
+    if (!circle_.one_node()) record["pvm"]["interface"] = circle_.interface();
   }
 
  private:
@@ -76,10 +78,18 @@ class PvmPort {
   int rest_ = 0;
 };
 
+/// Daemons know each other by their addresses, one a node.
+std::optional<std::string> unless_reachable(const Circle& circle) {
+  if (circle.one_node()) return std::nullopt;
+  if (circle.pretended()) return "needs a network between nodes, they are pretended";
+  if (circle.interface().empty()) return "needs --interface, the network between the nodes";
+  return std::nullopt;
+}
+
 std::vector<Variant> all_variants() {
   std::vector<Variant> variants = mpi_variants();
-  variants.push_back(variant<PvmPort<PvmDataRaw>>("pvm", unless_one_node));
-  variants.push_back(variant<PvmPort<PvmDataDefault>>("pvm-xdr", unless_one_node));
+  variants.push_back(variant<PvmPort<PvmDataRaw>>("pvm", unless_reachable));
+  variants.push_back(variant<PvmPort<PvmDataDefault>>("pvm-xdr", unless_reachable));
   return variants;
 }
 
