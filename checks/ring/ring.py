@@ -106,13 +106,13 @@ class RingNetwork(RingBase):
     """Ranks on two nodes, over a link of a kind.
 
     A partition may name the nodes' network interface in its extras (`interface`), which regions
-    that travel by UDP need; without it that transport is skipped.
+    that travel by UDP and PVM's daemons need; without it these transports are skipped.
     """
 
-    descr = "Ring over a network: regions by message, alone and mixed with hand-over in a node"
+    descr = "Ring over a network: regions by message and mixed with hand-over, by MPI, by PVM"
 
-    #: PVM's private daemon spans one node: only what MPI starts goes over the network.
-    transport = parameter(["mpi"], type=str, loggable=True)
+    #: `mpi`: regions by message and every way of MPI; `pvm`: these and PVM.
+    transport = parameter(["mpi", "pvm"], type=str, loggable=True)
     #: `one-per-node`: two ranks, a node each; `hybrid`: two in one node, one in the other.
     placement = parameter(["one-per-node", "hybrid"], type=str, loggable=True)
     #: `fast`: whatever joins the nodes; `hub`: a 10BASE-T hub.
@@ -124,10 +124,12 @@ class RingNetwork(RingBase):
             "one-per-node": (2, 1),
             "hybrid": (3, 2),
         }[self.placement]
-        extra = ["hub"] if self.link == "hub" else []
-        self.needs = [self.placement, *extra]
+        hub = ["hub"] if self.link == "hub" else []
+        pvm = ["pvm"] if self.transport == "pvm" else []
+        self.needs = [self.placement, *hub, *pvm]
         # A partition behind a hub has no faster link.
-        self.valid_systems = [" ".join(["+" + self.placement, *(["+hub"] if extra else ["-hub"])])]
+        without = [] if hub else ["-hub"]
+        self.valid_systems = [" ".join([*(f"+{feature}" for feature in self.needs), *without])]
 
     @property
     def num_hosts(self):

@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from roundtrip.sites.prebuilt import environment, installed, wrappers
+from roundtrip.sites.prebuilt import environment, installed, pvm, wrappers
 
 _root = os.geteuid() == 0
 _as_root = [[f"OMPI_ALLOW_RUN_AS_ROOT{end}", "1"] for end in ("", "_CONFIRM") if _root]
@@ -12,7 +12,6 @@ _oversubscribed = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
     "mpiexec": ["-bind-to", "none"],
 }
-_pvm = ["pvm"] if shutil.which("pvmd") and os.path.exists("/usr/include/pvm3.h") else []
 # name: (on show, launcher, its options that bind each rank to a core, Debian's NetPIPE, variables)
 _mpis = {
     "openmpi41": ("Open MPI 4.1", "mpirun", ["--bind-to", "core"], "NPopenmpi", _as_root),
@@ -59,7 +58,7 @@ site_configuration = {
                     "scheduler": "local",
                     "launcher": "local",  # each environment names its own
                     "environs": installed(_environments),  # `roundtrip run` lists the others
-                    "features": ["shared-memory", "oversubscribed", *_pvm],
+                    "features": ["shared-memory", "oversubscribed", *pvm()],
                     "extras": {"fabric": "shared memory", "binding": "core"},
                     "max_jobs": 1,  # nothing runs beside a timing
                 }

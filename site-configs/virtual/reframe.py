@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-from roundtrip.sites.prebuilt import environment, installed
+from roundtrip.sites.prebuilt import environment, installed, pvm
 
 _vcluster = str(pathlib.Path(__file__).resolve().parents[2] / "testbed" / "vcluster")
 
@@ -58,7 +58,7 @@ def _partition(name, descr, features, emulated=None, **extras):
         "launcher": "srun",
         "access": [f"--partition={name}"],
         "environs": _installed,
-        "features": ["slurm", *features],
+        "features": ["slurm", *features, *pvm()],
         # All nodes share these: more ranks are slower than on nodes of their own.
         "extras": {
             **{"fabric": "emulated ethernet", "interface": "eth1", "binding": "none"},

@@ -12,27 +12,46 @@ from typing import Any
 import pytest
 from support.virtual import CHECKOUT, ENVIRON, Virtual, booted, lacking
 
+from roundtrip.sites.prebuilt import pvm
 from roundtrip.studies import ring
 
 HUB_MBIT_S = 10
+WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
 
 
 @pytest.fixture(scope="module")
-def launches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """Folders of what RingNetwork left, by placement."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
     home = tmp_path_factory.mktemp("hub")
-    with booted(home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]) as cluster:
-        yield dict(_run(cluster))
+    with booted(home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]) as one:
+        yield one
 
 
-def _run(cluster: Virtual) -> Iterator[tuple[str, Path]]:
-    report = cluster.share / "report.json"
+@pytest.fixture(scope="module")
+def launches(cluster: Virtual) -> dict[str, Path]:
+    """Folders of what RingNetwork left, by placement."""
+    return dict(_run(cluster, "mpi", "(one-per-node|hybrid)", cases=3))
+
+
+@pytest.fixture(scope="module")
+def launch_with_pvm(cluster: Virtual) -> Path:
+    """Folder of what RingNetwork with PVM left, one rank on each node."""
+    if not pvm():
+        pytest.skip("PVM is not installed: packages pvm and pvm-dev")
+    return dict(_run(cluster, "pvm", "one-per-node", cases=2))["one-per-node"]
+
+
+def _run(
+    cluster: Virtual, transport: str, placement: str, cases: int
+) -> Iterator[tuple[str, Path]]:
+    """Placements and folders; `cases`: the build and the launches."""
+    report = cluster.share / f"{transport}.json"
+    check = f"RingNetwork.*placement={placement}.*transport={transport}"
     done = subprocess.run(
         cluster.on_site(
-            f"reframe -c checks/ring -R --exec-policy=serial -n RingNetwork -p {ENVIRON} "
-            f"-S RingNetwork.budget=3 -S RingNetwork.end=100 --report-file={report} -r"
+            f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
+            f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
         ),
         cwd=CHECKOUT,
         env=cluster.environment,
@@ -41,11 +60,11 @@ def _run(cluster: Virtual) -> Iterator[tuple[str, Path]]:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
-    assert json.loads(report.read_text())["session_info"]["num_cases"] == 3, (
-        "build and two launches"
-    )
+    assert json.loads(report.read_text())["session_info"]["num_cases"] == cases
     for file in (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/case.json"):
-        yield json.loads(file.read_text())["parameters"]["placement"], file.parent
+        parameters = json.loads(file.read_text())["parameters"]
+        if parameters["transport"] == transport:
+            yield parameters["placement"], file.parent
 
 
 def _read(folder: Path, name: str) -> Any:
@@ -80,9 +99,22 @@ def test_a_transport_that_the_mpi_refuses_is_skipped_with_the_reason(
 
 
 def test_every_transport_crosses_the_hub(launches: dict[str, Path]) -> None:
-    """None is faster than the wire."""
-    points = _read(launches["one-per-node"], "run.json")["points"]
+    _none_is_faster_than_the_wire(launches["one-per-node"], WITHOUT_PVM)
+
+
+def test_pvm_crosses_the_hub_beside_the_others(launch_with_pvm: Path, cluster: Virtual) -> None:
+    _none_is_faster_than_the_wire(launch_with_pvm, WITHOUT_PVM | {"pvm", "pvm-xdr"})
+    run = _read(launch_with_pvm, "run.json")
+    assert run["ring"]["ranks_on_nodes"] == "1+1"
+    assert len(run["hosts"]) == run["pvm"]["daemons"] == 2
+    assert run["pvm"]["interface"] == "eth1"
+    for node in ("a1", "b1"):
+        assert "roundtrip-pvm" not in cluster.ok("node", node, "ls", "/tmp")
+        assert "pvmd" not in cluster.ok("node", node, "ps", "-A", "-o", "comm")
+
+
+def _none_is_faster_than_the_wire(folder: Path, variants: set[str]) -> None:
+    points = _read(folder, "run.json")["points"]
     rates = {p["variant"]: 1e-4 / p["median_s"] for p in points if p["size_bytes"] == 100}
-    most = ring.theoretical_goodput(HUB_MBIT_S, 100)
-    assert set(rates) == {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
-    assert max(rates.values()) < most
+    assert set(rates) == variants
+    assert max(rates.values()) < ring.theoretical_goodput(HUB_MBIT_S, 100)

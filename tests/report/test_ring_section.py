@@ -135,10 +135,16 @@ def test_a_bundle_without_rings_has_no_section() -> None:
 
 def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
     wire = 0.8e-6  # seconds a byte at 10 Mbit/s
-    truth = {"region-udp": (150 * wire, wire), "mpi": (400e-6, wire)}
+    truth = {
+        "region-udp": (150 * wire, wire),
+        "mpi": (400e-6, wire),
+        "pvm": (600e-6, wire),
+        "pvm-xdr": (700e-6, wire),
+    }
     data = ring_data(truth, case="1+1", emulated='{"hub_mbit_s": 10}')
     shown = table(part(data), "Goodput at 1000 bytes")
-    region, mpi = shown.rows
+    region, mpi, *pvm = shown.rows
+    assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
     assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
     quick = ring_data({"region-udp": (-5 * wire, wire)}, case="1+1", emulated='{"hub_mbit_s": 10}')

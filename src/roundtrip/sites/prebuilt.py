@@ -8,6 +8,7 @@ beside the toolchains.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,11 @@ def environment(
         },
         "target_systems": [system],
     }
+
+
+def pvm() -> list[str]:
+    """The feature of a machine on which Debian's PVM 3 can be built for and run."""
+    return ["pvm"] if shutil.which("pvmd") and Path("/usr/include/pvm3.h").exists() else []
 
 
 def installed(found: Sequence[Mapping[str, Any]]) -> list[str]:

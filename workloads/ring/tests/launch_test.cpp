@@ -254,6 +254,13 @@ TEST_F(RingLaunch, PvmHasADaemonOfItsOwn) {
   }
 }
 
+TEST_F(RingLaunch, PvmIsSkippedBetweenNodesThatItCannotTellApart) {
+  const Ended ended =
+      run(2, "--budget 1 --end 10 --transports mpi,pvm --pretend-nodes 0,1", RING_PVM);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(text_of(in("run.json")), "needs a network between nodes, they are pretended"));
+}
+
 TEST_F(RingLaunch, PvmThatIsNotThereIsSaidInOneLine) {
   setenv("PVM_ROOT", "/nonexistent", 1);
   const Ended ended = run(2, "--budget 1 --transports pvm", RING_PVM);
