@@ -56,6 +56,8 @@ class Runner:
                 break
             self._round(wanted)
             longest = max(longest, time.monotonic() - start)
+        # One that Slurm took back into the queue would run for nobody.
+        scheduler.cancel(self._label)
 
     @property
     def _label(self) -> str:
