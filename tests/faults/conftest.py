@@ -31,6 +31,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(line)
 
 
+@pytest.fixture(autouse=True)
+def nothing_broke() -> Iterator[None]:
+    """A test that lost, doubled or invented a launch fails, even if its runs were completed."""
+
+    def broken() -> dict[str, int]:
+        return {kind: row.lost + row.doubled + row.false_green for kind, row in TALLY.items()}
+
+    before = broken()
+    yield
+    assert {kind: n for kind, n in broken().items() if n > before.get(kind, 0)} == {}
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
     if lacking():

@@ -67,9 +67,13 @@ class Oracle:
         if self.tree is None:
             row.false_green += status == 0
             return
-        launches = [item for item in scan(self.tree) if item.status == "passed"]
+        scanned = scan(self.tree)
+        launches = [item for item in scanned if item.status == "passed"]
         now = {item.id: fingerprint(item.folder) for item in launches if item.folder}
-        row.lost += sum(now.get(id_) != print_ for id_, print_ in self._passed.items())
+        lost = [id_ for id_, print_ in self._passed.items() if now.get(id_) != print_]
+        row.lost += len(lost)
+        for item in (item for item in scanned if item.id in lost):
+            print(f"lost: {item.id} is {item.status} now: {item.reason}")
         surplus = Counter(item.case_id for item in launches).values()
         row.doubled += len(launches) - len(set(now.values()))
         row.doubled += sum(max(0, count - self._launches) for count in surplus)
