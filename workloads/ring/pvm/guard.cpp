@@ -71,6 +71,7 @@ Daemon start(std::vector<std::string> command, const std::string& log) {
   posix_spawn_file_actions_adddup2(&files, output[1], 1);
   posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t process = 0;

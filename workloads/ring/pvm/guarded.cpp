@@ -42,6 +42,7 @@ GuardedDaemon::GuardedDaemon(const std::vector<std::string>& arguments) {
   std::vector<std::string> words{guard.string(), daemon.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const int error =
