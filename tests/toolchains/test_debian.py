@@ -133,7 +133,7 @@ esac"""
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     etc = configuration(tmp_path / "etc")
     before = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
-    archive = Archive(tmp_path / "work", tmp_path / "log", etc)
+    archive = Archive(tmp_path / "apt", tmp_path / "log", etc)
     assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
         "libx-dev_1.0_all.deb",
@@ -141,6 +141,6 @@ esac"""
     assert archive.source("boost1.81").name == "boost1.81_1.81.0.orig.tar.xz"
     calls = (tmp_path / "calls").read_text().splitlines()
     assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
-    assert all(f"Dir::Etc::SourceParts={tmp_path}/work/sources.list.d" in call for call in calls)
-    assert all(f"Dir::State::Lists={tmp_path}/work/lists" in call for call in calls)
+    assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
+    assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
     assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == before
