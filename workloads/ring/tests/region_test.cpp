@@ -3,54 +3,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/pattern.hpp"
-#include "ring/region/space.hpp"
+#include "ring/tests/comm_space.hpp"
 
 namespace roundtrip::ring {
 namespace {
 
-using Kind = RegionError::Kind;
 using std::chrono::milliseconds;
-
-constexpr WaitPolicy patient{.spins = 200, .yields = 20};
-constexpr std::size_t kib64 = 65536;
-
-/// A comm space in the memory of this process, one member a thread.
-class CommSpace {
- public:
-  explicit CommSpace(Layout layout)
-      : memory_(static_cast<std::byte*>(
-                    std::aligned_alloc(line_pair, Space::bytes(layout) / line_pair * line_pair)),
-                &std::free),
-        space_(memory_.get(), layout) {
-    space_.initialise();
-  }
-  Member member(int number) { return {space_, number, patient}; }
-  std::size_t free_bytes(int number) { return space_.heap(number).free_bytes(patient); }
-  Cell& cell(CellAddress address) { return space_.cell(address); }
-
- private:
-  std::unique_ptr<std::byte, decltype(&std::free)> memory_;
-  Space space_;
-};
-
-Kind kind_of(const std::function<void()>& misuse) {
-  try {
-    misuse();
-  } catch (const RegionError& error) {
-    return error.kind();
-  }
-  throw std::logic_error("nothing was thrown");
-}
 
 std::uint64_t counter(const Region& region) {
   std::uint64_t value = 0;
@@ -275,45 +239,6 @@ TEST(Region, MisuseIsCaughtAndNamed) {
   EXPECT_EQ(kind_of([&] { Member::free(other); }), Kind::freed_twice);
   EXPECT_EQ(kind_of([] { static_cast<void>(Region().bytes()); }), Kind::not_a_region);
   EXPECT_EQ(kind_of([&] { self.allocate(5000); }), Kind::heap_exhausted);
-}
-
-TEST(Heap, FindsADoubleFreeByItself) {
-  CommSpace space({.members = 1, .heap_bytes = Heap::bytes_for(4096, 4)});
-  Member self = space.member(0);
-  Heap& heap = self.space().heap(0);
-  const auto first = heap.allocate(10, patient);
-  const auto second = heap.allocate(10, patient);
-  heap.release(first, patient);
-  EXPECT_EQ(kind_of([&] { heap.release(first, patient); }), Kind::freed_twice);
-  heap.release(second, patient);
-  EXPECT_EQ(kind_of([&] { heap.release(second, patient); }), Kind::freed_twice);
-}
-
-TEST(Heap, IsWholeAgainWhateverTheOrderOfFreeing) {
-  CommSpace space({.members = 1, .heap_bytes = kib64});
-  Heap& heap = space.member(0).space().heap(0);
-  const std::size_t before = heap.free_bytes(patient);
-  for (const auto& order : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {
-    std::vector<std::uint64_t> regions;
-    regions.reserve(4);
-    for (int i = 0; i < 4; ++i) regions.push_back(heap.allocate(1000, patient));
-    for (const int i : order) heap.release(regions[static_cast<std::size_t>(i)], patient);
-    EXPECT_EQ(heap.free_bytes(patient), before);
-    heap.release(heap.allocate(before - 2 * Heap::alignment, patient), patient);
-  }
-}
-
-TEST(Cell, CountsPastTheEndOfItsPositions) {
-  Cell cell(modulus - 2);
-  for (std::uint64_t i = 0; i < Cell::capacity + 6; ++i) {
-    EXPECT_FALSE(cell.dequeue(patient, no_wait));
-    EXPECT_EQ(cell.enqueue({.offset = i, .bytes = 0}, patient, no_wait), Put::done);
-    EXPECT_EQ(cell.dequeue(patient, no_wait)->offset, i);
-  }
-  for (std::uint32_t i = 0; i < Cell::capacity; ++i) {
-    EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::done);
-  }
-  EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::full);
 }
 
 }  // namespace
