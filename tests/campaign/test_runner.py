@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import tree
+from roundtrip.campaign import scheduler, tree
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.site import Case
@@ -33,6 +33,16 @@ def test_every_case_gets_its_launches(stage: Stages) -> None:
     assert made.passed() == dict.fromkeys(CASE_IDS, 3)
     assert made.attempts == dict.fromkeys(CASE_IDS, 3)
     assert Outcome.of(made.tree).whole
+
+
+def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
+    stage: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    made = stage(passing())
+    monkeypatch.setattr(scheduler, "cancel", lambda label: seen.append(made.passed()))
+    made.run()
+    assert [sum(passed.values()) for passed in seen] == [0, 6]
 
 
 def test_a_case_that_fails_now_and_then_is_completed(stage: Stages) -> None:

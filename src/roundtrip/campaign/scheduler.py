@@ -24,7 +24,7 @@ def tags(scheduler: str, label: str) -> list[str]:
 
 
 def cancel(label: str) -> list[str]:
-    """Cancel jobs that an earlier, killed session of run `label` left in the queue; their ids.
+    """Cancel jobs that sessions of run `label` left in the queue; their ids.
 
     A launch that such a job would still produce belongs to nobody.  Without Slurm: nothing.
     """

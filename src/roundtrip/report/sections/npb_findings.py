@@ -56,15 +56,13 @@ def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
             for key, one in speedups.items()
             if key.series.benchmark == statement.benchmark and key.rtt == npb_wan.STUDY_RTT_MS
         ]
-        found += mine or [
-            Finding(
-                statement,
-                "no launches of class A or above in this report",
-                units.NOTHING,
-                "not measured",
-            )
-        ]
+        found += mine or [_not_measured(statement)]
     return found
+
+
+def _not_measured(statement: Statement) -> Finding:
+    here = "no launches of class A or above in this report"
+    return Finding(statement, here, units.NOTHING, "not measured")
 
 
 def foremost(found: Sequence[Finding]) -> list[Finding]:
@@ -80,12 +78,7 @@ def foremost(found: Sequence[Finding]) -> list[Finding]:
 def _most_often(of_udp: Sequence[Judged]) -> Finding:
     statement = npb_wan.MOST_OFTEN
     if not of_udp:
-        return Finding(
-            statement,
-            "no launches of class A or above in this report",
-            units.NOTHING,
-            "not measured",
-        )
+        return _not_measured(statement)
     count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
     told = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     half, faster = len(of_udp) / 2, count[Verdict.FASTER]
@@ -101,12 +94,7 @@ def _most_often(of_udp: Sequence[Judged]) -> Finding:
 def _not_critical(all_pairs: Sequence[Judged], settings: NPB) -> Finding:
     statement = npb_wan.NOT_CRITICAL
     if not all_pairs:
-        return Finding(
-            statement,
-            "no launches of class A or above in this report",
-            units.NOTHING,
-            "not measured",
-        )
+        return _not_measured(statement)
     margin = 1 + settings.critical_difference
     inside = [one.interval.within(1 / margin, margin) for one in all_pairs]
     outside = [_beyond(one.interval, margin) for one in all_pairs]
