@@ -102,6 +102,13 @@ def test_every_transport_crosses_the_hub(launches: dict[str, Path]) -> None:
     _none_is_faster_than_the_wire(launches["one-per-node"], WITHOUT_PVM)
 
 
+def test_what_is_left_of_other_messages_is_little_beside_a_batch(
+    launches: dict[str, Path],
+) -> None:
+    points = _read(launches["one-per-node"], "run.json")["points"]
+    assert min(point["batch"] for point in points) >= 16
+
+
 def test_pvm_crosses_the_hub_beside_the_others(launch_with_pvm: Path, cluster: Virtual) -> None:
     _none_is_faster_than_the_wire(launch_with_pvm, WITHOUT_PVM | {"pvm", "pvm-xdr"})
     run = _read(launch_with_pvm, "run.json")

@@ -81,7 +81,7 @@ void Circle::confine(int processors) {
   int ranks = 0;
   MPI_Comm_size(node_, &ranks);
   // Who waits on a processor that another rank needs makes that rank late.
-  if (ranks > processors_) wait_ = {.spins = 0, .yields = 20};
+  if (ranks > processors_) wait_ = {.spins = 0, .yields = 20, .network_yields = {}};
 }
 
 std::optional<int> Circle::member(int rank) const {

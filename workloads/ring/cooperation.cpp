@@ -1,5 +1,8 @@
 #include "ring/cooperation.hpp"
 
+#include <sched.h>
+
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -7,6 +10,8 @@
 
 namespace roundtrip::ring {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 /// One region is here while another arrives; a wire may keep some more, large ones a while longer.
 std::size_t heap_for(const Circle& circle, Travel travel, std::size_t most) {
@@ -39,15 +44,25 @@ Cooperation::Cooperation(const Circle& circle, Travel travel, std::size_t most, 
       wire_(circle.one_node() ? nullptr : make_wire(travel, circle, member_)),
       mine_{.member = circle.member(), .number = 0} {}
 
-/// Looks into the cell and at the wire in turn.
+/// Looks into the cell and at the wire in turn; then also gives the processor up between looks;
+/// then naps until something comes.
 Region Cooperation::get_from_anywhere() {
   constexpr int looks = 16;  // into the cell, which is cheap, for each one at the wire
+  const WaitPolicy& wait = circle_.wait();
+  std::optional<Clock::time_point> nap_from;
   for (int round = 0;; ++round) {
     for (int look = 0; look < looks; ++look) {
       if (auto region = member_.get(mine_, no_wait)) return std::move(*region);
     }
     if (auto region = wire_->look()) return std::move(*region);
-    if (round * looks >= circle_.wait().spins) wire_->nap();
+    if (round * looks < wait.spins) continue;
+    const auto time = Clock::now();
+    if (!nap_from) nap_from = time + wait.network_yields;
+    if (time < *nap_from) {
+      sched_yield();
+    } else {
+      wire_->nap();
+    }
   }
 }
 

@@ -17,6 +17,9 @@ double shortest_batch_s(const ClockQuality& clock) {
   return std::max({shortest_s, factor * clock.resolution_s, factor * clock.overhead_s});
 }
 
+/// More laps than fill the shortest batch are taken for no longer than this.
+constexpr double longest_filling_s = 50e-3;
+
 /// Part of the budget kept for writing the files.
 constexpr double closing_share = 0.02;
 
@@ -69,7 +72,8 @@ bool Survey::admit(std::size_t arm, std::int64_t size, double share_s) {
   if (left_out_[arm]) return false;
   const double batches = fewest_samples + 2;
   const double lap_s = costs_[arm].lap_s(size);
-  if (batches * std::max(lap_s, batch_s_) <= std::max(share_s, batches * batch_s_)) return true;
+  const double batch_s = std::max(batch_s_, lap_s * static_cast<double>(laps(lap_s)));
+  if (batches * batch_s <= std::max(share_s, batches * batch_s_)) return true;
   left_out_[arm] = true;
   results_.push_back({.variant = plan_.names[arm], .size = size, .status = Status::bounded});
   return false;
@@ -140,8 +144,10 @@ void Survey::judge(std::vector<Arm>& arms) const {
 
 std::int64_t Survey::laps(double lap_s) const {
   constexpr double most = 1e6;
+  const double one_s = std::max(lap_s, 1e-9);
+  const double filling = std::min(plan_.batch_laps, std::floor(longest_filling_s / one_s));
   return static_cast<std::int64_t>(
-      std::clamp(std::ceil(batch_s_ / std::max(lap_s, 1e-9)), 1.0, most));
+      std::clamp(std::max(filling, std::ceil(batch_s_ / one_s)), 1.0, most));
 }
 
 std::vector<double>& Survey::series(const Arm& arm, std::int64_t size, const char* phase,

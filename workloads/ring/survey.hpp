@@ -19,6 +19,7 @@ struct SurveyPlan {
   std::vector<std::string> names;  ///< of the crew's transports
   std::vector<std::int64_t> sizes;
   int passes = 1;           ///< in a lap
+  double batch_laps = 1;    ///< at least so many in a batch, if that takes no more than 50 ms
   double precision = 0.02;  ///< relative half-width of the median's interval to reach
 };
 

@@ -21,10 +21,12 @@ inline constexpr Timeout no_wait{0};
 inline constexpr Timeout forever = Timeout::max();
 
 /// How to wait: look again `spins` times, then `yields` times after giving up the processor, then
-/// sleep in the kernel.
+/// sleep in the kernel. What comes over a network comes later and wakes nobody cheaply: there,
+/// processors are given up between looks for a length of time.
 struct WaitPolicy {
   int spins = 20'000;
   int yields = 100;
+  std::chrono::milliseconds network_yields{20};
 };
 
 inline void relax_processor() {
