@@ -53,14 +53,20 @@ Session::Session(int* argc, char*** argv) {
   start_ = MPI_Wtime();
   MPI_Comm_rank(world(), &rank_);
   MPI_Comm_size(world(), &size_);
-  for (const std::string& text : gather(nlohmann::json{host_name(), allowed_cpus()}.dump())) {
-    const auto place = nlohmann::json::parse(text);
-    placement_.push_back({static_cast<int>(placement_.size()), place[0], place[1]});
-  }
+  placement_ = find_placement();
 }
 
 Session::~Session() {
   MPI_Finalize();
+}
+
+std::vector<Place> Session::find_placement() const {
+  std::vector<Place> found;
+  for (const std::string& text : gather(nlohmann::json{host_name(), allowed_cpus()}.dump())) {
+    const auto place = nlohmann::json::parse(text);
+    found.push_back({static_cast<int>(found.size()), place[0], place[1]});
+  }
+  return found;
 }
 
 std::vector<std::string> Session::hosts() const {

@@ -31,8 +31,10 @@ class Session {
   /// Time of the MPI clock when MPI_Init returned, seconds.
   [[nodiscard]] double start() const { return start_; }
 
-  /// One entry a rank at the root, empty elsewhere.
+  /// How the launch was placed: one entry a rank at the root, empty elsewhere.
   [[nodiscard]] const std::vector<Place>& placement() const { return placement_; }
+  /// Collective: the same as it is now, for a workload may confine its ranks.
+  [[nodiscard]] std::vector<Place> find_placement() const;
 
   /// Distinct hosts in order of their first rank; at the root, empty elsewhere.
   [[nodiscard]] std::vector<std::string> hosts() const;

@@ -74,11 +74,16 @@ std::string utc_now() {
 }
 
 /// What is known of a launch before it measures.
-ordered_json describe(const Launch& launch, const std::string& workload, int argc, char** argv) {
+/// Collective.
+ordered_json describe_placement(const Session& session) {
   ordered_json placement = ordered_json::array();
-  for (const Place& place : launch.session.placement()) {
+  for (const Place& place : session.find_placement()) {
     placement.push_back({{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}});
   }
+  return placement;
+}
+
+ordered_json describe(const Launch& launch, const std::string& workload, int argc, char** argv) {
   return {{"schema", 1},
           {"workload", workload},
           {"version", build_info::version},
@@ -94,7 +99,7 @@ ordered_json describe(const Launch& launch, const std::string& workload, int arg
             {"overhead_s", launch.clock.overhead_s}}},
           {"ranks", launch.session.size()},
           {"hosts", launch.session.hosts()},
-          {"placement", placement},
+          {"placement", nullptr},
           {"start_time", utc_now()},
           {"seed", launch.flags.seed},
           {"budget_s", launch.flags.budget_s}};
@@ -125,10 +130,11 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
     if (writes) clear_files(flags);
   });
   Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
-  const ordered_json description = describe(launch, workload.name(), argc, argv);
+  ordered_json description = describe(launch, workload.name(), argc, argv);
   const Counters before = read_counters();
   workload.run(launch);
   const ordered_json disturbance = disturbance_between(session, before, read_counters());
+  description["placement"] = describe_placement(session);
   session.settle([&] {
     if (writes) write_files(launch, description, disturbance);
   });
