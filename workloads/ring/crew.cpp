@@ -1,6 +1,8 @@
 #include "ring/crew.hpp"
 
 #include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -8,7 +10,7 @@
 namespace roundtrip::ring {
 namespace {
 
-enum Kind : std::int64_t { stop_order, begin_order, laps_order };
+enum Kind : std::int64_t { stop_order, begin_order, laps_order, describe_order };
 
 /// What rank 0 says: kind, arm, then bytes, or warm, timed, count, verify and each.
 using Order = std::array<std::int64_t, 7>;
@@ -49,6 +51,12 @@ std::vector<double> Crew::run(std::size_t arm, Laps laps) {
   return run_here(arm, laps).seconds;
 }
 
+void Crew::describe(nlohmann::ordered_json& record) {
+  Order order{describe_order};
+  broadcast(order, circle_);
+  describe_here(record);
+}
+
 void Crew::stop() {
   Order order{stop_order};
   broadcast(order, circle_);
@@ -60,7 +68,10 @@ void Crew::follow() {
     broadcast(order, circle_);
     const auto arm = static_cast<std::size_t>(order[1]);
     if (order[0] == stop_order) return;
-    if (order[0] == begin_order) {
+    if (order[0] == describe_order) {
+      nlohmann::ordered_json not_kept;
+      describe_here(not_kept);
+    } else if (order[0] == begin_order) {
       begin_here(arm, static_cast<std::size_t>(order[2]));
     } else {
       run_here(arm, {.warm = order[2],
@@ -78,9 +89,21 @@ void Crew::begin_here(std::size_t arm, std::size_t bytes) {
 }
 
 LapsSeen Crew::run_here(std::size_t arm, const Laps& laps) {
-  LapsSeen seen = transports_[arm]->run(laps);
+  LapsSeen seen;
+  try {
+    seen = transports_[arm]->run(laps);
+  } catch (const Failure& failure) {
+    // The others wait for the token and cannot be told.
+    std::fprintf(stderr, "ring: transport %s, %zu bytes, at rank %d: %s\n", names_[arm].c_str(),
+                 bytes_[arm], circle_.rank(), failure.what());
+    MPI_Abort(circle_.session().world(), static_cast<int>(failure.code()));
+  }
   require_right(arm, seen);
   return seen;
+}
+
+void Crew::describe_here(nlohmann::ordered_json& record) const {
+  for (const auto& transport : transports_) transport->describe(record);
 }
 
 void Crew::require_right(std::size_t arm, const LapsSeen& seen) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@
 namespace roundtrip::ring {
 
 /// All ranks doing the same laps: rank 0 says which, the others follow. Whatever any rank finds
-/// wrong ends the run on all of them, with the same Failure(wrong_data).
+/// wrong after laps ends the run on all of them, with the same Failure(wrong_data). A rank that
+/// fails in the middle of a lap says why and ends all processes.
 class Crew {
  public:
   /// Collective. `arms` are the transports, by the names of `variants`.
@@ -21,17 +23,18 @@ class Crew {
   void begin(std::size_t arm, std::size_t bytes);
   /// Rank 0: the arm's token does these laps (`count` is filled in). Seconds as in LapsSeen.
   std::vector<double> run(std::size_t arm, Laps laps);
+  /// Rank 0: adds what is worth knowing about each transport to `record`.
+  void describe(nlohmann::ordered_json& record);
   /// Rank 0: the others may leave.
   void stop();
 
   /// Other ranks: do what rank 0 says until it says stop.
   void follow();
 
-  [[nodiscard]] const Transport& transport(std::size_t arm) const { return *transports_[arm]; }
-
  private:
   void begin_here(std::size_t arm, std::size_t bytes);
   LapsSeen run_here(std::size_t arm, const Laps& laps);
+  void describe_here(nlohmann::ordered_json& record) const;
   void require_right(std::size_t arm, const LapsSeen& seen) const;
 
   const Circle& circle_;

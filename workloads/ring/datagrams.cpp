@@ -11,6 +11,7 @@ namespace roundtrip::ring {
 namespace {
 
 constexpr auto longest_debt = std::chrono::milliseconds(20);
+constexpr auto longest_patience = std::chrono::seconds(1);
 constexpr std::size_t largest_debt = Datagrams::window / 2;
 
 /// How far `a` is ahead of `b`, of numbers that start anew after the last one.
@@ -43,15 +44,19 @@ void Datagrams::send(int rank, Region&& region) {
   const std::size_t bytes = whole->bytes().size();
   for (std::size_t start = 0; start < bytes; start += buffer_.size()) {
     while (peer.under_way.size() >= window) wait();
-    if (peer.under_way.empty()) peer.progress = Clock::now();
-    peer.under_way.push_back(
-        {.region = whole, .start = start, .bytes = std::min(buffer_.size(), bytes - start)});
+    const auto time = Clock::now();
+    if (peer.under_way.empty()) peer.progress = time;
+    peer.under_way.push_back({.region = whole,
+                              .start = start,
+                              .bytes = std::min(buffer_.size(), bytes - start),
+                              .sent = time});
     transmit(peer, peer.under_way.size() - 1);
   }
 }
 
 std::optional<Region> Datagrams::look() {
   receive();
+  keep_time();
   if (arrived_.empty()) return std::nullopt;
   Region region = std::move(arrived_.front());
   arrived_.pop_front();
@@ -63,12 +68,12 @@ void Datagrams::nap() {
   constexpr auto glance = std::chrono::microseconds(50);
   constexpr auto doze = std::chrono::milliseconds(10);
   socket_->await(circle_.members() > 1 ? glance : doze);
-  keep_time();
 }
 
 void Datagrams::wait() {
   nap();
   receive();
+  keep_time();
 }
 
 bool Datagrams::all_arrived() const {
@@ -125,13 +130,33 @@ void Datagrams::take(const Head& head, std::span<const char> body) {
   if (peer.owed >= largest_debt) acknowledge(peer);
 }
 
-void Datagrams::take_acknowledgement(Peer& peer, std::uint16_t acknowledged) const {
+void Datagrams::take_acknowledgement(Peer& peer, std::uint16_t acknowledged) {
   while (!peer.under_way.empty() && ahead(acknowledged, peer.first_under_way) > 0) {
+    const Piece& piece = peer.under_way.front();
+    peer.progress = Clock::now();
+    // Of a piece sent twice nobody knows which one was acknowledged (Karn).
+    if (!piece.repeated) peer.round_trip.observe(peer.progress - piece.sent);
+    peer.patience = peer.round_trip.patience() + longest_debt;
     peer.under_way.pop_front();
     ++peer.first_under_way;
-    peer.progress = Clock::now();
-    peer.patience = first_patience;
   }
+}
+
+void Datagrams::RoundTrip::observe(Clock::duration measured) {
+  constexpr int mean_weight = 8;
+  constexpr int deviation_weight = 4;
+  if (!mean) {
+    mean = measured;
+    deviation = measured / 2;
+    return;
+  }
+  deviation += (std::chrono::abs(*mean - measured) - deviation) / deviation_weight;
+  *mean += (measured - *mean) / mean_weight;
+}
+
+Datagrams::Clock::duration Datagrams::RoundTrip::patience() const {
+  constexpr int deviations = 4;
+  return mean ? *mean + deviations * deviation : first_patience;
 }
 
 void Datagrams::transmit(Peer& peer, std::size_t index) {
@@ -165,9 +190,12 @@ void Datagrams::keep_time() {
   for (Peer& peer : peers_) {
     if (peer.owed > 0 && time - peer.owed_since >= longest_debt) acknowledge(peer);
     if (peer.under_way.empty() || time - peer.progress < peer.patience) continue;
-    for (std::size_t i = 0; i < peer.under_way.size(); ++i, ++repeated_) transmit(peer, i);
+    for (std::size_t i = 0; i < peer.under_way.size(); ++i, ++repeated_) {
+      peer.under_way[i].repeated = true;
+      transmit(peer, i);
+    }
     peer.progress = time;
-    peer.patience *= 2;
+    peer.patience = std::min<Clock::duration>(2 * peer.patience, longest_patience);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,9 +14,9 @@
 namespace roundtrip::ring {
 
 /// Regions as UDP datagrams, in pieces that fit a frame. A piece is kept until the other side has
-/// acknowledged it, and sent again with all later ones if that takes too long. Acknowledgements
-/// ride on what goes the other way, or follow after half a window or a while. All ranks must be of
-/// one byte order.
+/// acknowledged it, and sent again with all later ones if that takes longer than round trips seen
+/// so far suggest (RFC 6298). Acknowledgements ride on what goes the other way, or follow after
+/// half a window or a while. All ranks must be of one byte order.
 class Datagrams final : public Wire {
  public:
   /// Pieces that may be under way to a rank.
@@ -47,12 +48,22 @@ class Datagrams final : public Wire {
     std::shared_ptr<Region> region;
     std::size_t start;
     std::size_t bytes;
+    Clock::time_point sent;
+    bool repeated = false;
+  };
+  /// Smoothed time from a piece to its acknowledgement (RFC 6298, section 2).
+  struct RoundTrip {
+    void observe(Clock::duration measured);
+    [[nodiscard]] Clock::duration patience() const;
+    std::optional<Clock::duration> mean{};
+    Clock::duration deviation{};
   };
   struct Peer {
     sockaddr_in address{};
     std::deque<Piece> under_way;
     std::uint16_t first_under_way = 0;
     Clock::time_point progress;  ///< when the oldest piece under way was sent or became oldest
+    RoundTrip round_trip;
     Clock::duration patience = first_patience;
     std::uint16_t expected = 0;
     std::size_t owed = 0;  ///< pieces that arrived and were not acknowledged
@@ -65,7 +76,7 @@ class Datagrams final : public Wire {
   void wait();
   void receive();
   void take(const Head& head, std::span<const char> body);
-  void take_acknowledgement(Peer& peer, std::uint16_t acknowledged) const;
+  static void take_acknowledgement(Peer& peer, std::uint16_t acknowledged);
   void transmit(Peer& peer, std::size_t index);
   void acknowledge(Peer& peer);
   void keep_time();

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <mpi.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,24 +27,37 @@ class RegionPort {
     moved_.reset();
   }
   char* held() { return region_.bytes().data(); }
-  void put() { cds_.put(circle_.next(), region_); }
+  void put() {
+    given_ = region_.offset();
+    cds_.put(circle_.next(), region_);
+  }
   char* get() {
     region_ = cds_.get();
     // A region that never left the node is where it was a lap ago, or it was copied.
-    if (offset_.value_or(region_.offset()) != region_.offset()) moved_ = region_.offset();
+    if (circle_.one_node() && offset_.value_or(region_.offset()) != region_.offset()) {
+      moved_ = region_.offset();
+    }
     offset_ = region_.offset();
     cds_.modify(region_);
     return region_.bytes().data();
   }
   void poison() {}
-  void settle() { cds_.settle(); }
+  void settle() {
+    cds_.settle();
+    if (!circle_.one_node()) compare_with_previous();
+  }
   [[nodiscard]] std::optional<std::string> fault() const {
     if (cds_.copies() != 0) return std::to_string(cds_.copies()) + " regions were copied";
-    if (!moved_ || !circle_.one_node()) return std::nullopt;
+    if (!moved_) return std::nullopt;
     return "the region was not handed over in place: it moved to offset " + std::to_string(*moved_);
   }
   void describe(nlohmann::ordered_json& record) const {
-    cds_.describe(record[travel == Travel::udp ? "region-udp" : "region"]);
+    nlohmann::ordered_json mine;
+    cds_.describe(mine);
+    auto& ranks = record[travel == Travel::udp ? "region-udp" : "region"]["ranks"];
+    for (const std::string& text : circle_.session().gather(mine.dump())) {
+      ranks.push_back(nlohmann::ordered_json::parse(text));
+    }
   }
 
  protected:
@@ -51,12 +67,37 @@ class RegionPort {
     cds_.modify(region_);
     return region_.bytes().data();
   }
+  /// Where the region is once its bytes are in another.
+  char* relocate() {
+    Region other = cds_.allocate(region_.bytes().size());
+    std::ranges::copy(region_.bytes(), other.bytes().begin());
+    region_ = std::move(other);
+    offset_ = region_.offset();
+    return region_.bytes().data();
+  }
 
  private:
+  /// After laps: what a rank of this node put last is where this one got it, or it was copied.
+  void compare_with_previous() {
+    constexpr int tag = 4;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (circle_.member(circle_.next())) {
+      MPI_Isend(&given_, 1, MPI_UINT64_T, circle_.next(), tag, circle_.comm(), &request);
+    }
+    if (circle_.member(circle_.previous())) {
+      std::uint64_t theirs = 0;
+      MPI_Recv(&theirs, 1, MPI_UINT64_T, circle_.previous(), tag, circle_.comm(),
+               MPI_STATUS_IGNORE);
+      if (offset_.value_or(theirs) != theirs) moved_ = offset_;
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
   const Circle& circle_;
   Cooperation cds_;
   Region region_;
-  std::optional<std::uint64_t> offset_;
+  std::uint64_t given_ = 0;              ///< where the region was that this rank put last
+  std::optional<std::uint64_t> offset_;  ///< where that is or was that this rank got last
   std::optional<std::uint64_t> moved_;
 };
 

@@ -55,8 +55,10 @@ void Ring::declare(CLI::App& app) {
 
 void Ring::check_flags() {
   for (const std::string& name : names_) {
-    require(std::ranges::any_of(variants_, [&](const Variant& v) { return v.name == name; }),
-            "--transports: no transport " + name);
+    require(
+        std::ranges::any_of(variants_, [&](const Variant& v) { return v.name == name; }),
+        "--transports: no transport " + name + " in this program" +
+            (name.starts_with("pvm") ? ", which was built without PVM or is not ring-pvm" : ""));
     require(std::ranges::count(names_, name) == 1, "--transports: " + name + " is named twice");
   }
   require(start_ >= static_cast<std::int64_t>(counter_bytes),
@@ -122,7 +124,7 @@ void Ring::lead(Launch& launch, const Circle& circle, Crew& crew,
   Survey survey(plan, crew, launch);
   survey.run();
   record(launch, circle, survey, plan.case_name);
-  for (std::size_t i = 0; i < plan.names.size(); ++i) crew.transport(i).describe(launch.record);
+  crew.describe(launch.record);
   constexpr std::size_t column = 12;
   std::printf("Median time per pass, microseconds (* = not within %g %%); ranks on nodes: %s\n%s",
               precision_percent_, plan.case_name.c_str(),

@@ -44,7 +44,7 @@ class Transport {
   /// The token goes round and comes back to rank 0.
   virtual LapsSeen run(const Laps& laps) = 0;
 
-  /// Adds what is worth knowing about the launch to `record`, at rank 0.
+  /// Adds what is worth knowing about the launch to `record`, which only rank 0 keeps.
   virtual void describe(nlohmann::ordered_json& record) const { static_cast<void>(record); }
 };
 

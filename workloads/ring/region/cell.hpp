@@ -106,8 +106,9 @@ class Cell {
     }
     head_.unlock_at(tail);
     head_seen_.store(tail, std::memory_order_release);
-    publish(tail, region);
+    // In this order: the head must never pass the tail, which would look like a full queue.
     tail_.unlock_at(tail + 1);
+    publish(tail, region);
   }
 
  private:

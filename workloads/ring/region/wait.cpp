@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <ctime>
 
@@ -18,14 +17,14 @@ long futex(Word& word, int operation, std::uint32_t value, const std::timespec* 
 
 }  // namespace
 
-bool futex_wait(Word& word, std::uint32_t value, Timeout timeout) {
+void futex_wait(Word& word, std::uint32_t value, Timeout timeout) {
   if (timeout == forever) {
     futex(word, FUTEX_WAIT, value, nullptr);
-    return true;
+    return;
   }
   constexpr Timeout::rep second = 1'000'000'000;
   const std::timespec span{.tv_sec = timeout.count() / second, .tv_nsec = timeout.count() % second};
-  return futex(word, FUTEX_WAIT, value, &span) == 0 || errno != ETIMEDOUT;
+  futex(word, FUTEX_WAIT, value, &span);
 }
 
 void futex_wake_all(Word& word) {

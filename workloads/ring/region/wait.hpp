@@ -37,8 +37,8 @@ inline void relax_processor() {
 #endif
 }
 
-/// Sleeps while `word` holds `value`; false if `timeout` passed. May return early.
-bool futex_wait(Word& word, std::uint32_t value, Timeout timeout);
+/// Sleeps while `word` holds `value`, at most for `timeout`. May return early.
+void futex_wait(Word& word, std::uint32_t value, Timeout timeout);
 
 /// Wakes all that sleep on `word`, in any process.
 void futex_wake_all(Word& word);
@@ -51,17 +51,22 @@ bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout
            Ready ready) {
   // A pause takes as long as a hand-over between cores: do without at first.
   constexpr int without_pause = 2'000;
+  constexpr int spins_between_clocks = 256;
   if (ready(word.load(std::memory_order_acquire))) return true;
   if (timeout == no_wait) return false;
+  using Clock = std::chrono::steady_clock;
+  const auto start = timeout == forever ? Clock::time_point() : Clock::now();
+  const auto is_over = [&] { return timeout != forever && Clock::now() - start >= timeout; };
   for (int i = 0; i < policy.spins; ++i) {
     if (ready(word.load(std::memory_order_acquire))) return true;
     if (i >= without_pause) relax_processor();
+    if (i % spins_between_clocks == spins_between_clocks - 1 && is_over()) return false;
   }
   for (int i = 0; i < policy.yields; ++i) {
     sched_yield();
     if (ready(word.load(std::memory_order_acquire))) return true;
+    if (is_over()) return false;
   }
-  const auto start = std::chrono::steady_clock::now();
   while (true) {
     std::uint32_t value = word.load(std::memory_order_acquire);
     if (ready(value)) return true;
@@ -69,9 +74,8 @@ bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout
       if (!word.compare_exchange_weak(value, value | sleeping, std::memory_order_relaxed)) continue;
       value |= sleeping;
     }
-    const Timeout passed = std::chrono::steady_clock::now() - start;
-    if (passed >= timeout) return false;
-    futex_wait(word, value, timeout == forever ? forever : timeout - passed);
+    if (is_over()) return false;
+    futex_wait(word, value, timeout == forever ? forever : timeout - (Clock::now() - start));
   }
 }
 

@@ -48,12 +48,23 @@ class CopyingPort : public RegionPort<Travel::mpi> {
   }
 };
 
+/// The region transport, but what is got is moved in the heap by somebody who counts no copy.
+class MovingPort : public RegionPort<Travel::mpi> {
+ public:
+  using RegionPort::RegionPort;
+  char* get() {
+    RegionPort::get();
+    return relocate();
+  }
+};
+
 }  // namespace
 }  // namespace roundtrip::ring
 
 int main(int argc, char** argv) {
   using namespace roundtrip::ring;
   Ring workload("ring", {variant<MpiPort>("mpi"), variant<CorruptPort>("corrupt"),
-                         variant<StalePort>("stale"), variant<CopyingPort>("copying")});
+                         variant<StalePort>("stale"), variant<CopyingPort>("copying"),
+                         variant<MovingPort>("moving")});
   return roundtrip::run_main(argc, argv, workload);
 }

@@ -1,4 +1,4 @@
-// What a comm space is made of: comm heaps and cells. Run under ThreadSanitizer, and without.
+// Comm heaps by themselves: run under ThreadSanitizer, and without.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -33,19 +33,6 @@ TEST(Heap, IsWholeAgainWhateverTheOrderOfFreeing) {
     EXPECT_EQ(heap.free_bytes(patient), before);
     heap.release(heap.allocate(before - 2 * Heap::alignment, patient), patient);
   }
-}
-
-TEST(Cell, CountsPastTheEndOfItsPositions) {
-  Cell cell(modulus - 2);
-  for (std::uint64_t i = 0; i < Cell::capacity + 6; ++i) {
-    EXPECT_FALSE(cell.dequeue(patient, no_wait));
-    EXPECT_EQ(cell.enqueue({.offset = i, .bytes = 0}, patient, no_wait), Put::done);
-    EXPECT_EQ(cell.dequeue(patient, no_wait)->offset, i);
-  }
-  for (std::uint32_t i = 0; i < Cell::capacity; ++i) {
-    EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::done);
-  }
-  EXPECT_EQ(cell.enqueue({}, patient, no_wait), Put::full);
 }
 
 }  // namespace

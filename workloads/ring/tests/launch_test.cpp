@@ -1,123 +1,8 @@
 // Whole launches under mpirun. Timings are never looked at.
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "ring/tests/launch.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
+namespace roundtrip::ring {
 namespace {
-
-namespace fs = std::filesystem;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-struct Ended {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-class RingLaunch : public testing::Test {
- public:
-  RingLaunch(const RingLaunch&) = delete;
-  RingLaunch& operator=(const RingLaunch&) = delete;
-
- protected:
-  RingLaunch() {
-    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-                             "OMPI_MCA_rmaps_base_oversubscribe"}) {
-      setenv(name, "1", 1);
-    }
-    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
-    std::string name = (fs::temp_directory_path() / "ring_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    setenv("TMPDIR", folder_.c_str(), 1);
-  }
-  ~RingLaunch() override {
-    unsetenv("TMPDIR");
-    fs::remove_all(folder_);
-  }
-
-  [[nodiscard]] std::string command(int ranks, const std::string& flags,
-                                    const std::string& program) const {
-    return "cd " + folder_.string() + " && exec timeout 60 " MPIRUN " -n " + std::to_string(ranks) +
-           ' ' + program + " --samples samples.csv " + flags + " > out 2> err";
-  }
-
-  [[nodiscard]] Ended run(int ranks, const std::string& flags,
-                          const std::string& program = RING) const {
-    return ended(std::system(command(ranks, flags, program).c_str()));
-  }
-
-  [[nodiscard]] Ended ended(int status) const {
-    return {.code = WEXITSTATUS(status), .out = text_of(in("out")), .err = text_of(in("err"))};
-  }
-
-  [[nodiscard]] fs::path in(const std::string& name) const { return folder_ / name; }
-
-  /// Processes of this launch: those that work in its folder.
-  [[nodiscard]] std::vector<pid_t> processes(const std::string& program) const {
-    std::vector<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::error_code gone;
-      if (fs::read_symlink(entry.path() / "cwd", gone) != folder_ || gone) continue;
-      const fs::path executable = fs::read_symlink(entry.path() / "exe", gone);
-      if (!gone && (program.empty() || executable == program)) found.push_back(std::stoi(name));
-    }
-    return found;
-  }
-
- private:
-  fs::path folder_;
-};
-
-/// Whether some process has the file mapped: then it is no leftover, but of another launch.
-bool is_in_use(const std::string& path) {
-  return std::ranges::any_of(
-      fs::directory_iterator("/proc"),
-      [&](const fs::directory_entry& entry) { return has(text_of(entry.path() / "maps"), path); });
-}
-
-std::set<std::string> shared_memory_files() {
-  std::set<std::string> paths;
-  for (const auto& entry : fs::directory_iterator("/dev/shm")) paths.insert(entry.path());
-  return paths;
-}
-
-/// Files that came since `before` and stay, unused, for seconds: those of other launches come and
-/// go.
-std::set<std::string> leftovers(const std::set<std::string>& before) {
-  std::set<std::string> suspects = shared_memory_files();
-  std::erase_if(suspects, [&](const std::string& path) { return before.contains(path); });
-  for (int i = 0; i < 60 && !suspects.empty(); ++i) {
-    std::erase_if(suspects,
-                  [](const std::string& path) { return !fs::exists(path) || is_in_use(path); });
-    std::this_thread::sleep_for(milliseconds(50));
-  }
-  return suspects;
-}
 
 TEST_F(RingLaunch, MeasuresEveryTransportAndRecordsIt) {
   const Ended ended = run(2, "--budget 1 --end 10");
@@ -160,15 +45,55 @@ TEST_F(RingLaunch, ThreeRanksOnTwoProcessorsDoNotCollapse) {
   const Ended ended =
       run(3, "--budget 1 --end 10 --processors 2 --transports cache-line,region,mpi-shm");
   ASSERT_EQ(ended.code, 0) << ended.err;
-  EXPECT_TRUE(has(text_of(in("run.json")), "\"processors_per_node\": 2"));
+  const std::string record = text_of(in("run.json"));
+  EXPECT_TRUE(has(record, "\"processors_per_node\": 2"));
+  EXPECT_TRUE(has(record, "\"spins\": 0"));
+}
+
+TEST_F(RingLaunch, RecordsWhereItsRanksRanOnceConfined) {
+  const Ended ended = run(2, "--budget 1 --end 10 --processors 1 --transports region");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto record = nlohmann::json::parse(text_of(in("run.json")));
+  for (const auto& place : record["placement"]) EXPECT_EQ(place["cpus"].size(), 1U) << place;
+}
+
+TEST_F(RingLaunch, LosesDatagramsAndNoData) {
+  if (!fs::exists(LOSSY)) GTEST_SKIP() << "not built with a sanitizer: " LOSSY;
+  setenv("LD_PRELOAD", LOSSY, 1);
+  const Ended ended = run(3,
+                          "--budget 1 --start 10 --end 10000 --pretend-nodes 0,0,1 "
+                          "--transports region-udp --interface lo");
+  unsetenv("LD_PRELOAD");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto record = nlohmann::json::parse(text_of(in("run.json")));
+  ASSERT_EQ(record["region-udp"]["ranks"].size(), 3U);
+  for (const int sender : {1, 2}) {
+    const auto& rank = record["region-udp"]["ranks"][static_cast<std::size_t>(sender)];
+    EXPECT_GT(rank["datagrams"], 0) << rank;
+    EXPECT_GT(rank["repeated"], 0) << rank;
+  }
+}
+
+TEST_F(RingLaunch, ARankThatFailsInALapEndsAllAndSaysWhy) {
+  const Ended ended = run(3,
+                          "--transports region-udp --interface lo --pretend-nodes 0,1,2 --budget 1 "
+                          "--heap 8192 --start 5000 --end 5000");
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_TRUE(has(ended.err, "ring: transport region-udp, 5000 bytes, at rank ")) << ended.err;
+  EXPECT_TRUE(has(ended.err, " exhausted: a region of 5000 bytes does not fit")) << ended.err;
+  EXPECT_TRUE(processes("").empty());
 }
 
 TEST_F(RingLaunch, WrongDataEndsItWithStatus3AndSaysWhere) {
   for (const auto& [name, message] : std::vector<std::pair<std::string, std::string>>{
            {"corrupt", "wrong data: transport corrupt, 10 bytes, at rank 1: byte 9 is "},
            {"stale", "wrong data: transport stale, 10 bytes, at rank "},
-           {"copying", "regions were copied"}}) {
-    const Ended ended = run(2, "--budget 1 --end 10 --transports mpi," + name, FAULTY);
+           {"copying", "regions were copied"},
+           {"moving", "the region was not handed over in place: it moved to offset "},
+           {"moving --pretend-nodes 0,1,1",
+            "at rank 2: the region was not handed over in place: it moved to offset "}}) {
+    const Ended ended =
+        run(has(name, "nodes") ? 3 : 2, "--budget 1 --end 10 --transports mpi," + name, FAULTY);
     EXPECT_EQ(ended.code, 3) << name << ended.err;
     EXPECT_TRUE(has(ended.err, message)) << ended.err;
     EXPECT_FALSE(has(ended.out, "ROUNDTRIP COMPLETE"));
@@ -198,52 +123,7 @@ TEST_F(RingLaunch, BadFlagsAreOneLineAndStatus2) {
   }
 }
 
-/// Starts a long launch, kills one rank, and expects the end of all within 5 s with nothing left.
-class DeadPeer : public RingLaunch, public testing::WithParamInterface<std::string> {};
-
-TEST_P(DeadPeer, EndsTheOthersAndLeavesNothing) {
-  const bool pvm = GetParam() == "pvm";
-  const std::string program = pvm ? RING_PVM : RING;
-  const auto files_before = shared_memory_files();
-  const std::string line =
-      command(3, "--budget 60 --precision 0.0001 --end 1000 --transports " + GetParam(), program);
-  const pid_t child = fork();
-  if (child == 0) {
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(127);
-  }
-  for (int i = 0; i < 300 && processes(program).size() < 3; ++i) {
-    std::this_thread::sleep_for(milliseconds(50));
-  }
-  std::this_thread::sleep_for(milliseconds(1500));
-  const auto ranks = processes(program);
-  ASSERT_EQ(ranks.size(), 3U) << text_of(in("err"));
-  kill(ranks.back(), SIGKILL);
-  const auto start = std::chrono::steady_clock::now();
-  int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() - start > seconds(20)) kill(child, SIGTERM);
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  const auto passed = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(passed, seconds(5));
-  EXPECT_NE(status, 0);
-  EXPECT_FALSE(has(text_of(in("out")), "ROUNDTRIP COMPLETE"));
-  for (int i = 0; i < 150 && !processes("").empty(); ++i) {
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  EXPECT_TRUE(processes("").empty());
-  EXPECT_EQ(leftovers(files_before), std::set<std::string>());
-  for (const auto& entry : fs::directory_iterator(in("."))) {
-    EXPECT_FALSE(has(entry.path().filename(), "roundtrip-pvm")) << entry.path();
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Transports, DeadPeer, testing::Values("region", "mpi-shm", "mpi"));
-
 #ifdef HAVE_PVM
-INSTANTIATE_TEST_SUITE_P(Pvm, DeadPeer, testing::Values("pvm"));
-
 TEST_F(RingLaunch, PvmHasADaemonOfItsOwn) {
   const Ended ended = run(2, "--budget 1 --end 10 --transports region,pvm,pvm-xdr", RING_PVM);
   ASSERT_EQ(ended.code, 0) << ended.err;
@@ -272,3 +152,4 @@ TEST_F(RingLaunch, PvmThatIsNotThereIsSaidInOneLine) {
 #endif
 
 }  // namespace
+}  // namespace roundtrip::ring
