@@ -75,10 +75,7 @@ TEST_P(DeadPeer, EndsTheOthersAndLeavesNothing) {
   EXPECT_LT(passed, seconds(5));
   EXPECT_NE(status, 0);
   EXPECT_FALSE(has(text_of(in("out")), "ROUNDTRIP COMPLETE"));
-  for (int i = 0; i < 150 && !processes("").empty(); ++i) {
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  EXPECT_TRUE(processes("").empty());
+  EXPECT_TRUE(all_gone());
   EXPECT_EQ(leftovers(files_before), std::set<std::string>());
   for (const auto& entry : fs::directory_iterator(in("."))) {
     EXPECT_FALSE(has(entry.path().filename(), "roundtrip-pvm")) << entry.path();

@@ -91,6 +91,14 @@ class RingLaunch : public testing::Test {
     return found;
   }
 
+  /// Whether no process of this launch is left, after a while: a launcher may leave first.
+  [[nodiscard]] bool all_gone() const {
+    for (int i = 0; i < 150 && !processes("").empty(); ++i) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return processes("").empty();
+  }
+
  private:
   fs::path folder_;
 };

@@ -81,7 +81,7 @@ TEST_F(RingLaunch, ARankThatFailsInALapEndsAllAndSaysWhy) {
   EXPECT_EQ(ended.code, 2) << ended.err;
   EXPECT_TRUE(has(ended.err, "ring: transport region-udp, 5000 bytes, at rank ")) << ended.err;
   EXPECT_TRUE(has(ended.err, " exhausted: a region of 5000 bytes does not fit")) << ended.err;
-  EXPECT_TRUE(processes("").empty());
+  EXPECT_TRUE(all_gone());
 }
 
 TEST_F(RingLaunch, WrongDataEndsItWithStatus3AndSaysWhere) {
