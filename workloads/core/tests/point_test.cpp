@@ -39,8 +39,8 @@ TEST(Point, RecordHasNullForWhatIsNotKnown) {
             R"("verified":true})");
   const auto left_out = point_record("c", results[3]);
   EXPECT_TRUE(left_out["median_s"].is_null());
-  EXPECT_EQ(left_out["status"], "bounded");
-  EXPECT_EQ(left_out["verified"], false);
+  EXPECT_EQ(left_out["status"].get<std::string>(), "bounded");
+  EXPECT_FALSE(left_out["verified"].get<bool>());
   EXPECT_TRUE(point_record("c", results[1])["ci_relative_half_width"].is_null());
 }
 
