@@ -96,6 +96,19 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     assert "node1" in (built / "env" / "site-config.py").read_text()
 
 
+def test_what_a_workload_says_of_its_launch_is_kept(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
+    assert cases(bundle.build(tree.path))["details"].to_list() == [None]
+    skipped = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
+    run = {**json.loads(file.read_text()), "netpipe": {"skipped": skipped}, "npb": {"not": "its"}}
+    file.write_text(json.dumps(run))
+    (details,) = cases(bundle.build(tree.path))["details"]
+    assert json.loads(details) == {
+        "skipped": [{"variant": "mpi-rma", "reason": "no windows on node1"}]
+    }
+
+
 def test_pseudonyms_do_not_hit_parts_of_words() -> None:
     names = hosts.Pseudonyms(["n1.site", "n10.site", "N1", "localhost"])
     assert names.scrub("n1 n10.site n100 xn1 n1.site: localhost") == (

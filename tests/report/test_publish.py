@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from roundtrip.collect import bundle
+from roundtrip.collect import bundle, cases, manifest
 from roundtrip.errors import UserError
-from roundtrip.report import publish
+from roundtrip.report import data, publish
 from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
@@ -70,6 +71,30 @@ def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
     (revision / "figures" / "more.svg").write_text("<svg/>")
     (revision / "report.md").unlink()
     assert publish.verify(revision) == ["figures/more.svg", "report.html", "report.md"]
+
+
+def rewritten(built: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Path:
+    """The bundle with other launches, as if it had been built so."""
+    file = built / "cases.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
+    facts = json.loads((built / "manifest.json").read_text())
+    manifest.write(built, {k: v for k, v in facts.items() if k not in ("schema", "files")})
+    return built
+
+
+def test_a_bundle_from_before_a_column_is_still_reported(tree: Any, tmp_path: Path) -> None:
+    older = rewritten(bundle.build(tree.path), lambda frame: frame.drop(cases.ADDED))
+    revision = publish.publish(older, tmp_path / "reports")
+    assert publish.verify(revision) == []
+
+
+def test_other_columns_are_refused(tree: Any) -> None:
+    built = rewritten(bundle.build(tree.path), lambda frame: frame.drop("points"))
+    with pytest.raises(UserError, match="other columns"):
+        data.read(built)
+    other = rewritten(built, lambda f: f.with_columns(points=pl.lit(""), details=pl.lit(1)))
+    with pytest.raises(UserError, match="other columns"):
+        data.read(other)
 
 
 def test_another_process_in_another_place_writes_the_same_bytes(tree: Any, tmp_path: Path) -> None:

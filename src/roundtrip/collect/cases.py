@@ -43,7 +43,10 @@ SCHEMA = {
     "points": pl.String,
     "emulated": pl.String,
     "simulated": pl.Boolean,
+    "details": pl.String,
 }
+#: Columns that older bundles lack: empty there.
+ADDED = ("details",)
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
@@ -89,6 +92,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "simulated": case["simulated"],
         }
     if run:
+        details = run.get(case["study"])  # what a study's workload alone tells, under its name
         compiler = run.get("compiler") or {}
         version = [compiler.get("id"), compiler.get("version")]
         row |= {
@@ -105,6 +109,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "clock": _json(run.get("clock")),
             "warmup_discarded": run.get("warmup_discarded"),
             "points": _json(run["points"]),
+            "details": names.scrub(_json(details)) if details else None,
         }
     return row
 

@@ -52,6 +52,24 @@ _POINT = _object(
         "ci_relative_half_width": _NUMBER_OR_NULL,
     },
 )
+_RING = _object(
+    {},
+    {
+        "passes_per_lap": _or_null(_object({"shared": _FEW, "network": _FEW})),
+        "wait": _or_null(
+            _object(
+                {},
+                {
+                    "spins": _NUMBER_OR_NULL,
+                    "yields": _NUMBER_OR_NULL,
+                    "network_yields_ms": _NUMBER_OR_NULL,
+                    "then": _TEXT_OR_NULL,
+                },
+            )
+        ),
+        "skipped": {"type": "array", "items": _object({"variant": _TEXT, "reason": _TEXT})},
+    },
+)
 RUN = _object(
     {
         "schema": {"const": 1},
@@ -74,6 +92,7 @@ RUN = _object(
         "warmup_discarded": {**_COUNT, "type": ["integer", "null"]},
         "elapsed_s": _NUMBER_OR_NULL,
         "disturbance": _or_null(_DISTURBANCE),
+        "ring": _RING,
     },
 )
 CASE = _object(

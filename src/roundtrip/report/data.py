@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ class Data:
 def read(bundle: Path) -> Data:
     """Open a bundle after checking every file of it against its manifest."""
     checked = manifest.verify(bundle)
-    launches = _parquet(bundle / "cases.parquet", cases.SCHEMA).collect()
+    launches = _parquet(bundle / "cases.parquet", cases.SCHEMA, cases.ADDED).collect()
     rows = _parquet(
         bundle / "samples.parquet", {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     )
@@ -59,15 +60,17 @@ def read(bundle: Path) -> Data:
     )
 
 
-def _parquet(file: Path, schema: dict[str, Any]) -> pl.LazyFrame:
+def _parquet(file: Path, schema: dict[str, Any], added: Sequence[str] = ()) -> pl.LazyFrame:
+    """The file, with columns of `added` empty if it is older than they are."""
     try:
         frame = pl.scan_parquet(file)
         found = dict(frame.collect_schema())
     except (OSError, pl.exceptions.PolarsError) as error:
         raise UserError(f"not a parquet file: {str(error).splitlines()[0]}", file) from None
-    if found != schema:
+    absent = [pl.lit(None, schema[name]).alias(name) for name in added if name not in found]
+    if {**{name: schema[name] for name in added}, **found} != schema:
         raise UserError("other columns than this version of roundtrip writes", file)
-    return frame
+    return frame.with_columns(absent).select(*schema)
 
 
 def _json(file: Path) -> Any:
