@@ -2,87 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, cast
+from typing import cast
 
-import numpy as np
 import polars as pl
+from support.ring import TRUTH, part, ring_data, table
 
-from roundtrip.collect import analysis, samples
-from roundtrip.report.blocks import Part, Table
+from roundtrip.report.blocks import Table
 from roundtrip.report.data import Data
 from roundtrip.report.sections import ring as section
-from roundtrip.stats.verdicts import judge
-
-SIZES = (10, 1_000, 10_000, 1_000_000)
-#: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
-TRUTH = {
-    "cache-line": (0.1e-6, 0.0),
-    "region": (0.18e-6, 0.0),
-    "mpi-shm": (0.25e-6, 1e-10),
-    "mpi": (0.3e-6, 2e-10),
-    "mpi-typed": (0.3e-6, 2e-10),
-    "mpi-sync": (0.9e-6, 2e-10),
-}
-
-
-def ring_data(
-    truth: dict[str, tuple[float, float]],
-    launches: int = 10,
-    case: str = "2",
-    emulated: str | None = None,
-) -> Data:
-    """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike."""
-    random = np.random.default_rng(7)
-    rows = []
-    for launch in range(launches):
-        slow = 1 + 0.1 * random.random()
-        for variant, (fixed, per_byte) in truth.items():
-            for size in SIZES:
-                times = slow * (fixed + size * per_byte) * (1 + 0.01 * random.random(6))
-                key = (f"{launch:03d}", "Ring@x", "ring", case, variant, size)
-                rows += [(*key, "measure", i, "time_per_pass", t, "s") for i, t in enumerate(times)]
-                rows.append((*key, "laps", 0, "lap_time", 2 * times[0], "s"))
-    frame = pl.DataFrame(
-        rows,
-        schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
-        orient="row",
-    )
-    cases = pl.DataFrame(
-        {
-            "launch": [f"{launch:03d}" for launch in range(launches)],
-            "case_id": "Ring@x",
-            "study": "ring",
-            "status": "passed",
-            "toolchain": "Open MPI",
-            "parameters": json.dumps({"placement": "shared-memory", "transport": "mpi"}),
-            "emulated": pl.Series([emulated] * launches, dtype=pl.String),
-            "simulated": False,
-        }
-    )
-    return cast(
-        Data,
-        Data(
-            folder=cast(Any, None),
-            manifest=cast(Any, None),
-            launches=cases,
-            samples=frame.lazy(),
-            analysis=analysis.default(),
-            campaign_text="",
-            environment={},
-        ),
-    )
-
-
-def part(data: Data) -> Part:
-    made = section.section(data)
-    assert made is not None
-    return made.part(judge(made.claims(), data.analysis.statistics))
-
-
-def table(of: Part, start: str) -> Table:
-    (found,) = [b for b in of.blocks if isinstance(b, Table) and b.caption.startswith(start)]
-    return found
 
 
 def test_the_three_reasons_follow_the_data() -> None:
@@ -115,7 +42,7 @@ def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
 
 def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size() -> None:
     rows = table(part(ring_data(TRUTH)), "The size in bytes from which").rows
-    assert {row[1].text: row[2].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
+    assert {row[2].text: row[3].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
 
 
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:

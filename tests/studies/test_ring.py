@@ -63,6 +63,31 @@ def test_the_crossover_is_where_it_becomes_faster_for_good(
     assert ring.crossover([10, 100, 1000], mine, others) == pytest.approx(size)
 
 
+def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
+    assert ring.fixed_cost([8.0, 1.0, 2.0, 4.0]) == 3.0
+    times = {("region", 10): [1.0], ("region", 100): [3.0], ("cache-line", 10): [1.0]}
+    assert ring.summary(frame(times))["region_per_hand_over"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("passes", "region", "udp"),
+    [
+        ((2, 0), "Region by reference", "Region by UDP"),
+        ((0, 2), "Region by MPI's messages", "Region by UDP"),
+        (
+            (1, 2),
+            "Region by reference in a node and by MPI's messages between",
+            "Region by reference in a node and by UDP between",
+        ),
+    ],
+)
+def test_a_region_is_named_after_the_way_it_goes(
+    passes: tuple[int, int], region: str, udp: str
+) -> None:
+    assert (ring.title("region", *passes), ring.title("region-udp", *passes)) == (region, udp)
+    assert ring.title("mpi", *passes) == "MPI two-sided"
+
+
 def test_a_launch_in_figures() -> None:
     figures = ring.summary(
         frame(

@@ -23,9 +23,11 @@ PowerBook G3, a 10BASE-T hub.  Numbers are those of its text; the last is read o
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import polars as pl
 
@@ -36,10 +38,10 @@ REGION = "region"
 REGION_UDP = "region-udp"
 FLOOR = "cache-line"
 
-#: Transports in the order to be shown, with their names.
+#: Transports in the order to be shown, with their names in one node: see `title`.
 TRANSPORTS = {
     REGION: "Region by reference",
-    REGION_UDP: "Region, UDP between nodes",
+    REGION_UDP: "Region by UDP",
     "mpi-shm": "MPI shared window, one copy",
     "mpi-rma": "MPI one-sided",
     "mpi": "MPI two-sided",
@@ -137,6 +139,14 @@ def theoretical_goodput(mbit_s: float, size: int) -> float:
     return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
 
 
+def title(variant: str, shared: int, network: int) -> str:
+    """Name of a transport in a ring with so many passes a lap inside nodes and between them."""
+    if not network or variant not in (REGION, REGION_UDP):
+        return TRANSPORTS[variant]
+    way = "UDP" if variant == REGION_UDP else "MPI's messages"
+    return f"Region by reference in a node and by {way} between" if shared else f"Region by {way}"
+
+
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Time per pass of each (`by`, case, variant, size): seconds, bandwidth (MB/s); sorted."""
     keys = [*by, *POINT]
@@ -187,7 +197,12 @@ def crossover(sizes: list[int], seconds: list[float], others: list[float]) -> fl
     return float(sizes[0])
 
 
-def flatness(seconds: list[float]) -> float:
+def fixed_cost(seconds: Iterable[float]) -> float:
+    """Median over the sizes; of the bare cache line it is the hand-over."""
+    return median(seconds)
+
+
+def flatness(seconds: Collection[float]) -> float:
     """Largest over smallest."""
     return max(seconds) / min(seconds)
 
@@ -212,9 +227,9 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     if region:
         figures["region_flatness"] = flatness(region)
     if floor:
-        figures["hand_over"] = _median(floor) * 1e6
+        figures["hand_over"] = fixed_cost(floor) * 1e6
     if region and floor:
-        figures["region_per_hand_over"] = _median(region) / _median(floor)
+        figures["region_per_hand_over"] = fixed_cost(region) / fixed_cost(floor)
     two_sided = [seconds[t, STUDY_SIZE] for t in TWO_SIDED if (t, STUDY_SIZE) in seconds]
     for name, found in (
         ("region", seconds.get((REGION, STUDY_SIZE))),
@@ -234,9 +249,3 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 def summarise_file(file: str | Path) -> dict[str, float]:
     """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
     return summary(samples_file.whole(file))
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return (ordered[half] + ordered[~half]) / 2

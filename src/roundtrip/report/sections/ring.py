@@ -6,30 +6,23 @@ from collections.abc import Mapping, Sequence
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    Answer,
     Block,
     Gallery,
     Heading,
-    Inline,
     Items,
     Paragraph,
     Part,
-    Strong,
     Text,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.sections import Claim
+from roundtrip.report.sections import ring_answers as answers
 from roundtrip.report.sections import ring_figures as figures
+from roundtrip.report.sections import ring_laps as laps
 from roundtrip.report.sections import ring_network as network
 from roundtrip.report.sections import ring_tables as tables
-from roundtrip.report.sections.ring_curves import Curves, Panel
-from roundtrip.report.sections.ring_findings import (
-    TONES,
-    Finding,
-    RingComparison,
-    claims,
-    findings,
-)
+from roundtrip.report.sections.ring_curves import Curves
+from roundtrip.report.sections.ring_findings import RingComparison, claims, findings
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import ring
 
@@ -50,6 +43,7 @@ class RingSection:
         mine = {key: value for key, value in judged.items() if isinstance(key, RingComparison)}
         panels = self._curves.panels
         found = [f for panel in panels for f in findings(panel, mine, self._settings)]
+        shared = [panel for panel in panels if panel.shared]
         in_node = [panel for panel in panels if panel.in_one_node]
         blocks: list[Block] = [
             Paragraph(_QUESTION),
@@ -61,8 +55,8 @@ class RingSection:
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
             blocks.append(network.goodput(self._curves, hubs))
         blocks += [
-            tables.crossovers(self._curves, panels),
-            tables.laps(self._curves, panels),
+            *([tables.crossovers(self._curves, shared)] if shared else []),
+            *laps.laps(self._curves),
             Heading(3, "The study's three reasons"),
         ]
         for statement in ring.STATEMENTS:
@@ -74,36 +68,11 @@ class RingSection:
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=tuple(self._answer(panel, found) for panel in panels),
+            answers=tuple(
+                answers.answer(self._curves, panel, found, self._settings) for panel in panels
+            ),
             verdicts=(tables.verdicts(found),) if found else (),
         )
-
-    def _answer(self, panel: Panel, found: Sequence[Finding]) -> Answer:
-        curves = self._curves
-        region = curves.by_launch(panel, ring.REGION)
-        gain = curves.interval(curves.over_best(panel).get(ring.STUDY_SIZE, []))
-        words: list[Inline] = [Strong(panel.label), ": "]
-        if region:
-            fixed = curves.interval([sorted(seconds)[len(seconds) // 2] for _, seconds in region])
-            flat = curves.interval([ring.flatness(seconds) for _, seconds in region])
-            if panel.in_one_node and fixed and flat:
-                level = flat.median if flat.high is None else flat.high
-                is_flat = level <= 1 + self._settings.flat_within
-                words.append(
-                    f"a region{' of any size' if is_flat else ''} is passed in "
-                    f"{units.interval(fixed, 1e6)} µs "
-                    f"(largest over smallest {units.interval(flat)}); "
-                )
-        if gain:
-            words.append(
-                f"at 10 kB it has {units.interval(gain)} times the effective bandwidth of the best "
-                "two-sided MPI; "
-            )
-        mine = [finding for finding in found if finding.panel == panel]
-        told = [f"{f.statement.short.lower()} ({f.variant}): {f.outcome}" for f in mine]
-        words.append("; ".join(told) if told else "no reason of the study could be tested")
-        worst = max((f.outcome for f in mine), key=list(TONES).index, default="cannot tell")
-        return Answer((*words, "."), TONES[worst])
 
 
 def section(data: Data) -> RingSection | None:
@@ -134,7 +103,8 @@ _READING: tuple[Text, ...] = (
         "that no copy was made.",
     ),
     (
-        "The bare cache line is the floor: one line goes to and fro between the same processors in "
+        "The bare cache line is the floor: each rank has a line that only the rank before it "
+        "writes and only it reads, so every hand-over goes one way, between the same processors in "
         "the same launch, and nothing else happens.",
     ),
     (

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -23,10 +24,17 @@ _PLACEMENTS = {
     "hybrid": "3 ranks on 2 nodes",
 }
 
+#: The size between the ends at which single laps are shown, bytes.
+LAP_SIZE = 1_000
+PERCENTILES = (1, 50, 90, 99)
+
 
 @dataclass(frozen=True)
 class Panel:
-    """One toolchain in one placement; `case` is the number of ranks on each node, `2+1`."""
+    """One toolchain in one placement; `case` is the number of ranks on each node, `2+1`.
+
+    `shared` and `network` are the passes of a lap inside nodes and between them.
+    """
 
     case_id: str
     case: str
@@ -34,6 +42,8 @@ class Panel:
     placement: str
     kind: str
     launches: int
+    shared: int
+    network: int
     hub_mbit_s: float | None = None
 
     @property
@@ -44,7 +54,16 @@ class Panel:
     @property
     def in_one_node(self) -> bool:
         """Whether every pass is a hand-over in memory."""
-        return self.case.isdigit()
+        return not self.network
+
+    @property
+    def passes(self) -> int:
+        """Passes of a lap."""
+        return self.shared + self.network
+
+    def title(self, variant: str) -> str:
+        """Name of a transport here: a region that goes nowhere by reference is not called so."""
+        return ring.title(variant, self.shared, self.network)
 
     @property
     def label(self) -> str:
@@ -74,17 +93,22 @@ class Curves:
 
     @cached_property
     def laps(self) -> pl.DataFrame:
-        """Single laps of all launches together at the smallest size: percentiles, seconds."""
-        value = pl.col("value")
-        laps = self._samples.filter(pl.col("metric") == "lap_time")
+        """Single laps of all launches together: percentiles, seconds.
+
+        At the smallest size, at LAP_SIZE, and at each transport's largest.
+        """
+        value, size = pl.col("value"), pl.col("size_bytes")
+        transport = ["case_id", "case", "variant"]
+        ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
-            laps.filter(pl.col("size_bytes") == pl.col("size_bytes").min().over("case_id"))
-            .group_by("case_id", "case", "variant")
+            self._samples.filter(pl.col("metric") == "lap_time")
+            .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
+            .group_by(_BY)
             .agg(
                 laps=pl.len().cast(pl.Int64),
-                **{f"p{part}": value.quantile(part / 100, "higher") for part in (1, 50, 90, 99)},
+                **{f"p{part}": value.quantile(part / 100, "higher") for part in PERCENTILES},
             )
-            .sort("case_id", "case", "variant")
+            .sort(_BY)
             .collect()
         )
 
@@ -120,21 +144,27 @@ class Curves:
         grouped = found.group_by("size_bytes").agg("ratio").sort("size_bytes")
         return dict(grouped.iter_rows())
 
-    def over_best(self, panel: Panel) -> dict[int, list[float]]:
-        """Effective bandwidth of the region over MPI's best two-sided call, one a launch."""
+    def over_best(self, panel: Panel, variant: str = ring.REGION) -> dict[int, list[float]]:
+        """Effective bandwidth of a region over MPI's best two-sided call, one a launch."""
         medians = self.of(self.medians, panel)
         both = pl.concat([medians, ring.best_two_sided(medians, _LAUNCH)])
-        found = ring.ratios(both, _LAUNCH, ring.REGION, "best")
+        found = ring.ratios(both, _LAUNCH, variant, "best")
         return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
-    def by_launch(self, panel: Panel, variant: str) -> list[tuple[list[int], list[float]]]:
-        """(sizes, seconds per pass) of each launch."""
+    def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
+        """Seconds per pass at each size, of each launch that measured the transport."""
         mine = self.of(self.medians, panel).filter(pl.col("variant") == variant)
-        grouped = mine.sort("size_bytes").group_by("launch", maintain_order=True)
-        return [
-            (sizes, seconds)
-            for _, sizes, seconds in grouped.agg("size_bytes", "seconds").sort("launch").iter_rows()
-        ]
+        found: dict[str, dict[int, float]] = {}
+        rows = mine.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
+        for launch, size, seconds in rows.iter_rows():
+            found.setdefault(launch, {})[size] = seconds
+        return found
+
+    def told(self, panel: Panel, column: str) -> list[tuple[str, Any]]:
+        """(launch, content) of a column of JSON, of the panel's launches that have it."""
+        mine = self.launches.filter(pl.col("case_id") == panel.case_id).sort("launch")
+        rows = mine.select("launch", column).iter_rows()
+        return [(launch, json.loads(text)) for launch, text in rows if text]
 
     def interval(self, values: Sequence[float]) -> Interval | None:
         """Over launches; None of nothing."""
@@ -148,12 +178,24 @@ def _panel(row: dict[str, object]) -> Panel:
     named = _PLACEMENTS.get(placement, placement) + (f", {link} link" if link else "")
     # Between nodes a campaign may have the same ring without PVM as well.
     named += ", with PVM" if link and parameters.get("transport") == "pvm" else ""
+    case = str(row["case"])
+    shared, network = _passes(case, json.loads(str(row["details"] or "{}")))
     return Panel(
         case_id=str(row["case_id"]),
-        case=str(row["case"]),
+        case=case,
         toolchain=str(row["toolchain"]),
         placement=named,
         kind=labels.kind(row["emulated"], row["simulated"]),
         launches=int(str(row["launches"])),
+        shared=shared,
+        network=network,
         hub_mbit_s=json.loads(str(row["emulated"] or "{}")).get("hub_mbit_s"),
     )
+
+
+def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
+    """Passes of a lap inside nodes and between them; if untold, with neighbours on a node."""
+    if told := details.get("passes_per_lap"):
+        return int(told["shared"]), int(told["network"])
+    nodes = [int(ranks) for ranks in case.split()[-1].split("+")]
+    return (nodes[0], 0) if len(nodes) == 1 else (sum(nodes) - len(nodes), len(nodes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,10 +20,12 @@ CAPTION: Text = (
     "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
     "region x passes / elapsed time, one token under way; median over launches, bands are 95 % "
     "rank intervals. Of a region that is handed over in place this is not a rate of transfer: "
-    "nothing is transferred, so the line rises with the size for ever. Dashed: the study in 2002, "
-    "of the same placement.",
+    "nothing is transferred, so the line rises with the size for ever. In a hybrid ring a region "
+    "goes by reference inside a node, and by message between nodes. Dashed: the study in 2002, of "
+    "the same placement.",
 )
 _HEIGHT = 300
+_BETWEEN = {ring.REGION: "MPI", ring.REGION_UDP: "UDP"}
 _GAP = 16.0
 #: Light and dark colour of each transport; what copies is paler than what does not.
 _COLOURS = {
@@ -38,7 +40,6 @@ _COLOURS = {
     "pvm-xdr": ("#b0b0b0", "#8a8a8a"),
     "study": ("#c2185b", "#ff7fb0"),
 }
-_NAMES = {**ring.TRANSPORTS, "study": "The study, 2002"}
 
 
 def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
@@ -109,7 +110,7 @@ def _chart(frame: pl.DataFrame, domain: tuple[float, float], panel: Panel, theme
         .encode(x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q", color=colour),
         ours.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=14)).encode(x, y, colour),
         study.mark_line(strokeDash=[5, 4], point=alt.OverlayMarkDef(size=20)).encode(x, y, colour),
-        _direct_labels(frame, order, domain, theme),
+        _direct_labels(frame, {name: _name(name, panel) for name in order}, domain, theme),
     ]
     subtitle = units.plural(panel.launches, "launch", "launches")
     return alt.layer(*layers).properties(
@@ -117,8 +118,16 @@ def _chart(frame: pl.DataFrame, domain: tuple[float, float], panel: Panel, theme
     )
 
 
+def _name(variant: str, panel: Panel) -> str:
+    if variant == "study":
+        return "The study, 2002"
+    if panel.shared and panel.network and variant in _BETWEEN:
+        return f"Region, {_BETWEEN[variant]} between nodes"  # its whole title has no room
+    return panel.title(variant)
+
+
 def _direct_labels(
-    frame: pl.DataFrame, order: Sequence[str], domain: tuple[float, float], theme: Theme
+    frame: pl.DataFrame, names: Mapping[str, str], domain: tuple[float, float], theme: Theme
 ) -> Any:
     low, high = (math.log10(value) for value in domain)
     last = frame.sort("size_bytes").group_by("variant", maintain_order=True).last()
@@ -130,9 +139,9 @@ def _direct_labels(
     shade = 0 if theme is LIGHT else 1
     rows = pl.DataFrame(
         {
-            "name": [_NAMES[name] for name in order],
-            "place": [float(places[name]) for name in order],
-            "colour": [_COLOURS[name][shade] for name in order],
+            "name": list(names.values()),
+            "place": [float(places[name]) for name in names],
+            "colour": [_COLOURS[name][shade] for name in names],
         }
     )
     return (

@@ -13,9 +13,11 @@ from roundtrip.studies.ring import STATEMENTS, Statement
 
 TONES: dict[str, Tone] = {
     "holds": "good",
+    "holds at the sizes measured": "warn",
     "holds in part": "warn",
-    "does not hold": "bad",
     "cannot tell": "warn",
+    "does not hold at the sizes measured": "warn",
+    "does not hold": "bad",
 }
 
 
@@ -66,17 +68,27 @@ def findings(
             }
             evidence = tuple((size, judged[key]) for size, key in keys.items() if key in judged)
             if evidence:
-                outcome = _outcome([one.verdict for _, one in evidence])
+                outcome = _outcome([one.verdict for _, one in evidence], len(keys))
                 found.append(Finding(statement, panel, variant, base, outcome, evidence))
     return found
 
 
-def _outcome(verdicts: Sequence[Verdict]) -> str:
-    """Of "it costs": every compared size shows it, some do, none does, or it cannot be told."""
+def worst(outcomes: Sequence[str]) -> Tone:
+    """Tone of several outcomes together: what does not hold outranks what cannot be told."""
+    tones = [TONES[outcome] for outcome in outcomes] or [TONES["cannot tell"]]
+    return max(tones, key=("good", "warn", "bad").index)
+
+
+def _outcome(verdicts: Sequence[Verdict], compared: int) -> str:
+    """Of "it costs": every compared size shows it, some do, none does, or it cannot be told.
+
+    What was found at every size says so if a compared size was not measured.
+    """
+    everywhere = "" if len(verdicts) == compared else " at the sizes measured"
     costs = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     does_not = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
     if costs == len(verdicts):
-        return "holds"
+        return f"holds{everywhere}"
     if costs:
         return "holds in part"
-    return "does not hold" if does_not == len(verdicts) else "cannot tell"
+    return f"does not hold{everywhere}" if does_not == len(verdicts) else "cannot tell"

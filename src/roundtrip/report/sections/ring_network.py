@@ -25,7 +25,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
         rate = panel.hub_mbit_s or 0.0
         most = ring.theoretical_goodput(rate, _SIZE)
         medians = curves.of(curves.medians, panel).filter(pl.col("size_bytes") == _SIZE)
-        for name, title in ring.TRANSPORTS.items():
+        for name in ring.TRANSPORTS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
             found = curves.interval(rates)
             if found is None:
@@ -35,7 +35,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
             rows.append(
                 (
                     Cell(panel.label),
-                    Cell(title),
+                    Cell(panel.title(name)),
                     Cell(units.interval(found)),
                     limited(share, _LEAST, is_least=True)
                     if is_ours or share is None

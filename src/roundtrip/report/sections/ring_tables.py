@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import polars as pl
+from dataclasses import replace
 
 from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.report.sections.ring_findings import TONES, Finding
 from roundtrip.stats.intervals import Interval
@@ -28,23 +27,23 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
     rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[_NONE] * 4)]
     for panel in panels:
         launches = curves.by_launch(panel, ring.REGION)
-        fixed = [_middle(seconds) for _, seconds in launches]
-        floor = [_middle(seconds) for _, seconds in curves.by_launch(panel, ring.FLOOR)]
-        flat = curves.interval([ring.flatness(seconds) for _, seconds in launches])
-        per = curves.interval(
-            [a / b for a, b in zip(fixed, floor, strict=True)] if len(fixed) == len(floor) else []
-        )
-        gain = curves.interval(curves.over_best(panel).get(ring.STUDY_SIZE, []))
-        rows.append(
-            (
-                Cell(panel.label),
-                _cell(curves.interval(fixed), _MICRO),
-                _cell(curves.interval(floor), _MICRO),
-                limited(per, settings.most_hand_overs),
-                limited(flat, 1 + settings.flat_within),
-                limited(gain, settings.least_gain, is_least=True),
-            )
-        )
+        fixed = {name: ring.fixed_cost(by_size.values()) for name, by_size in launches.items()}
+        bare = curves.by_launch(panel, ring.FLOOR)
+        floor = {name: ring.fixed_cost(by_size.values()) for name, by_size in bare.items()}
+        flat = [ring.flatness(by_size.values()) for by_size in launches.values()]
+        per = [fixed[name] / floor[name] for name in fixed if name in floor]
+        gain = curves.over_best(panel).get(ring.STUDY_SIZE, [])
+        found = [list(fixed.values()), list(floor.values()), per, flat, gain]
+        costs, hand_overs, *judged = map(curves.interval, found)
+        cells = [
+            _cell(costs, _MICRO),
+            _cell(hand_overs, _MICRO),
+            limited(judged[0], settings.most_hand_overs),
+            limited(judged[1], 1 + settings.flat_within),
+            limited(judged[2], settings.least_gain, is_least=True),
+        ]
+        counted = [_counted(c, len(f), panel) for c, f in zip(cells, found, strict=True)]
+        rows.append((Cell(panel.label), *counted))
     return Table(
         "A region's pass inside a node: median over its sizes, then over launches, 95 % interval. "
         f"Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache line, flat "
@@ -64,29 +63,27 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
 
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """From which size on a region by reference is the fastest."""
+    """From which size on a region by reference is the fastest, where some pass goes so."""
     others = [name for name in ring.TRANSPORTS if name not in _OURS]
     rows = []
     for panel in panels:
-        region = curves.by_launch(panel, ring.REGION)
-        for other in others:
-            theirs = curves.by_launch(panel, other)
-            if not theirs or len(theirs) != len(region):
-                continue
-            found = [_crossover(mine, his) for mine, his in zip(region, theirs, strict=True)]
-            finite = [size for size in found if math.isfinite(size)]
-            cell = (
-                Cell("never in any launch", "warn")
-                if not finite
-                else _cell(curves.interval(finite))
-                if len(finite) == len(found)
-                else Cell(f"in {len(finite)} of {len(found)} launches", "warn")
-            )
-            rows.append((Cell(panel.label), Cell(ring.TRANSPORTS[other]), cell))
+        for mine in (ring.REGION, ring.REGION_UDP):
+            for other in others:
+                found = _crossovers(curves, panel, mine, other)
+                if found:
+                    cell = _counted(_size(curves, found), len(found), panel)
+                    names = (panel.label, panel.title(mine), panel.title(other))
+                    rows.append((*map(Cell, names), cell))
     return Table(
         "The size in bytes from which on passing by reference is faster, interpolated between the "
-        "measured sizes; the smallest measured size: it always is.",
-        (Column("Toolchain and placement"), Column("Faster than"), Column("From, bytes", "right")),
+        "measured sizes; the smallest measured size: it always is. Of rings in which a pass stays "
+        "in a node: elsewhere nothing goes by reference.",
+        (
+            Column("Toolchain and placement"),
+            Column("Region"),
+            Column("Faster than"),
+            Column("From, bytes", "right"),
+        ),
         tuple(rows),
     )
 
@@ -97,7 +94,7 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Ring) -> Ta
     for finding in ours:
         evidence = dict(finding.evidence)
         cells = [_judged(evidence.get(size)) for size in settings.compared_sizes]
-        pair = f"{ring.TRANSPORTS[finding.variant]} / {ring.TRANSPORTS[finding.base]}"
+        pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
         outcome = Cell("", TONES[finding.outcome], finding.outcome)
         rows.append((Cell(finding.panel.label), Cell(pair), *cells, outcome))
     return Table(
@@ -138,36 +135,32 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
     )
 
 
-def laps(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """Percentiles of single laps."""
-    rows = []
-    for panel in panels:
-        found = {row["variant"]: row for row in curves.of(curves.laps, panel).iter_rows(named=True)}
-        for name, title in ring.TRANSPORTS.items():
-            if name not in found:
-                continue
-            times = [units.microseconds(found[name][f"p{part}"]) for part in (1, 50, 90, 99)]
-            rows.append(text_cells(panel.label, title, str(found[name]["laps"]), *times))
-    return Table(
-        "Single laps of the smallest region, µs: percentiles over the laps of all launches. A lap "
-        "is as many passes as there are ranks; reading the clock is part of it.",
-        (
-            Column("Toolchain and placement"),
-            Column("Transport"),
-            *(Column(name, "right") for name in ("Laps", "1 %", "50 %", "90 %", "99 %")),
-        ),
-        tuple(rows),
-    )
+def _crossovers(curves: Curves, panel: Panel, mine: str, other: str) -> list[float]:
+    """One for each launch that measured both at some size."""
+    theirs = curves.by_launch(panel, other)
+    found = []
+    for launch, by_size in curves.by_launch(panel, mine).items():
+        base = theirs.get(launch, {})
+        if sizes := [size for size in by_size if size in base]:
+            times = [by_size[size] for size in sizes], [base[size] for size in sizes]
+            found.append(ring.crossover(sizes, *times))
+    return found
 
 
-def _crossover(mine: tuple[list[int], list[float]], other: tuple[list[int], list[float]]) -> float:
-    theirs = dict(zip(*other, strict=True))
-    both = [(n, s, theirs[n]) for n, s in zip(*mine, strict=True) if n in theirs]
-    return ring.crossover([n for n, _, _ in both], [s for _, s, _ in both], [o for *_, o in both])
+def _size(curves: Curves, found: Sequence[float]) -> Cell:
+    finite = [size for size in found if math.isfinite(size)]
+    if not finite:
+        return Cell("never", "warn")
+    if len(finite) < len(found):
+        return Cell(f"in {len(finite)} of {len(found)} launches, else never", "warn")
+    return _cell(curves.interval(finite))
 
 
-def _middle(values: Sequence[float]) -> float:
-    return float(pl.Series(values).median())  # type: ignore[arg-type]
+def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
+    """Says so if only some launches of the panel stand behind a cell."""
+    if not 0 < launches < panel.launches:
+        return cell
+    return replace(cell, text=f"{cell.text}; measured in {launches} of {panel.launches} launches")
 
 
 def _cell(interval: Interval | None, scale: float = 1.0) -> Cell:

@@ -1,0 +1,48 @@
+"""One sentence a panel: what a pass costs, what is gained, which reasons of the study hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtrip.collect.analysis import Ring
+from roundtrip.report import units
+from roundtrip.report.blocks import Answer, Inline, Strong
+from roundtrip.report.sections.ring_curves import Curves, Panel
+from roundtrip.report.sections.ring_findings import Finding, worst
+from roundtrip.studies import ring
+
+
+def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Ring) -> Answer:
+    """The answer of `panel`; `found` are the findings of all panels."""
+    words: list[Inline] = [Strong(panel.label), ": "]
+    if panel.in_one_node:
+        words += _fixed_cost(curves, panel, settings)
+    gains = []
+    for variant in (ring.REGION, ring.REGION_UDP):
+        gain = curves.interval(curves.over_best(panel, variant).get(ring.STUDY_SIZE, []))
+        if gain:
+            title = panel.title(variant)
+            gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
+    if gains:
+        told = ", ".join(gains)
+        words.append(f"{told} times the effective bandwidth of the best two-sided MPI at 10 kB; ")
+    mine = [finding for finding in found if finding.panel == panel]
+    reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.outcome}" for f in mine]
+    words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
+    return Answer((*words, "."), worst([finding.outcome for finding in mine]))
+
+
+def _fixed_cost(curves: Curves, panel: Panel, settings: Ring) -> list[Inline]:
+    launches = list(curves.by_launch(panel, ring.REGION).values())
+    fixed = curves.interval([ring.fixed_cost(by_size.values()) for by_size in launches])
+    flat = curves.interval([ring.flatness(by_size.values()) for by_size in launches])
+    if fixed is None or flat is None:
+        return []
+    # The sizes that every launch measured: sizes ascend.
+    low = units.size(max(min(by_size) for by_size in launches))
+    high = units.size(min(max(by_size) for by_size in launches))
+    is_flat = flat.high is not None and flat.high <= 1 + settings.flat_within
+    cost = f"{units.interval(fixed, 1e6)} µs"
+    of_any = f"a region is passed in {cost} whatever its size from {low} to {high}"
+    of_median = f"a region is passed in {cost}, the median over its sizes from {low} to {high}"
+    return [f"{of_any if is_flat else of_median} (largest over smallest {units.interval(flat)}); "]

@@ -1,0 +1,110 @@
+"""A bundle of the ring study whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from roundtrip.collect import analysis, samples
+from roundtrip.report.blocks import Block, Fold, Part, Table
+from roundtrip.report.data import Data
+from roundtrip.report.sections import ring as section
+from roundtrip.stats.verdicts import judge
+
+SIZES = (10, 1_000, 10_000, 1_000_000)
+#: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
+TRUTH = {
+    "cache-line": (0.1e-6, 0.0),
+    "region": (0.18e-6, 0.0),
+    "mpi-shm": (0.25e-6, 1e-10),
+    "mpi": (0.3e-6, 2e-10),
+    "mpi-typed": (0.3e-6, 2e-10),
+    "mpi-sync": (0.9e-6, 2e-10),
+}
+#: Of (launch, transport, size).
+Change = Callable[[int, str, int], float | None]
+
+
+def ring_data(
+    truth: dict[str, tuple[float, float]],
+    launches: int = 10,
+    case: str = "2",
+    emulated: str | None = None,
+    details: dict[str, Any] | None = None,
+    points: tuple[dict[str, Any], ...] = (),
+    change: Change = lambda launch, variant, size: 1,
+) -> Data:
+    """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike.
+
+    `change` is a further factor on the times of a launch; None: not measured.
+    """
+    random = np.random.default_rng(7)
+    rows = []
+    for launch in range(launches):
+        slow = 1 + 0.1 * random.random()
+        for variant, (fixed, per_byte) in truth.items():
+            for size in SIZES:
+                factor = change(launch, variant, size)
+                if factor is None:
+                    continue
+                times = factor * slow * (fixed + size * per_byte) * (1 + 0.01 * random.random(6))
+                key = (f"{launch:03d}", "Ring@x", "ring", case, variant, size)
+                rows += [(*key, "measure", i, "time_per_pass", t, "s") for i, t in enumerate(times)]
+                rows.append((*key, "laps", 0, "lap_time", 2 * times[0], "s"))
+    frame = pl.DataFrame(
+        rows,
+        schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
+        orient="row",
+    )
+    cases = pl.DataFrame(
+        {
+            "launch": [f"{launch:03d}" for launch in range(launches)],
+            "case_id": "Ring@x",
+            "study": "ring",
+            "status": "passed",
+            "toolchain": "Open MPI",
+            "parameters": json.dumps({"placement": "shared-memory", "transport": "mpi"}),
+            "emulated": pl.Series([emulated] * launches, dtype=pl.String),
+            "simulated": False,
+            "points": json.dumps(points),
+            "details": pl.Series([details and json.dumps(details)] * launches, dtype=pl.String),
+        }
+    )
+    return cast(
+        Data,
+        Data(
+            folder=cast(Any, None),
+            manifest=cast(Any, None),
+            launches=cases,
+            samples=frame.lazy(),
+            analysis=analysis.default(),
+            campaign_text="",
+            environment={},
+        ),
+    )
+
+
+def part(data: Data) -> Part:
+    made = section.section(data)
+    assert made is not None
+    return made.part(judge(made.claims(), data.analysis.statistics))
+
+
+def tables(of: tuple[Block, ...]) -> list[Table]:
+    """All tables, folded away or not."""
+    found = [b for b in of if isinstance(b, Table)]
+    return found + [t for b in of if isinstance(b, Fold) for t in tables(b.blocks)]
+
+
+def table(of: Part, start: str) -> Table:
+    (found,) = [t for t in tables(of.blocks) if t.caption.startswith(start)]
+    return found
+
+
+def answer(of: Part) -> str:
+    (only,) = of.answers
+    return "".join(word if isinstance(word, str) else word.text for word in only.text)
