@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.ring import SIZES, TRUTH, answer, part, ring_data, table, tables
 
-from roundtrip.report.blocks import Items, Part
+from roundtrip.report.blocks import Cell, Items, Part
 from roundtrip.report.sections.ring_findings import worst
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
@@ -161,3 +161,31 @@ def test_waiting_over_a_network_is_told_by_time() -> None:
     data = ring_data(NETWORK, case="2+1", details={"wait": wait})
     caption = table(part(data), "Open MPI, 2 ranks in one node: µs a pass; a lap is 3").caption
     assert "between looks for 9 ms, then naps until something comes (poll)." in caption
+
+
+def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
+    skipped = [
+        {"variant": "cache-line", "reason": "they are 1+1"},
+        {"variant": "mpi-shm", "reason": "they are 1+1"},
+        {"variant": "mpi-rma", "reason": "no windows"},
+    ]
+    slow = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
+    data = ring_data(
+        NETWORK, case="1+1", details={"skipped": skipped}, points=({**slow, "status": "bounded"},)
+    )
+    rows = table(part(data), "Transports that were left out").rows
+    assert [tuple(map(text_of, row[1:])) for row in rows] == [
+        ("MPI shared window, one copy; Bare cache line", "they are 1+1", "10 of 10"),
+        ("MPI one-sided", "no windows", "10 of 10"),
+        ("MPI two-sided", "not measured from 10000\xa0B on: bounded", "10 of 10"),
+    ]
+
+
+def test_nothing_left_out_has_no_table() -> None:
+    for details in ({"skipped": []}, None):
+        found = tables(part(ring_data(TRUTH, details=details)).blocks)
+        assert not [t for t in found if t.caption.startswith("Transports that were left out")]
+
+
+def text_of(cell: Cell) -> str:
+    return cell.text

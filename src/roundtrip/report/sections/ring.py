@@ -20,6 +20,7 @@ from roundtrip.report.sections import ring_answers as answers
 from roundtrip.report.sections import ring_figures as figures
 from roundtrip.report.sections import ring_laps as laps
 from roundtrip.report.sections import ring_network as network
+from roundtrip.report.sections import ring_skipped as skipped
 from roundtrip.report.sections import ring_tables as tables
 from roundtrip.report.sections.ring_curves import Curves
 from roundtrip.report.sections.ring_findings import RingComparison, claims, findings
@@ -63,6 +64,8 @@ class RingSection:
             ours = [finding for finding in found if finding.statement == statement]
             if ours:
                 blocks.append(tables.reasons(statement, ours, self._settings))
+        if left_out := skipped.left_out(self._curves, panels):
+            blocks += [Heading(3, "What was left out"), left_out]
         blocks += [Heading(3, "How to read the ring"), Items(_READING)]
         return Part(
             anchor="ring",
