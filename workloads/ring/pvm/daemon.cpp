@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
@@ -46,17 +47,48 @@ std::vector<std::string> words_of(const std::string& order) {
   return words;
 }
 
+/// Returns when `done()`, or when there is no use in waiting any longer.
+template <class Done>
+void await(Done done) {
+  constexpr std::chrono::milliseconds nap{10};
+  constexpr std::chrono::milliseconds patience{10000};
+  for (std::chrono::milliseconds waited{0}; !done() && waited < patience; waited += nap) {
+    std::this_thread::sleep_for(nap);
+  }
+}
+
+/// Waits for all ranks. Not for ever: one that fails alone does not come.
+void meet(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm, &request);
+  int all = 0;
+  await([&] {
+    MPI_Test(&request, &all, MPI_STATUS_IGNORE);
+    return all != 0;
+  });
+}
+
 }  // namespace
 
-PvmDaemon::PvmDaemon(const Circle& circle) {
+PvmDaemon::PvmDaemon(MPI_Comm comm) : comm_(comm) {
   setenv("PVM_ROOT", pvm_root().c_str(), 1);
   setenv("PVM_ALLOW_ROOT", "1", 1);
+}
+
+PvmDaemon::PvmDaemon(const Circle& circle) : PvmDaemon(circle.comm()) {
   start(circle);
   enrol(circle);
 }
 
+/// A daemon that ends sends SIGTERM to all that it holds for its tasks, which it may not yet have
+/// seen leave, and has the daemons of other nodes do so.
 PvmDaemon::~PvmDaemon() {
-  pvm_exit();
+  if (mine_ >= 0) pvm_exit();
+  const auto usual = std::signal(SIGTERM, SIG_IGN);
+  meet(comm_);
+  daemon_.reset();
+  meet(comm_);
+  std::signal(SIGTERM, usual);
 }
 
 /// The daemon of rank 0 tells how it wants each other one to be started, and is told its answer.
@@ -100,26 +132,19 @@ void PvmDaemon::start(const Circle& circle) {
 
 /// Done when all daemons know of each other: what is sent to an unknown one is lost.
 void PvmDaemon::enrol(const Circle& circle) {
-  int mine = 0;
   circle.session().settle([&] {
-    mine = pvm_mytid();
-    if (mine < 0) throw Failure(Exit::usage, "pvm: the daemon does not answer");
+    mine_ = pvm_mytid();
+    if (mine_ < 0) throw Failure(Exit::usage, "pvm: the daemon does not answer");
     pvm_setopt(PvmRoute, PvmRouteDirect);
-    constexpr std::chrono::milliseconds nap{10};
-    constexpr std::chrono::milliseconds patience{10000};
-    std::chrono::milliseconds waited{0};
     int known = 0;
-    while (pvm_config(&known, nullptr, nullptr) == 0 && known < nodes_ && waited < patience) {
-      std::this_thread::sleep_for(nap);
-      waited += nap;
-    }
+    await([&] { return pvm_config(&known, nullptr, nullptr) != 0 || known >= nodes_; });
     if (known < nodes_) {
       throw Failure(Exit::usage, "pvm: of " + std::to_string(nodes_) + " daemons only " +
                                      std::to_string(known) + " found each other");
     }
   });
   tasks_.resize(static_cast<std::size_t>(circle.size()));
-  MPI_Allgather(&mine, 1, MPI_INT, tasks_.data(), 1, MPI_INT, circle.comm());
+  MPI_Allgather(&mine_, 1, MPI_INT, tasks_.data(), 1, MPI_INT, circle.comm());
 }
 
 }  // namespace roundtrip::ring

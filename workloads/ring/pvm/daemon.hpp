@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mpi.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@ class PvmDaemon {
   /// Collective. On several nodes the daemons and the tasks use the circle's interface. Throws
   /// Failure(usage) on every rank if there is no daemon to start, or one does not.
   explicit PvmDaemon(const Circle& circle);
+  /// Collective: no rank's daemon ends before all ranks have left theirs.
   ~PvmDaemon();
   PvmDaemon(const PvmDaemon&) = delete;
   PvmDaemon& operator=(const PvmDaemon&) = delete;
@@ -25,10 +28,13 @@ class PvmDaemon {
   [[nodiscard]] int nodes() const { return nodes_; }
 
  private:
+  explicit PvmDaemon(MPI_Comm comm);
   void start(const Circle& circle);
   void enrol(const Circle& circle);
 
+  MPI_Comm comm_;
   std::optional<GuardedDaemon> daemon_;  ///< on the lowest rank of each node
+  int mine_ = -1;                        ///< PVM's name of this rank; negative: it is no task
   std::vector<int> tasks_;
   int nodes_ = 1;
 };

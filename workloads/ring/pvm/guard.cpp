@@ -6,13 +6,10 @@
 //   pvm-guard DAEMON ADDRESS OTHER...   the first of several: prints an order for each other one,
 //                                       and reads the answer to it
 //   pvm-guard DAEMON pvmd ORDER...      one that was ordered: prints its answer
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -27,8 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include "ring/pvm/child.hpp"
+
 namespace {
 
+using roundtrip::ring::Child;
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
@@ -54,35 +54,6 @@ class PrivateFolder {
   bool made_ = false;
 };
 
-/// The daemon's process, and pipes to its standard input and from its standard output.
-struct Daemon {
-  pid_t process = -1;
-  int input = -1;
-  int output = -1;
-};
-
-Daemon start(std::vector<std::string> command, const std::string& log) {
-  std::array<int, 2> input{};
-  std::array<int, 2> output{};
-  if (pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) return {};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input[0], 0);
-  posix_spawn_file_actions_adddup2(&files, output[1], 1);
-  posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  const int error = posix_spawn(&process, arguments[0], &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  close(input[0]);
-  close(output[1]);
-  if (error != 0) return {};
-  return {.process = process, .input = input[1], .output = output[0]};
-}
-
 /// A line, each byte of which comes within `longest`; nothing at the end of the file.
 std::optional<std::string> read_line(int file, milliseconds longest) {
   pollfd watched{.fd = file, .events = POLLIN, .revents = 0};
@@ -96,7 +67,7 @@ std::optional<std::string> read_line(int file, milliseconds longest) {
 }
 
 /// The next line of the daemon that starts so.
-std::optional<std::string> await_line(const Daemon& daemon, std::string_view start) {
+std::optional<std::string> await_line(const Child& daemon, std::string_view start) {
   auto line = read_line(daemon.output, patience);
   while (line && !line->starts_with(start)) line = read_line(daemon.output, patience);
   return line;
@@ -128,7 +99,7 @@ int complain(const std::string& what) {
 }
 
 /// Why the daemon is not there.
-int give_up(const Daemon& daemon, const std::string& log) {
+int give_up(const Child& daemon, const std::string& log) {
   if (!ended(daemon.process, milliseconds{0})) kill(daemon.process, SIGKILL);
   std::ifstream file(log);
   std::string line;
@@ -137,15 +108,13 @@ int give_up(const Daemon& daemon, const std::string& log) {
 }
 
 /// Has the other daemons started by whom we talk to: the first one asks to type what they answer.
-bool introduce(const Daemon& daemon, std::size_t others) {
+bool introduce(const Child& daemon, std::size_t others) {
   for (std::size_t i = 0; i < others; ++i) {
     const auto order = await_line(daemon, "pvmd -S ");
     if (!order) return false;
     say(*order);
     const auto answer = read_line(0, 4 * patience);
-    if (!answer) return false;
-    const std::string whole = *answer + '\n';
-    if (write(daemon.input, whole.data(), whole.size()) < 0) return false;
+    if (!answer || !write_line(daemon, *answer)) return false;
   }
   return true;
 }
@@ -168,7 +137,8 @@ int guard(const std::string& program, std::span<const std::string> words) {
     for (const std::string& address : others) hosts << address << " so=ms\n";
     command.insert(command.end(), {"-n" + words.front(), file});
   }
-  const Daemon daemon = start(std::move(command), log);
+  const Child daemon =
+      roundtrip::ring::start(std::move(command), {.own_session = false, .log = log});
   if (daemon.process < 0) return complain("cannot start the daemon " + program);
   if (follows) {
     const auto answer = await_line(daemon, "ddpro<");

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
+
+#include "ring/pvm/child.hpp"
 
 namespace roundtrip::ring {
 
@@ -22,9 +22,7 @@ class GuardedDaemon {
   void tell(const std::string& line) const;
 
  private:
-  pid_t guard_ = -1;
-  int from_ = -1;
-  int lifeline_ = -1;  ///< to the guard, which stops the daemon when it is closed
+  Child guard_;  ///< stops the daemon when its input is closed
 };
 
 /// Where PVM is installed: $PVM_ROOT, else Debian's folder.
