@@ -5,8 +5,6 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-PLACEMENTS = ("shared-memory", "one-per-node")
-
 
 class Placement(rfm.RegressionTestPlugin):
     """Turns the parameter `placement` into nodes, ranks a node, launcher and binding.
@@ -17,9 +15,11 @@ class Placement(rfm.RegressionTestPlugin):
     """
 
     #: `shared-memory`: all ranks in one node; `one-per-node`: each rank on a node of its own.
-    placement = parameter(PLACEMENTS, type=str, loggable=True)
+    placement = parameter(["shared-memory", "one-per-node"], type=str, loggable=True)
     #: Features that partition and environment together must offer; told when a case is skipped.
     needs = variable(typ.List[str], value=[])
+    #: The extra with the launcher's options; without it, the usual ones.
+    launcher_options_in = "launcher_options"
 
     @run_after("init")
     def place_ranks(self):
@@ -36,4 +36,5 @@ class Placement(rfm.RegressionTestPlugin):
         extras = self.current_environ.extras
         if "launcher" in extras:
             self.job.launcher = getlauncher(extras["launcher"])()
-        self.job.launcher.options += extras.get("launcher_options", [])
+        usual = extras.get("launcher_options", [])
+        self.job.launcher.options += extras.get(self.launcher_options_in, usual)

@@ -7,7 +7,6 @@ import math
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
 from ..mixins.build import build_workload
@@ -88,16 +87,8 @@ class Ring(RingBase):
         extra = ["pvm"] if self.transport == "pvm" else []
         self.needs = [self.placement, *extra]
         self.valid_systems = [" ".join(f"+{feature}" for feature in self.needs)]
-
-    @run_before("run")
-    def set_launcher(self):
-        extras = self.current_environ.extras
-        if "launcher" in extras:
-            self.job.launcher = getlauncher(extras["launcher"])()
-        shared = self.placement == "oversubscribed"
-        options = "launcher_options_oversubscribed" if shared else "launcher_options"
-        self.job.launcher.options += extras.get(options, [])
-        if shared:
+        if self.placement == "oversubscribed":
+            self.launcher_options_in = "launcher_options_oversubscribed"
             self.executable_opts += ["--processors=2"]
 
 
@@ -137,7 +128,8 @@ class RingNetwork(RingBase):
 
     @run_before("run")
     def spread_over_nodes(self):
-        # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told.
+        # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told. Where a
+        # site has ReFrame count them as well (three), the later of the two options holds.
         if self.placement == "hybrid" and self.job.scheduler.registered_name in SLURM:
             self.num_tasks_per_node = None
             self.job.options += [f"--nodes={self.num_hosts}"]

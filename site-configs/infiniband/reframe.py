@@ -75,8 +75,12 @@ def _partition(name, devices, transport, mvapich2):
         ],
         "prepare_cmds": ["ulimit -l unlimited"],  # RDMA pins memory
         # Shared memory is the same on all of them: measured once.
-        "features": ["one-per-node"] + ["shared-memory"] * (name == next(iter(TRANSPORTS))),
-        "extras": {"fabric": FABRIC, "transport": transport, "device": devices, "binding": "core"},
+        "features": ["one-per-node", "hybrid"]
+        + ["shared-memory", "oversubscribed"] * (name == next(iter(TRANSPORTS))),
+        "extras": {
+            **{"fabric": FABRIC, "transport": transport, "device": devices, "binding": "core"},
+            "interface": INTERFACE,  # for what speaks IP itself: the ring's datagrams
+        },
         "max_jobs": 1,  # jobs side by side share the links
     }
 

@@ -3,15 +3,11 @@
 import os
 import shutil
 
+from roundtrip.sites.launchers import oversubscribed
 from roundtrip.sites.prebuilt import environment, installed, pvm, wrappers
 
 _root = os.geteuid() == 0
 _as_root = [[f"OMPI_ALLOW_RUN_AS_ROOT{end}", "1"] for end in ("", "_CONFIRM") if _root]
-# More ranks than processors: no binding, and Open MPI wants to be told.
-_oversubscribed = {
-    "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
-    "mpiexec": ["-bind-to", "none"],
-}
 # name: (on show, launcher, its options that bind each rank to a core, Debian's NetPIPE, variables)
 _mpis = {
     "openmpi41": ("Open MPI 4.1", "mpirun", ["--bind-to", "core"], "NPopenmpi", _as_root),
@@ -36,8 +32,8 @@ def _environment(mpi, boost):
         toolchain=f"{title}, {_boosts[boost]}",
         launcher=launcher,
         launcher_options=options,
-        launcher_options_oversubscribed=_oversubscribed[launcher],
         netpipe_reference=reference,
+        **oversubscribed(launcher),
     )
 
 

@@ -67,8 +67,12 @@ def _partition(name, devices, transport, mvapich2):
             *(mvapich2 or []),
         ],
         "prepare_cmds": ["ulimit -l unlimited"],
-        "features": ["one-per-node"] + ["shared-memory"] * (name == next(iter(TRANSPORTS))),
-        "extras": {"fabric": FABRIC, "transport": transport, "device": devices, "binding": "core"},
+        "features": ["one-per-node", "hybrid"]
+        + ["shared-memory", "oversubscribed"] * (name == next(iter(TRANSPORTS))),
+        "extras": {
+            **{"fabric": FABRIC, "transport": transport, "device": devices, "binding": "core"},
+            "interface": INTERFACE,
+        },
         "max_jobs": 1,
     }
 

@@ -40,7 +40,7 @@ site_configuration = {
                     "scheduler": "local",
                     "launcher": "local",  # each environment names its own
                     "environs": installed(ENVIRONMENTS),
-                    "features": ["shared-memory"],
+                    "features": ["shared-memory", "oversubscribed"],
                     "extras": {"fabric": "shared memory", "binding": "core"},
                     "max_jobs": 1,  # nothing runs beside a timing
                 }

@@ -26,26 +26,36 @@ IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=
 OSU_ONE_PER_NODE = ("OSU", "placement=one-per-node", "benchmark=latency")
 OSU_IN_ONE_NODE = ("OSU", "placement=shared-memory", "benchmark=latency")
 OSU_GROUP = ("OSUGroup", "placement=one-per-node", "benchmark=allreduce", "ranks=2")
+RING_OVERSUBSCRIBED = ("Ring", "placement=oversubscribed", "transport=mpi")
+RING_HYBRID = ("RingNetwork", "placement=hybrid", "transport=mpi", "link=fast")
 ACROSS_THE_WAN = ("NetPIPEWan", "mode=pingpong", "variants=five", "wan_rtt=4")
 KEPT = (
     ("infiniband", "ib-rc", "openmpi50-boost186", ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_GROUP),
+    ("infiniband", "ib-rc", "openmpi50-boost186", RING_OVERSUBSCRIBED),
+    ("infiniband", "ib-rc", "openmpi50-boost186", RING_HYBRID),
     ("infiniband", "ib-dc", "mpich43-boost181", ONE_PER_NODE),
     ("infiniband", "ib-ud", "mvapich2-23-boost174", ONE_PER_NODE),
     ("infiniband", "ipoib-tcp", "openmpi41-boost174", ONE_PER_NODE),
     ("roce", "roce-rc", "mvapich2-23-boost186", ONE_PER_NODE),
     ("roce", "roce-rc", "mvapich2-23-boost186", OSU_ONE_PER_NODE),
     ("roce", "ethernet-tcp", "mvapich40-boost181", ONE_PER_NODE),
+    ("roce", "ethernet-tcp", "mvapich40-boost181", RING_HYBRID),
     ("spack", "smp", "mpich43-boost186", IN_ONE_NODE),
     ("spack", "smp", "mpich43-boost186", OSU_IN_ONE_NODE),
     ("spack", "smp", "openmpi41-boost186", IN_ONE_NODE),
+    ("spack", "smp", "mpich43-boost186", RING_OVERSUBSCRIBED),
+    ("spack", "smp", "openmpi41-boost186", RING_OVERSUBSCRIBED),
     ("local", "smp", "openmpi41-boost181", IN_ONE_NODE),
     ("local", "smp", "openmpi41-boost181", OSU_IN_ONE_NODE),
     ("local", "smp", "mpich50-boost181", IN_ONE_NODE),
+    ("local", "smp", "mpich50-boost181", RING_OVERSUBSCRIBED),
+    ("local", "smp", "openmpi41-boost181", RING_OVERSUBSCRIBED),
     ("virtual", "clusterA", "openmpi50-tcp", ONE_PER_NODE),
     ("virtual", "clusterA", "openmpi50-tcp", OSU_ONE_PER_NODE),
+    ("virtual", "clusterA", "openmpi50-tcp", RING_HYBRID),
     ("virtual", "clusterB", "mpich40-ucx", IN_ONE_NODE),
     ("virtual", "grid", "mpich50-udp", ACROSS_THE_WAN),
 )
@@ -127,7 +137,8 @@ def test_golden_scripts_without_spack(
 
 def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -> None:
     site = Site(name, CHECKOUT)
-    listed = site.cases(["checks/netpipe/netpipe.py", "checks/netpipe/wan.py", "checks/osu/osu.py"])
+    files = ("netpipe/netpipe.py", "netpipe/wan.py", "osu/osu.py", "ring/ring.py")
+    listed = site.cases([f"checks/{file}" for file in files])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
     for script in scripts.render(site, cases):
         text = _without_options(script.text)
@@ -138,8 +149,7 @@ def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         assert text == file.read_text(), f"{file}: see this file's docstring"
-    files = {file.name for file in (GOLDEN / name).glob("*.sh")}
-    assert len(files) == len(kept)
+    assert len(list((GOLDEN / name).glob("*.sh"))) == len(kept)
 
 
 def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:

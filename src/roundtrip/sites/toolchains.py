@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
+from roundtrip.sites import launchers, nothing
 from roundtrip.sites import lock as locks
-from roundtrip.sites import nothing
 from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
@@ -189,6 +189,7 @@ def _environment(
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
             "launcher": launcher,
             "launcher_options": list(options),
+            **launchers.oversubscribed(launcher),
         },
         "target_systems": [system],
     }

@@ -1,0 +1,18 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_RingNetwork_@HASH@"
+#SBATCH --ntasks=3
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --time=0:2:30
+#SBATCH --partition=clusterA
+#SBATCH --nodes=2
+export Boost_ROOT=@TOOLCHAINS@/openmpi50-boost181
+export OMPI_MCA_btl_tcp_if_include=eth1
+export FI_TCP_IFACE=eth1
+export FI_UDP_IFACE=eth1
+export UCX_NET_DEVICES=eth1
+export OMPI_MCA_pml=ob1
+export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl=tcp,sm,self
+export PMIX_MCA_gds=hash
+srun --mpi=pmix --kill-on-bad-exit=1 @CHECKOUT@/build/openmpi50-boost181/ring/ring --samples samples.csv --budget=30 --precision=2 --end=16777216 --interface=eth1
