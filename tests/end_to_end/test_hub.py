@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.virtual import CHECKOUT, ENVIRON, Virtual, booted, lacking
+from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
 
 from roundtrip.sites.prebuilt import pvm
 from roundtrip.studies import ring
 
 HUB_MBIT_S = 10
+NODES = ("a1", "b1")
+#: Long enough for all ranks to be under way with a token.
+SOME_LAPS_S = 3
+#: The ring's promise: so soon after one rank all others have ended.
+END_OF_ALL_S = 5
 WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
@@ -35,11 +42,11 @@ def launches(cluster: Virtual) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def launch_with_pvm(cluster: Virtual) -> Path:
-    """Folder of what RingNetwork with PVM left, one rank on each node."""
+def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
+    """The same with PVM."""
     if not pvm():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
-    return dict(_run(cluster, "pvm", "one-per-node", cases=2))["one-per-node"]
+    return dict(_run(cluster, "pvm", "(one-per-node|hybrid)", cases=3))
 
 
 def _run(
@@ -106,18 +113,83 @@ def test_what_is_left_of_other_messages_is_little_beside_a_batch(
     launches: dict[str, Path],
 ) -> None:
     points = _read(launches["one-per-node"], "run.json")["points"]
-    assert min(point["batch"] for point in points) >= 16
+    # Sixteen laps, or as many as 50 ms hold where others slow them; without that rule, one.
+    assert min(point["batch"] for point in points) > 1
 
 
-def test_pvm_crosses_the_hub_beside_the_others(launch_with_pvm: Path, cluster: Virtual) -> None:
-    _none_is_faster_than_the_wire(launch_with_pvm, WITHOUT_PVM | {"pvm", "pvm-xdr"})
-    run = _read(launch_with_pvm, "run.json")
-    assert run["ring"]["ranks_on_nodes"] == "1+1"
+@pytest.mark.parametrize(("placement", "shape"), [("one-per-node", "1+1"), ("hybrid", "2+1")])
+def test_pvm_crosses_the_hub_beside_the_others(
+    launches_with_pvm: dict[str, Path], cluster: Virtual, placement: str, shape: str
+) -> None:
+    run = _read(launches_with_pvm[placement], "run.json")
+    measured = {point["variant"] for point in run["points"] if point["samples"]}
+    assert measured == WITHOUT_PVM | {"pvm", "pvm-xdr"}
+    assert run["ring"]["ranks_on_nodes"] == shape
     assert len(run["hosts"]) == run["pvm"]["daemons"] == 2
     assert run["pvm"]["interface"] == "eth1"
-    for node in ("a1", "b1"):
-        assert "roundtrip-pvm" not in cluster.ok("node", node, "ls", "/tmp")
-        assert "pvmd" not in cluster.ok("node", node, "ps", "-A", "-o", "comm")
+    assert await_true(lambda: not any(_left_of_pvm(cluster, node) for node in NODES), 5)
+
+
+def test_pvm_is_not_faster_than_the_wire_either(launches_with_pvm: dict[str, Path]) -> None:
+    _none_is_faster_than_the_wire(
+        launches_with_pvm["one-per-node"], WITHOUT_PVM | {"pvm", "pvm-xdr"}
+    )
+
+
+@pytest.mark.parametrize("victim", NODES)
+@pytest.mark.parametrize("transport", ["mpi", "pvm"])
+def test_a_rank_that_is_killed_takes_all_others_with_it(
+    cluster: Virtual, request: pytest.FixtureRequest, transport: str, victim: str
+) -> None:
+    fixture = {"mpi": "launches", "pvm": "launches_with_pvm"}[transport]
+    script = request.getfixturevalue(fixture)["hybrid"] / "rfm_job.sh"
+    program = {"mpi": "ring", "pvm": "ring-pvm"}[transport]
+    (other,) = set(NODES) - {victim}
+    in_memory = {node: _shared_memory(cluster, node) for node in NODES}
+    folder = cluster.share / f"dying-{transport}-{victim}"
+    job = _submit_for_long(cluster, script, folder)
+    assert await_true(
+        lambda: len([rank for node in NODES for rank in _ranks(cluster, node, program)]) == 3, 60
+    ), (folder / "rfm_job.err").read_text()
+    time.sleep(SOME_LAPS_S)
+    rank = _ranks(cluster, victim, program)[-1]
+    start = time.monotonic()
+    cluster.ok("node", victim, "kill", "-KILL", rank)
+    assert await_true(lambda: not _ranks(cluster, other, program), 60)
+    assert time.monotonic() - start < END_OF_ALL_S
+    assert await_true(lambda: job not in {id_ for id_, _, _ in cluster.jobs()}, 60)
+    assert (folder / "status").read_text().strip() not in ("", "0")
+    assert not (folder / "run.json").exists()
+    for node in NODES:
+        assert _ranks(cluster, node, program) == []
+        assert _shared_memory(cluster, node) == in_memory[node]
+        assert await_true(lambda node=node: not _left_of_pvm(cluster, node), 10)
+
+
+def _submit_for_long(cluster: Virtual, script: Path, folder: Path) -> str:
+    """The job that the check submitted, again, for longer than anybody waits."""
+    folder.mkdir()
+    text = script.read_text()
+    for option, value in (("budget", "600"), ("precision", "0.0001")):
+        text, count = re.subn(rf"--{option}=\S+", f"--{option}={value}", text)
+        assert count == 1
+    copy = folder / "job.sh"
+    copy.write_text(f"{text}\necho $? > status\n")
+    return cluster.ok("exec", "sbatch", "--parsable", f"--chdir={folder}", str(copy)).strip()
+
+
+def _ranks(cluster: Virtual, node: str, program: str) -> list[str]:
+    """Ids of the processes of a program on a node."""
+    return cluster.run("node", node, "pgrep", "-x", program).stdout.split()
+
+
+def _shared_memory(cluster: Virtual, node: str) -> set[str]:
+    return set(cluster.ok("node", node, "ls", "-A", "/dev/shm").split())
+
+
+def _left_of_pvm(cluster: Virtual, node: str) -> bool:
+    found = cluster.ok("node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z")
+    return any(name in found for name in ("roundtrip-pvm", "pvmd", "pvm-guard"))
 
 
 def _none_is_faster_than_the_wire(folder: Path, variants: set[str]) -> None:
