@@ -65,6 +65,9 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert dict(first["env_vars"])["UCX_NET_DEVICES"] == device
     assert facts.partition is not None
     assert f"--partition={facts.partition.name}" in first["access"]
+    assert {"shared-memory", "oversubscribed", "one-per-node", "hybrid"} <= set(first["features"])
+    for partition in site.partitions.values():
+        assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
     findings = [*lint.site_file(site), *lint.partitions(site)]
     findings += files(folder / "spack", checkout / "spack.yaml")
