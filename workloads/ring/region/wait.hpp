@@ -43,30 +43,38 @@ void futex_wait(Word& word, std::uint32_t value, Timeout timeout);
 /// Wakes all that sleep on `word`, in any process.
 void futex_wake_all(Word& word);
 
+/// Looks until `look()` or `is_over()`, or as often as the policy wants before sleeping; what the
+/// last look said.
+template <class Look, class IsOver>
+bool look_again(const WaitPolicy& policy, Look look, IsOver is_over) {
+  // A pause takes as long as a hand-over between cores: do without at first.
+  constexpr int without_pause = 2'000;
+  constexpr int spins_between_clocks = 256;
+  for (int i = 0; i < policy.spins; ++i) {
+    if (look()) return true;
+    if (i >= without_pause) relax_processor();
+    if (i % spins_between_clocks == spins_between_clocks - 1 && is_over()) return false;
+  }
+  for (int i = 0; i < policy.yields && !is_over(); ++i) {
+    sched_yield();
+    if (look()) return true;
+  }
+  return false;
+}
+
 /// Waits until `ready(value of word)`; false if `timeout` passed before. Acquires what was released
 /// with the value. Whoever changes the word must clear the bit `sleeping` in the same step and call
 /// futex_wake_all if it was set.
 template <class Ready>
 bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout timeout,
            Ready ready) {
-  // A pause takes as long as a hand-over between cores: do without at first.
-  constexpr int without_pause = 2'000;
-  constexpr int spins_between_clocks = 256;
-  if (ready(word.load(std::memory_order_acquire))) return true;
-  if (timeout == no_wait) return false;
   using Clock = std::chrono::steady_clock;
+  const auto look = [&] { return ready(word.load(std::memory_order_acquire)); };
+  if (look()) return true;
+  if (timeout == no_wait) return false;
   const auto start = timeout == forever ? Clock::time_point() : Clock::now();
   const auto is_over = [&] { return timeout != forever && Clock::now() - start >= timeout; };
-  for (int i = 0; i < policy.spins; ++i) {
-    if (ready(word.load(std::memory_order_acquire))) return true;
-    if (i >= without_pause) relax_processor();
-    if (i % spins_between_clocks == spins_between_clocks - 1 && is_over()) return false;
-  }
-  for (int i = 0; i < policy.yields; ++i) {
-    sched_yield();
-    if (ready(word.load(std::memory_order_acquire))) return true;
-    if (is_over()) return false;
-  }
+  if (look_again(policy, look, is_over)) return true;
   while (true) {
     std::uint32_t value = word.load(std::memory_order_acquire);
     if (ready(value)) return true;
