@@ -27,13 +27,17 @@ class build_ring(build_workload):
         if not self.installed:
             self.build_system.build_opts = ["ring/all"]
 
-    def program_of(self, transport):
-        """Absolute path of the program that has these transports."""
-        return self.path_of({"mpi": "ring", "pvm": "ring-pvm"}[transport])
+    def program(self, with_pvm):
+        """Absolute path of the program with or without PVM's transports."""
+        return self.path_of("ring-pvm" if with_pvm else "ring")
 
 
 class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     """One token round a ring of ranks, by all transports, interleaved in each launch."""
+
+    #: `all`: every transport that the partition has, PVM if it offers the feature `pvm`; `mpi`: all
+    #: but PVM.
+    transport = parameter(["all", "mpi"], type=str, loggable=True)
 
     study = "ring"
     valid_prog_environs = ["+mpi +boost"]
@@ -49,7 +53,8 @@ class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.build.program_of(self.transport)
+        with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
+        self.executable = self.build.program(with_pvm)
         self.executable_opts += [
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",
@@ -75,8 +80,6 @@ class Ring(RingBase):
 
     descr = "Ring in a node: regions by reference, by MPI, by PVM"
 
-    #: `mpi`: regions by reference and every way of MPI; `pvm`: these and PVM.
-    transport = parameter(["mpi", "pvm"], type=str, loggable=True)
     #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
     placement = parameter(["shared-memory", "oversubscribed"], type=str, loggable=True)
 
@@ -84,9 +87,8 @@ class Ring(RingBase):
     def place_ranks(self):
         self.num_tasks = {"shared-memory": 2, "oversubscribed": 3}[self.placement]
         self.num_tasks_per_node = self.num_tasks
-        extra = ["pvm"] if self.transport == "pvm" else []
-        self.needs = [self.placement, *extra]
-        self.valid_systems = [" ".join(f"+{feature}" for feature in self.needs)]
+        self.needs = [self.placement]
+        self.valid_systems = [f"+{self.placement}"]
         if self.placement == "oversubscribed":
             self.launcher_options_in = "launcher_options_oversubscribed"
             self.executable_opts += ["--processors=2"]
@@ -102,8 +104,6 @@ class RingNetwork(RingBase):
 
     descr = "Ring over a network: regions by message and mixed with hand-over, by MPI, by PVM"
 
-    #: `mpi`: regions by message and every way of MPI; `pvm`: these and PVM.
-    transport = parameter(["mpi", "pvm"], type=str, loggable=True)
     #: `one-per-node`: two ranks, a node each; `hybrid`: two in one node, one in the other.
     placement = parameter(["one-per-node", "hybrid"], type=str, loggable=True)
     #: `fast`: whatever joins the nodes; `hub`: a 10BASE-T hub.
@@ -116,8 +116,7 @@ class RingNetwork(RingBase):
             "hybrid": (3, 2),
         }[self.placement]
         hub = ["hub"] if self.link == "hub" else []
-        pvm = ["pvm"] if self.transport == "pvm" else []
-        self.needs = [self.placement, *hub, *pvm]
+        self.needs = [self.placement, *hub]
         # A partition behind a hub has no faster link.
         without = [] if hub else ["-hub"]
         self.valid_systems = [" ".join([*(f"+{feature}" for feature in self.needs), *without])]

@@ -46,7 +46,7 @@ def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
     """The same with PVM."""
     if not pvm():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
-    return dict(_run(cluster, "pvm", "(one-per-node|hybrid)", cases=3))
+    return dict(_run(cluster, "all", "(one-per-node|hybrid)", cases=3))
 
 
 def _run(

@@ -37,6 +37,7 @@ class CacheLineProbe final : public Transport {
       go(laps.timed);
       seen.seconds.push_back(now() - start);
     }
+    go(laps.closing);
     return seen;
   }
 

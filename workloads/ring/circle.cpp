@@ -81,7 +81,11 @@ void Circle::confine(int processors) {
   int ranks = 0;
   MPI_Comm_size(node_, &ranks);
   // Who waits on a processor that another rank needs makes that rank late.
-  if (ranks > processors_) wait_ = {.spins = 0, .yields = 20, .network_yields = {}};
+  const int here = ranks > processors_ ? 1 : 0;
+  int anywhere = 0;
+  MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, comm_);
+  crowded_ = anywhere != 0;
+  if (here != 0) wait_ = {.spins = 0, .yields = 20, .network_yields = {}};
 }
 
 std::optional<int> Circle::member(int rank) const {

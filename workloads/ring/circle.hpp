@@ -48,6 +48,8 @@ class Circle {
   [[nodiscard]] int shared_passes() const;
   /// Processors that this node's ranks may use, together.
   [[nodiscard]] int processors() const { return processors_; }
+  /// Whether some node has more ranks than processors for them.
+  [[nodiscard]] bool crowded() const { return crowded_; }
   /// Name of the network interface that sockets between nodes use; empty if unknown.
   [[nodiscard]] const std::string& interface() const { return interface_; }
   /// Patient where each rank has a processor of its own, else quick to give it up.
@@ -63,6 +65,7 @@ class Circle {
   std::vector<int> member_of_;  ///< of each rank
   int members_ = 1;
   int processors_ = 1;
+  bool crowded_ = false;
   bool pretended_ = false;
   std::string interface_;
   WaitPolicy wait_;

@@ -12,8 +12,8 @@ namespace {
 
 enum Kind : std::int64_t { stop_order, begin_order, laps_order, describe_order };
 
-/// What rank 0 says: kind, arm, then bytes, or warm, timed, count, verify and each.
-using Order = std::array<std::int64_t, 7>;
+/// What rank 0 says: kind, arm, then bytes, or warm, timed, closing, count, verify and each.
+using Order = std::array<std::int64_t, 8>;
 
 void broadcast(Order& order, const Circle& circle) {
   MPI_Bcast(order.data(), static_cast<int>(order.size()), MPI_INT64_T, 0, circle.session().world());
@@ -42,11 +42,12 @@ std::vector<double> Crew::run(std::size_t arm, Laps laps) {
               static_cast<std::int64_t>(arm),
               laps.warm,
               laps.timed,
+              laps.closing,
               static_cast<std::int64_t>(laps.count),
               static_cast<std::int64_t>(laps.verify),
               static_cast<std::int64_t>(laps.each)};
   broadcast(order, circle_);
-  const std::int64_t all = laps.warm + laps.timed + (laps.verify ? 1 : 0);
+  const std::int64_t all = laps.warm + laps.timed + laps.closing + (laps.verify ? 1 : 0);
   passes_[arm] += static_cast<std::uint64_t>(all * circle_.size());
   return run_here(arm, laps).seconds;
 }
@@ -76,9 +77,10 @@ void Crew::follow() {
     } else {
       run_here(arm, {.warm = order[2],
                      .timed = order[3],
-                     .count = static_cast<std::uint64_t>(order[4]),
-                     .verify = order[5] != 0,
-                     .each = order[6] != 0});
+                     .closing = order[4],
+                     .count = static_cast<std::uint64_t>(order[5]),
+                     .verify = order[6] != 0,
+                     .each = order[7] != 0});
     }
   }
 }

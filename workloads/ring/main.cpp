@@ -1,6 +1,25 @@
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "ring/ring.hpp"
 
+namespace {
+
+/// What ring-pvm has: named here, so that a launch without it says so.
+roundtrip::ring::Variant missing(const char* name) {
+  return {.name = name,
+          .obstacle = [](const roundtrip::ring::Circle&) -> std::optional<std::string> {
+            return "needs PVM, which this program was built without: ring-pvm has it";
+          },
+          .make = nullptr};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  roundtrip::ring::Ring workload("ring", roundtrip::ring::mpi_variants());
+  auto variants = roundtrip::ring::mpi_variants();
+  for (const char* name : {"pvm", "pvm-xdr"}) variants.push_back(missing(name));
+  roundtrip::ring::Ring workload("ring", std::move(variants));
   return roundtrip::run_main(argc, argv, workload);
 }

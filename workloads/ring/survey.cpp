@@ -17,6 +17,10 @@ double shortest_batch_s(const ClockQuality& clock) {
   return std::max({shortest_s, factor * clock.resolution_s, factor * clock.overhead_s});
 }
 
+/// Laps that tell how long one takes: at most so many, and for no longer than this.
+constexpr double most_trial_laps = 16;
+constexpr double longest_trial_s = 50e-3;
+
 /// More laps than fill the shortest batch are taken for no longer than this.
 constexpr double longest_filling_s = 50e-3;
 
@@ -93,13 +97,20 @@ double Survey::Cost::lap_s(std::int64_t at) const {
 Survey::Arm Survey::warm_up(std::size_t index, std::int64_t size) {
   Arm arm{.index = index};
   crew_.begin(index, static_cast<std::size_t>(size));
-  arm.lap_s = crew_.run(index, {.timed = 1, .verify = true}).front();
-  ++discarded_;
+  const double first_s = crew_.run(index, {.timed = 1, .verify = true}).front();
   // The first lap says little: it may have waited for a rank to come from elsewhere.
-  for (int round = 0; round < 3 && (round == 0 || arm.lap_s < batch_s_); ++round, ++discarded_) {
-    const std::int64_t count = laps(arm.lap_s);
-    const double batch_s = crew_.run(index, {.warm = 1, .timed = count}).front();
-    arm.lap_s = std::min(arm.lap_s, batch_s / static_cast<double>(count));
+  const double trials = std::clamp(std::floor(longest_trial_s / first_s), 1.0, most_trial_laps);
+  auto times = crew_.run(index, {.warm = 1,
+                                 .timed = static_cast<std::int64_t>(trials),
+                                 .closing = plan_.closing_laps,
+                                 .each = true});
+  std::ranges::sort(times);
+  arm.lap_s = times[times.size() / 2];
+  discarded_ += 2;
+  for (int round = 0; round < 2 && arm.lap_s < batch_s_; ++round, ++discarded_) {
+    const Laps batch = batch_of(arm.lap_s);
+    const double batch_s = crew_.run(index, batch).front();
+    arm.lap_s = std::min(arm.lap_s, batch_s / static_cast<double>(batch.timed));
   }
   return arm;
 }
@@ -109,8 +120,10 @@ void Survey::time_laps(const Arm& arm, std::int64_t size, double share_s) {
   constexpr double part = 0.1;
   const double count = std::min(most, std::floor(part * share_s / arm.lap_s));
   if (count < 2) return;
-  const auto times =
-      crew_.run(arm.index, {.warm = 2, .timed = static_cast<std::int64_t>(count), .each = true});
+  const auto times = crew_.run(arm.index, {.warm = 2,
+                                           .timed = static_cast<std::int64_t>(count),
+                                           .closing = plan_.closing_laps,
+                                           .each = true});
   auto& samples = series(arm, size, "laps", "lap_time");
   samples.insert(samples.end(), times.begin(), times.end());
 }
@@ -122,10 +135,9 @@ void Survey::repeat(std::vector<Arm>& arms, double until) {
     std::ranges::transform(arms, riders.begin(), [](Arm& arm) { return &arm; });
     interleaver_.shuffle(riders);
     for (Arm* arm : riders) {
-      const std::int64_t count = laps(arm->lap_s);
-      const Laps batch{.warm = 1 + count / 16, .timed = count};
+      const Laps batch = batch_of(arm->lap_s);
       const double seconds = crew_.run(arm->index, batch).front();
-      arm->samples->push_back(seconds / static_cast<double>(count * plan_.passes));
+      arm->samples->push_back(seconds / static_cast<double>(batch.timed * plan_.passes));
     }
     if (rounds >= fewest_samples && now() >= until) return;
     if (rounds < look) continue;
@@ -148,6 +160,12 @@ std::int64_t Survey::laps(double lap_s) const {
   const double filling = std::min(plan_.batch_laps, std::floor(longest_filling_s / one_s));
   return static_cast<std::int64_t>(
       std::clamp(std::max(filling, std::ceil(batch_s_ / one_s)), 1.0, most));
+}
+
+Laps Survey::batch_of(double lap_s) const {
+  constexpr std::int64_t warm_share = 16;
+  const std::int64_t count = laps(lap_s);
+  return {.warm = 1 + count / warm_share, .timed = count, .closing = plan_.closing_laps};
 }
 
 std::vector<double>& Survey::series(const Arm& arm, std::int64_t size, const char* phase,

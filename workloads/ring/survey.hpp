@@ -18,9 +18,10 @@ struct SurveyPlan {
   std::string case_name;
   std::vector<std::string> names;  ///< of the crew's transports
   std::vector<std::int64_t> sizes;
-  int passes = 1;           ///< in a lap
-  double batch_laps = 1;    ///< at least so many in a batch, if that takes no more than 50 ms
-  double precision = 0.02;  ///< relative half-width of the median's interval to reach
+  int passes = 1;                 ///< in a lap
+  double batch_laps = 1;          ///< at least so many in a batch, if that takes no more than 50 ms
+  std::int64_t closing_laps = 0;  ///< untimed, after each batch
+  double precision = 0.02;        ///< relative half-width of the median's interval to reach
 };
 
 /// Rank 0's part: every size by every transport, interleaved in random order, until each median is
@@ -64,6 +65,7 @@ class Survey {
   void repeat(std::vector<Arm>& arms, double until);
   void judge(std::vector<Arm>& arms) const;
   [[nodiscard]] std::int64_t laps(double lap_s) const;
+  [[nodiscard]] Laps batch_of(double lap_s) const;
   std::vector<double>& series(const Arm& arm, std::int64_t size, const char* phase,
                               const char* metric);
 

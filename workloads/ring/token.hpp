@@ -69,6 +69,7 @@ class PortTransport : public Transport {
       go(laps.timed);
       if (root) seen.seconds.push_back(now() - start);
     }
+    go(laps.closing);
     if constexpr (requires { port_.settle(); }) port_.settle();
     if (wrong_count_ && !seen.fault) {
       seen.fault = "stale bytes: the token's count of passes is " +

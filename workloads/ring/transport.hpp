@@ -16,7 +16,8 @@ namespace roundtrip::ring {
 struct Laps {
   std::int64_t warm = 0;  ///< untimed ones before
   std::int64_t timed = 0;
-  std::uint64_t count = 0;  ///< passes that the token has made before
+  std::int64_t closing = 0;  ///< untimed ones after: whoever is through may keep others from theirs
+  std::uint64_t count = 0;   ///< passes that the token has made before
   bool verify =
       false;          ///< before all: one lap in which every rank checks every byte and changes it
   bool each = false;  ///< time each lap by itself

@@ -1,16 +1,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,15 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/testing/launch.hpp"
+
 namespace roundtrip::netpipe {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
-
-inline std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t count = 0;
@@ -36,41 +27,13 @@ inline std::size_t occurrences(const std::string& text, const std::string& part)
   return count;
 }
 
-struct Ended {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-/// Launches in a folder of their own. Timings are never looked at.
-class Launch : public testing::Test {
- public:
-  Launch(const Launch&) = delete;
-  Launch& operator=(const Launch&) = delete;
-
+class Launch : public LaunchTest {
  protected:
-  Launch() {
-    // As root, and with more ranks than cores: Open MPI wants to be told (4.x, then 5.x).
-    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-                             "OMPI_MCA_rmaps_base_oversubscribe"}) {
-      setenv(name, "1", 1);
-    }
-    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
-    std::string name = (fs::temp_directory_path() / "launch_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~Launch() override { fs::remove_all(folder_); }
-
   [[nodiscard]] Ended run(int ranks, const std::string& flags,
                           const std::string& program = NETPIPE) const {
-    const std::string command = "cd " + folder_.string() + " && timeout 280 " MPIRUN " -n " +
-                                std::to_string(ranks) + ' ' + program + ' ' + flags +
-                                " > out 2> err";
-    const int status = std::system(command.c_str());
-    return {.code = WEXITSTATUS(status), .out = text_of(in("out")), .err = text_of(in("err"))};
+    constexpr int longest_s = 280;
+    return run_line(shell_line(ranks, program + ' ' + flags, longest_s));
   }
-
-  [[nodiscard]] fs::path in(const std::string& name) const { return folder_ / name; }
 
   /// Bad usage: this one line from one rank, no end marker, exit status 2.
   void expect_usage_error(const Ended& ended, const std::string& line) const {
@@ -120,9 +83,6 @@ class Launch : public testing::Test {
     }
     EXPECT_EQ(sum, rows);
   }
-
- private:
-  fs::path folder_;
 };
 
 }  // namespace roundtrip::netpipe

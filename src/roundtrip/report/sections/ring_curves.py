@@ -176,8 +176,6 @@ def _panel(row: dict[str, object]) -> Panel:
     placement = str(parameters.get("placement", ""))
     link = parameters.get("link")
     named = _PLACEMENTS.get(placement, placement) + (f", {link} link" if link else "")
-    # Between nodes a campaign may have the same ring without PVM as well.
-    named += ", with PVM" if link and parameters.get("transport") == "pvm" else ""
     case = str(row["case"])
     shared, network = _passes(case, json.loads(str(row["details"] or "{}")))
     return Panel(
