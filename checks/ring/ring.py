@@ -27,7 +27,7 @@ class build_ring(build_workload):
         if not self.installed:
             self.build_system.build_opts = ["ring/all"]
 
-    def program(self, with_pvm):
+    def program_of(self, with_pvm):
         """Absolute path of the program with or without PVM's transports."""
         return self.path_of("ring-pvm" if with_pvm else "ring")
 
@@ -54,7 +54,7 @@ class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
-        self.executable = self.build.program(with_pvm)
+        self.executable = self.build.program_of(with_pvm)
         self.executable_opts += [
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",
