@@ -69,6 +69,14 @@ def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
     assert ring.summary(frame(times))["region_per_hand_over"] == 2.0
 
 
+def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
+    region = {10: 0.2, 100: 0.6, 1_000: 0.25}
+    bare = {10: 0.1, 100: 0.3, 1_000: 0.1, 10_000: 9.0}
+    assert ring.flatness(region.values()) == pytest.approx(3)
+    assert ring.flatness_in_hand_overs(region, bare) == pytest.approx(1.25)  # 2, 2 and 2.5
+    assert ring.flatness_in_hand_overs({**region, 1 << 20: 0.2}, bare) is None
+
+
 @pytest.mark.parametrize(
     ("passes", "region", "udp"),
     [

@@ -10,6 +10,8 @@ Fixed cost
     the median over the sizes of a region's time per pass, seconds.
 Flatness
     largest over smallest time per pass of a region over the sizes, in one launch; 1 is flat.
+    In hand-overs, each time is first divided by the bare cache line's of the same size: sizes are
+    measured one after the other, and processors that move apart in between slow both.
 Crossover
     the smallest size from which on the region is passed faster than by the other transport,
     interpolated in log size and log time; the first size if it always is, infinite if it never is.
@@ -23,7 +25,7 @@ PowerBook G3, a 10BASE-T hub.  Numbers are those of its text; the last is read o
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -205,6 +207,13 @@ def fixed_cost(seconds: Iterable[float]) -> float:
 def flatness(seconds: Collection[float]) -> float:
     """Largest over smallest."""
     return max(seconds) / min(seconds)
+
+
+def flatness_in_hand_overs(seconds: Mapping[int, float], bare: Mapping[int, float]) -> float | None:
+    """Of seconds by size, over those of the bare cache line; None if it lacks one of the sizes."""
+    if not seconds.keys() <= bare.keys():
+        return None  # over fewer sizes it would be flatter than the region is
+    return flatness([time / bare[size] for size, time in seconds.items()])
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
