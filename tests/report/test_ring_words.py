@@ -67,12 +67,12 @@ def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
 
 def test_the_answer_names_the_sizes_it_is_flat_over() -> None:
     whatever = "µs whatever its size from 10\xa0B to "
-    assert f"{whatever}1000000\xa0B (largest over smallest 1.0" in answer(part(ring_data(TRUTH)))
+    assert f"{whatever}1\xa0MB (largest over smallest 1.0" in answer(part(ring_data(TRUTH)))
     cut = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
-    assert f"{whatever}10000\xa0B (" in answer(part(cut))
+    assert f"{whatever}10\xa0kB (" in answer(part(cut))
     few = answer(part(ring_data(TRUTH, launches=5)))
     assert "whatever its size" not in few
-    assert "the median over its sizes from 10\xa0B to 1000000\xa0B" in few
+    assert "the median over its sizes from 10\xa0B to 1\xa0MB" in few
 
 
 def test_the_answer_says_what_is_gained_and_what_holds() -> None:
@@ -81,7 +81,7 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
     gain, reasons = answer(made).split("; ", 1)[1].split("; ", 1)
     start, end = "a region by reference has ", " times the effective bandwidth of the best "
     assert gain.startswith(start) and 12 < float(gain.removeprefix(start).split()[0]) < 13
-    assert gain.endswith(f"{end}two-sided MPI at 10 kB")
+    assert gain.endswith(f"{end}two-sided MPI at 10\xa0kB")
     assert reasons == (
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
@@ -149,7 +149,7 @@ def test_percentiles_are_of_a_pass() -> None:
         "Whoever waits for a region looks 7 times, then gives up the processor 3 times, then "
         "sleeps in the kernel (futex)."
     )
-    assert [row[1].text for row in found.rows] == ["10\xa0B", "1000\xa0B", "1000000\xa0B"] * 2
+    assert [row[1].text for row in found.rows] == ["10\xa0B", "1\xa0kB", "1\xa0MB"] * 2
     region, *_, slowest = found.rows
     assert region[-1].text == "600"
     assert all(0.18 <= float(cell.text) < 0.21 for cell in region[3:7])  # laps are of two passes
@@ -177,7 +177,7 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
     assert [tuple(map(text_of, row[1:])) for row in rows] == [
         ("MPI shared window, one copy; Bare cache line", "they are 1+1", "10 of 10"),
         ("MPI one-sided", "no windows", "10 of 10"),
-        ("MPI two-sided", "not measured from 10000\xa0B on: bounded", "10 of 10"),
+        ("MPI two-sided", "not measured from 10\xa0kB on: bounded", "10 of 10"),
     ]
 
 

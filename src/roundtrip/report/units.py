@@ -9,7 +9,15 @@ from roundtrip.stats.intervals import Interval
 NOTHING = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
-_BINARY = ("B", "KiB", "MiB", "GiB")
+_BYTES = {
+    1: "B",
+    1_000: "kB",
+    1 << 10: "KiB",
+    1_000_000: "MB",
+    1 << 20: "MiB",
+    1_000_000_000: "GB",
+    1 << 30: "GiB",
+}
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -23,11 +31,9 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """Bytes in the largest binary unit that divides them: 1 B, 64 KiB, 65539 B."""
-    unit, value = 0, size_bytes
-    while value and value % 1024 == 0 and unit < len(_BINARY) - 1:
-        unit, value = unit + 1, value // 1024
-    return f"{value}{_SPACE}{_BINARY[unit]}"
+    """Bytes in the largest unit that divides them, binary or decimal: 64 KiB, 10 kB, 65539 B."""
+    unit = max(unit for unit in _BYTES if size_bytes % unit == 0) if size_bytes else 1
+    return f"{size_bytes // unit}{_SPACE}{_BYTES[unit]}"
 
 
 def microseconds(seconds: float) -> str:

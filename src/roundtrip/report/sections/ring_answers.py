@@ -24,8 +24,8 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
             title = panel.title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
     if gains:
-        told = ", ".join(gains)
-        words.append(f"{told} times the effective bandwidth of the best two-sided MPI at 10 kB; ")
+        told, at = ", ".join(gains), units.size(ring.STUDY_SIZE)
+        words.append(f"{told} times the effective bandwidth of the best two-sided MPI at {at}; ")
     mine = [finding for finding in found if finding.panel == panel]
     reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.outcome}" for f in mine]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")

@@ -16,9 +16,9 @@ def laps(curves: Curves) -> list[Block]:
     of_what = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
-        f"{LAP_SIZE} bytes, and at the largest size of each transport; of 100 laps or fewer, the "
-        "slowest is the 99 %. All other times here are medians of batches: so many laps timed as "
-        "one."
+        f"{units.size(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
+        "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
+        "timed as one."
     )
     tables = {panel.label: _table(curves, panel) for panel in curves.panels}
     folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables.items() if of.rows]

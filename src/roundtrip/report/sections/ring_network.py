@@ -43,8 +43,9 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
                 )
             )
     return Table(
-        f"Goodput at {_SIZE} bytes on a hub, one token under way, as a share of what Ethernet can "
-        f"carry: {_SIZE} bytes in one UDP datagram take {_SIZE + ring.FRAME_OVERHEAD} byte times. "
+        f"Goodput at {units.size(_SIZE)} on a hub, one token under way, as a share of what "
+        f"Ethernet can carry: {_SIZE} bytes in one UDP datagram take "
+        f"{_SIZE + ring.FRAME_OVERHEAD} byte times. "
         f"Expected of regions by UDP: at least {units.percent(_LEAST)}.",
         (
             Column("Toolchain and placement"),

@@ -48,8 +48,8 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
         "A region's pass inside a node: median over its sizes, then over launches, 95 % interval. "
         f"Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache line, flat "
         f"within {units.percent(settings.flat_within)} over all sizes, and at "
-        f"{ring.STUDY_SIZE} bytes at least {settings.least_gain:g} times the effective bandwidth "
-        "of MPI's best two-sided call.",
+        f"{units.size(ring.STUDY_SIZE)} at least {settings.least_gain:g} times the effective "
+        "bandwidth of MPI's best two-sided call.",
         (
             Column("Toolchain and placement"),
             Column("Fixed cost, µs", "right"),
@@ -102,7 +102,7 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Ring) -> Ta
         (
             Column("Toolchain and placement"),
             Column("Pair"),
-            *(Column(f"{size} B", "right") for size in settings.compared_sizes),
+            *(Column(units.size(size), "right") for size in settings.compared_sizes),
             Column("The reason"),
         ),
         tuple(rows),
