@@ -27,7 +27,7 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
         told, at = ", ".join(gains), units.size(ring.STUDY_SIZE)
         words.append(f"{told} times the effective bandwidth of the best two-sided MPI at {at}; ")
     mine = [finding for finding in found if finding.panel == panel]
-    reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.outcome}" for f in mine]
+    reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.told}" for f in mine]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
     return Answer((*words, "."), worst([finding.outcome for finding in mine]))
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import itemgetter
 
 from roundtrip.collect.analysis import Ring
+from roundtrip.report import units
 from roundtrip.report.blocks import Tone
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.stats.verdicts import Judged, Verdict
@@ -33,13 +36,17 @@ class RingComparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one pair of transports in one panel says of a reason of the study."""
+    """What one pair of transports in one panel says of a reason of the study.
+
+    `told` is `outcome` in a sentence: with the size from which on it holds, if there is one.
+    """
 
     statement: Statement
     panel: Panel
     variant: str
     base: str
     outcome: str
+    told: str
     evidence: tuple[tuple[int, Judged], ...]
 
 
@@ -69,7 +76,8 @@ def findings(
             evidence = tuple((size, judged[key]) for size, key in keys.items() if key in judged)
             if evidence:
                 outcome = _outcome([one.verdict for _, one in evidence], len(keys))
-                found.append(Finding(statement, panel, variant, base, outcome, evidence))
+                told = _from_a_size_on(evidence, len(keys)) or outcome
+                found.append(Finding(statement, panel, variant, base, outcome, told, evidence))
     return found
 
 
@@ -92,3 +100,18 @@ def _outcome(verdicts: Sequence[Verdict], compared: int) -> str:
     if costs:
         return "holds in part"
     return f"does not hold{everywhere}" if does_not == len(verdicts) else "cannot tell"
+
+
+def _from_a_size_on(evidence: Sequence[tuple[int, Judged]], compared: int) -> str | None:
+    """The words for what costs at all larger sizes and not at all sizes; else None.
+
+    "At least" where the next smaller size is undecided: it may cost there as well.
+    """
+    ascending = [(size, judged.verdict) for size, judged in sorted(evidence, key=itemgetter(0))]
+    above = list(takewhile(lambda one: one[1] is Verdict.SLOWER, reversed(ascending)))
+    below = [verdict for _, verdict in ascending[: len(ascending) - len(above)]]
+    if not above or not below or Verdict.SLOWER in below:
+        return None
+    least = "at least " if below[-1] is Verdict.CANNOT_TELL else ""
+    everywhere = "" if len(evidence) == compared else ", at the sizes measured"
+    return f"holds {least}from {units.size(above[-1][0])} on{everywhere}"
