@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import polars as pl
-from support.ring import TRUTH, part, ring_data, table
+from support.ring import SIZES, TRUTH, part, processors_move_apart, ring_data, table
 
 from roundtrip.report.blocks import Table
 from roundtrip.report.data import Data
@@ -27,10 +27,27 @@ def test_too_few_launches_settle_nothing() -> None:
 def test_goals_are_judged_by_their_intervals() -> None:
     study, ours = table(part(ring_data(TRUTH)), "A region's pass inside a node").rows
     assert study[1].text == "2.80"
-    assert [cell.verdict for cell in ours[3:]] == ["reached", "reached", "reached"]
+    assert [cell.verdict for cell in ours[3:]] == ["reached"] * 4
     slow = {**TRUTH, "region": (0.3e-6, 3e-12), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
     _, ours = table(part(ring_data(slow)), "A region's pass inside a node").rows
-    assert [cell.verdict for cell in ours[3:]] == ["not reached"] * 3
+    assert [cell.verdict for cell in ours[3:]] == ["not reached"] * 4
+
+
+def test_flatness_in_hand_overs_stands_beside_that_in_time() -> None:
+    shown = table(part(ring_data(TRUTH, change=processors_move_apart)), "A region's pass inside")
+    named = dict(zip((column.name for column in shown.columns), shown.rows[1], strict=True))
+    in_time, in_hand_overs = (named[f"Largest / smallest{of}"] for of in ("", ", in hand-overs"))
+    assert (in_time.text[:3], in_time.verdict) == ("3.0", "not reached")
+    assert (in_hand_overs.text[:3], in_hand_overs.verdict) == ("1.0", "reached")
+
+
+def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
+    def change(launch: int, variant: str, size: int) -> float | None:
+        return None if (launch, variant, size) == (3, "cache-line", SIZES[-1]) else 1
+
+    _, ours = table(part(ring_data(TRUTH, change=change)), "A region's pass inside").rows
+    assert not ours[4].text.endswith("launches")
+    assert ours[5].text.endswith("; measured in 9 of 10 launches")
 
 
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.ring import SIZES, TRUTH, answer, part, ring_data, table, tables
+from support.ring import (
+    SIZES,
+    TRUTH,
+    answer,
+    part,
+    processors_move_apart,
+    ring_data,
+    table,
+    tables,
+)
 
 from roundtrip.report.blocks import Cell, Items, Part
 from roundtrip.report.sections.ring_findings import worst
@@ -67,12 +76,26 @@ def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
 
 def test_the_answer_names_the_sizes_it_is_flat_over() -> None:
     whatever = "µs whatever its size from 10\xa0B to "
-    assert f"{whatever}1\xa0MB (largest over smallest 1.0" in answer(part(ring_data(TRUTH)))
+    assert f"{whatever}1\xa0MB (largest over smallest in bare hand-overs 1.0" in answer(
+        part(ring_data(TRUTH))
+    )
     cut = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
     assert f"{whatever}10\xa0kB (" in answer(part(cut))
     few = answer(part(ring_data(TRUTH, launches=5)))
     assert "whatever its size" not in few
     assert "the median over its sizes from 10\xa0B to 1\xa0MB" in few
+
+
+def test_the_answer_is_of_flatness_in_hand_overs_where_there_is_one() -> None:
+    moved = answer(part(ring_data(TRUTH, change=processors_move_apart)))
+    assert "µs, the median over its sizes from 10\xa0B to 1\xa0MB, and in the same number" in moved
+    assert (
+        "number of bare hand-overs at each (largest over smallest in bare hand-overs 1.0" in moved
+    )
+    alone = {name: truth for name, truth in TRUTH.items() if name != "cache-line"}
+    bare = answer(part(ring_data(alone, change=processors_move_apart)))
+    assert "the median over its sizes" in bare and "(largest over smallest 3.0" in bare
+    assert "hand-overs" not in bare
 
 
 def test_the_answer_says_what_is_gained_and_what_holds() -> None:

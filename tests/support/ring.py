@@ -88,6 +88,11 @@ def ring_data(
     )
 
 
+def processors_move_apart(_: int, __: str, size: int) -> float:
+    """All transports take three times as long at 10 kB."""
+    return 3 if size == 10_000 else 1
+
+
 def part(data: Data) -> Part:
     made = section.section(data)
     assert made is not None

@@ -9,6 +9,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.report.sections.ring_findings import Finding, worst
+from roundtrip.stats.intervals import Interval
 from roundtrip.studies import ring
 
 
@@ -35,14 +36,22 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
 def _fixed_cost(curves: Curves, panel: Panel, settings: Ring) -> list[Inline]:
     launches = list(curves.by_launch(panel, ring.REGION).values())
     fixed = curves.interval([ring.fixed_cost(by_size.values()) for by_size in launches])
-    flat = curves.interval([ring.flatness(by_size.values()) for by_size in launches])
-    if fixed is None or flat is None:
+    in_time = curves.interval([ring.flatness(by_size.values()) for by_size in launches])
+    if fixed is None or in_time is None:
         return []
     # The sizes that every launch measured: sizes ascend.
     low = units.size(max(min(by_size) for by_size in launches))
     high = units.size(min(max(by_size) for by_size in launches))
-    is_flat = flat.high is not None and flat.high <= 1 + settings.flat_within
-    cost = f"{units.interval(fixed, 1e6)} µs"
-    of_any = f"a region is passed in {cost} whatever its size from {low} to {high}"
-    of_median = f"a region is passed in {cost}, the median over its sizes from {low} to {high}"
-    return [f"{of_any if is_flat else of_median} (largest over smallest {units.interval(flat)}); "]
+    in_hand_overs = curves.interval(curves.flatness_in_hand_overs(panel))
+    flat = in_hand_overs or in_time
+    unit = " in bare hand-overs" if in_hand_overs else ""
+    is_flat, is_flat_in_time = _is_flat(flat, settings), _is_flat(in_time, settings)
+    how = " whatever its size" if is_flat and is_flat_in_time else ", the median over its sizes"
+    cost = f"a region is passed in {units.interval(fixed, 1e6)} µs{how} from {low} to {high}"
+    if is_flat and not is_flat_in_time:
+        cost += ", and in the same number of bare hand-overs at each"
+    return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
+
+
+def _is_flat(flat: Interval, settings: Ring) -> bool:
+    return flat.high is not None and flat.high <= 1 + settings.flat_within

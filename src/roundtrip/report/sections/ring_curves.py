@@ -160,6 +160,15 @@ class Curves:
             found.setdefault(launch, {})[size] = seconds
         return found
 
+    def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
+        """Of a region, one for each launch that has the bare cache line at all its sizes."""
+        bare = self.by_launch(panel, ring.FLOOR)
+        launches = self.by_launch(panel, ring.REGION).items()
+        found = [
+            ring.flatness_in_hand_overs(by_size, bare.get(name, {})) for name, by_size in launches
+        ]
+        return [flat for flat in found if flat is not None]
+
     def told(self, panel: Panel, column: str) -> list[tuple[str, Any]]:
         """(launch, content) of a column of JSON, of the panel's launches that have it."""
         mine = self.launches.filter(pl.col("case_id") == panel.case_id).sort("launch")
