@@ -30,6 +30,10 @@ inline bool has(const std::string& text, const std::string& part) {
 }
 
 class RingLaunch : public LaunchTest {
+ public:
+  RingLaunch(const RingLaunch&) = delete;
+  RingLaunch& operator=(const RingLaunch&) = delete;
+
  protected:
   // Where PVM keeps its files, and an MPI's launcher.
   RingLaunch() { setenv("TMPDIR", folder().c_str(), 1); }

@@ -175,7 +175,7 @@ class Audit:
         return "pass", "none is removed; disturbed launches are marked and kept"
 
     def c16(self) -> Result:
-        return "pass", "B, KiB, MiB; MB/s = 10⁶ B/s; Mbit/s spelt out"
+        return "pass", "KiB, MiB are 2¹⁰, 2²⁰ B; kB, MB and MB/s are decimal; Mbit/s spelt out"
 
     def c17(self) -> Result:
         return "pass", "variants interleaved in random order in a launch, cases in a round"

@@ -20,8 +20,8 @@ def laps(curves: Curves) -> list[Block]:
         "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
-    tables = {panel.label: _table(curves, panel) for panel in curves.panels}
-    folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables.items() if of.rows]
+    tables = [(panel.label, _table(curves, panel)) for panel in curves.panels]
+    folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables if of.rows]
     return [Heading(3, "Latency per pass"), Paragraph((of_what,)), *folds] if folds else []
 
 
