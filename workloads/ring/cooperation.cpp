@@ -44,20 +44,18 @@ Cooperation::Cooperation(const Circle& circle, Travel travel, std::size_t most, 
       wire_(circle.one_node() ? nullptr : make_wire(travel, circle, member_)),
       mine_{.member = circle.member(), .number = 0} {}
 
-/// Looks into the cell and at the wire in turn; then also gives the processor up between looks;
-/// then naps until something comes.
+/// Looks into the cell and at the wire in turn and gives the processor up between the rounds, which
+/// costs little beside a look at a network; then naps until something comes.
 Region Cooperation::get_from_anywhere() {
   constexpr int looks = 16;  // into the cell, which is cheap, for each one at the wire
-  const WaitPolicy& wait = circle_.wait();
   std::optional<Clock::time_point> nap_from;
-  for (int round = 0;; ++round) {
+  while (true) {
     for (int look = 0; look < looks; ++look) {
       if (auto region = member_.get(mine_, no_wait)) return std::move(*region);
     }
     if (auto region = wire_->look()) return std::move(*region);
-    if (round * looks < wait.spins) continue;
     const auto time = Clock::now();
-    if (!nap_from) nap_from = time + wait.network_yields;
+    if (!nap_from) nap_from = time + circle_.wait().network_yields;
     if (time < *nap_from) {
       sched_yield();
     } else {
