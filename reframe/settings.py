@@ -11,9 +11,9 @@ _runs = os.environ.get("ROUNDTRIP_RUNS", "runs")
 site_configuration = {
     "general": [
         {
-            # Polling begins at 10/s and slows down. The stock minimum of 0.1/s notices the end of a
-            # job up to 10 s late; 10/s for ever takes an eighth of a processor from what is measured
-            # where they share a machine, and bothers a Slurm controller.
+            # Polling begins at 10/s and slows down. The stock minimum of 0.1/s notices the end of
+            # a job up to 10 s late; 10/s for ever takes an eighth of a processor from what is
+            # measured on the same machine, and bothers a Slurm controller.
             "poll_rate_min": 1,
             "perf_info_level": "info",
             "resolve_module_conflicts": False,
