@@ -65,10 +65,9 @@ def _waiting(curves: Curves, panel: Panel) -> str:
 
 
 def _policy(wait: dict[str, object], panel: Panel) -> str:
-    given_up = (
-        f"gives up the processor {wait.get('yields', 0)} times"
-        if panel.in_one_node
-        else f"gives up the processor between looks for {wait.get('network_yields_ms', 0)} ms"
-    )
-    then = str(wait.get("then", ""))
-    return f"looks {wait.get('spins', 0)} times, then {given_up}, then {_THEN.get(then, then)}"
+    then = _THEN.get(str(wait.get("then", "")), str(wait.get("then", "")))
+    if not panel.in_one_node:
+        kept_looking = f"for {wait.get('network_yields_ms', 0)} ms"
+        return f"looks and gives up the processor in turn {kept_looking}, then {then}"
+    looks, yields = wait.get("spins", 0), wait.get("yields", 0)
+    return f"looks {looks} times, then gives up the processor {yields} times, then {then}"
