@@ -43,6 +43,7 @@ class Stage:
     launches: int
     extra: int
     attempts: Counter[str] = field(default_factory=Counter)
+    expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
 
     def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> int:
         for item in block:
@@ -56,7 +57,7 @@ class Stage:
         )
         with self.tree:
             site = SimpleNamespace(name="local")
-            Runner(campaign, site, self.tree, EXPECTED, Quiet()).run()  # type: ignore[arg-type]
+            Runner(campaign, site, self.tree, self.expected, Quiet()).run()  # type: ignore[arg-type]
 
     def passed(self) -> Counter[str]:
         found = scan(self.tree.path)

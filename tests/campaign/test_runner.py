@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from roundtrip.campaign import scheduler, tree
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.site import Case
+from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 
 CASE_IDS = ["NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"]
@@ -131,3 +133,17 @@ def test_a_broken_state_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{")
     with pytest.raises(UserError, match="not a campaign run"):
         _ = tree.RunTree(tmp_path).state
+
+
+def test_the_sessions_of_a_round_say_so_and_a_resumed_run_counts_on(
+    stage: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two partitions make two sessions a round: both are marked with the round's number."""
+    made = stage(passing(), launches=2)
+    here, there = made.expected
+    made.expected = [here, replace(there, case=replace(there.case, partition="other"))]
+    made.run()
+    made.launches = 3
+    made.run()
+    told = {launch.round: launch.campaign_round for launch in scan(made.tree.path)}
+    assert told == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}

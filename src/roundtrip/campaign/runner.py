@@ -67,11 +67,12 @@ class Runner:
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
         before, _ = self._passed()
+        number = self.tree.next_round()
         for block in todo:
             session.run(
                 self.site,
                 block,
-                self.tree.next_round(),
+                self.tree.next_session(number),
                 self._label,
                 self.tree.lock_descriptor,
                 self.progress.result,

@@ -14,6 +14,7 @@ from typing import Any
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
+from roundtrip.collect import rounds
 from roundtrip.errors import UserError
 
 
@@ -77,14 +78,20 @@ class RunTree:
         """Say where the report is."""
         self.write_state(report=str(page))
 
-    def next_round(self) -> Path:
-        """A new folder ``rounds/NNN``; numbers are never used again."""
-        rounds = self.path / "rounds"
-        rounds.mkdir(exist_ok=True)
-        number = 1 + max((int(p.name) for p in rounds.iterdir() if p.name.isdigit()), default=0)
-        folder = rounds / f"{number:03d}"
-        folder.mkdir()
+    def next_round(self) -> int:
+        """The number of a new round: above all that any session was of."""
+        return 1 + max((rounds.read(folder) or 0 for folder in self._sessions()), default=0)
+
+    def next_session(self, round_number: int) -> Path:
+        """A new folder ``rounds/NNN``, marked as of that round; NNN is never used again."""
+        number = 1 + max((int(folder.name) for folder in self._sessions()), default=0)
+        folder = self.path / "rounds" / f"{number:03d}"
+        folder.mkdir(parents=True)
+        rounds.write(folder, round_number)
         return folder
+
+    def _sessions(self) -> list[Path]:
+        return [path for path in (self.path / "rounds").glob("*") if path.name.isdigit()]
 
 
 def create(

@@ -44,9 +44,10 @@ SCHEMA = {
     "emulated": pl.String,
     "simulated": pl.Boolean,
     "details": pl.String,
+    "campaign_round": pl.Int64,
 }
 #: Columns that older bundles lack: empty there.
-ADDED = ("details",)
+ADDED = ("details", "campaign_round")
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
@@ -80,6 +81,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
         "status": launch.status,
         "reason": names.scrub(launch.reason),
         "round": launch.round,
+        "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
         "disturbed_why": "; ".join(launch.disturbed),
     }

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import analysis, disturbance, hosts, records, samples
+from roundtrip.collect import analysis, disturbance, hosts, records, rounds, samples
 from roundtrip.collect.session_report import SessionReport, TestCase
 from roundtrip.errors import UserError
 
@@ -28,7 +28,8 @@ class Launch:
 
     `case` and `run` are the contents of case.json and run.json, empty if not readable.
     `disturbed` says why its timings are doubtful; a disturbed launch is kept.
-    `digest` is the sha256 of samples.csv, "" if the launch failed.
+    `digest` is the sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its
+    session, `campaign_round` the round that this belonged to, None where nobody wrote it down.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Launch:
     run: dict[str, Any] = field(default_factory=dict)
     disturbed: tuple[str, ...] = ()
     digest: str = ""
+    campaign_round: int | None = None
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
@@ -51,7 +53,9 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     found: list[Launch] = []
     for folder in sorted((run_dir / "rounds").glob("*")):
         if folder.is_dir():
-            found += _round(folder, limits.disturbance, cores)
+            number = rounds.read(folder)
+            launched = _round(folder, limits.disturbance, cores)
+            found += [replace(launch, campaign_round=number) for launch in launched]
     return list(_without_copies(found))
 
 

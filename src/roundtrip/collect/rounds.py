@@ -1,0 +1,29 @@
+"""Which round of its campaign a session's launches are of: ``rounds/NNN/round.json``.
+
+A round launches every case that lacks a launch once, in one or several sessions of ReFrame.  What
+was launched in the same round was launched near each other in time, in random order.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_FILE = "round.json"
+_MOST = 2**31
+
+
+def write(session: Path, number: int) -> None:
+    """Mark the folder of a session as of round `number`."""
+    (session / _FILE).write_text(json.dumps({"round": number}) + "\n")
+
+
+def read(session: Path) -> int | None:
+    """The round; None where none is told, or nothing that could be one."""
+    try:
+        told = json.loads((session / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    number = told.get("round") if isinstance(told, dict) else None
+    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST
+    return number if is_one else None
