@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roundtrip.campaign.tree import RunTree
+from roundtrip.collect.counts import Counts
 from roundtrip.collect.launches import scan
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Launches passed and asked for, by case; reasons of those that failed."""
+    """Launches asked for and passed; reasons of those that failed."""
 
-    asked: dict[str, int]
-    passed: Counter[str]
+    counts: Counts
     failures: tuple[str, ...]
     skipped: int
 
@@ -25,8 +25,10 @@ class Outcome:
         state = tree.state
         launches = scan(tree.path)
         return Outcome(
-            asked={item["case"]: item["launches"] for item in state["expected"]},
-            passed=Counter(item.case_id for item in launches if item.status == "passed"),
+            counts=Counts(
+                asked={item["case"]: item["launches"] for item in state["expected"]},
+                passed=Counter(item.case_id for item in launches if item.status == "passed"),
+            ),
             failures=tuple(
                 f"{item.case_id}: {item.reason}" for item in launches if item.status == "failed"
             ),
@@ -34,24 +36,24 @@ class Outcome:
         )
 
     @property
+    def passed(self) -> Mapping[str, int]:
+        """Launches that passed, by case."""
+        return self.counts.passed
+
+    @property
     def missing(self) -> dict[str, int]:
         """Launches short, by case."""
-        return {
-            case: wanted - self.passed[case]
-            for case, wanted in self.asked.items()
-            if self.passed[case] < wanted
-        }
+        return self.counts.missing
 
     @property
     def whole(self) -> bool:
         """Every case has its launches, and there are cases: nothing is never a success."""
-        return bool(self.asked) and not self.missing
+        return bool(self.counts.asked) and not self.missing
 
     def lines(self) -> Iterator[str]:
         """The outcome for people, worst last."""
-        wanted = sum(self.asked.values())
-        came = sum(min(self.passed[case], count) for case, count in self.asked.items())
-        yield f"{came} of {wanted} launches came back, {len(self.asked)} cases"
+        cases = len(self.counts.asked)
+        yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.told()}"
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
         for reason, count in Counter(self.failures).items():

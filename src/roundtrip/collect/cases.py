@@ -45,9 +45,10 @@ SCHEMA = {
     "simulated": pl.Boolean,
     "details": pl.String,
     "campaign_round": pl.Int64,
+    "wanted": pl.Int64,  # launches asked for of the case
 }
 #: Columns that older bundles lack: empty there.
-ADDED = ("details", "campaign_round")
+ADDED = ("details", "campaign_round", "wanted")
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
@@ -68,6 +69,9 @@ def table(
         rows.append(
             {"launch": f"skipped/{number:04d}", **named, "status": "skipped", "reason": reason}
         )
+    wanted = {expected["case"]: expected["launches"] for expected in state["expected"]}
+    for row in rows:
+        row["wanted"] = wanted.get(row["case_id"])
     return pl.DataFrame([{**dict.fromkeys(SCHEMA), **row} for row in rows], schema=SCHEMA).sort(
         "case_id", "launch"
     )

@@ -60,13 +60,11 @@ def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
-    counts = launches.counts(data)
-    expected = counts["passed"] + counts["missing"]
     return (
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        ("Launches", f"{counts['passed']} of {expected} came back"),
+        ("Launches", launches.came_back(data).told()),
         ("Claims tested", str(claims)),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.collect.counts import Counts, of_rows
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Block,
@@ -28,6 +29,11 @@ def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
     blocks: list[Block] = [_counts(data), *_lost(data), *_disturbed(data)]
     return Part("launches", "Launches: what came back, and how", tuple(blocks))
+
+
+def came_back(data: Data) -> Counts:
+    """Launches asked for and launches that came back."""
+    return of_rows(data.launches.select("case_id", "status", "wanted").iter_rows())
 
 
 def counts(data: Data) -> dict[str, int]:

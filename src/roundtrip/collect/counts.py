@@ -1,0 +1,65 @@
+"""How many launches came back: counted once, for the terminal and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Launches asked for and launches that passed, by case.
+
+    A case gets more launches than asked for when some of its launches were disturbed.
+    """
+
+    asked: Mapping[str, int]
+    passed: Mapping[str, int]
+
+    @property
+    def wanted(self) -> int:
+        """Launches asked for, of all cases."""
+        return sum(self.asked.values())
+
+    @property
+    def came(self) -> int:
+        """Those of them that came back: a launch too many of one case replaces none of another."""
+        return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
+
+    @property
+    def more(self) -> int:
+        """Launches that passed beyond those asked for."""
+        return sum(self.passed.values()) - self.came
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Launches short, by case; cases that are whole are not in it."""
+        short = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
+        return {case: count for case, count in short.items() if count > 0}
+
+    def told(self) -> str:
+        """For people: ``16 of 16 launches came back; 2 more repeat disturbed ones``."""
+        more = ""
+        if self.more:
+            more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
+        return f"{self.came} of {self.wanted} launches came back{more}"
+
+
+def of_rows(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
+    """From (case, status, launches asked for) of every row of a bundle's table of launches.
+
+    A bundle older than the number asked for gets what came back and what is missing.
+    """
+    asked: dict[str, int] = {}
+    passed: dict[str, int] = {}
+    missing: dict[str, int] = {}
+    for case, status, wanted in rows:
+        if wanted is not None:
+            asked[case] = wanted
+        if status == "passed":
+            passed[case] = passed.get(case, 0) + 1
+        if status == "missing":
+            missing[case] = missing.get(case, 0) + 1
+    for case in passed.keys() | missing.keys():
+        asked.setdefault(case, passed.get(case, 0) + missing.get(case, 0))
+    return Counts(asked, passed)

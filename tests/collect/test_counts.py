@@ -1,0 +1,48 @@
+"""One count of what came back, whoever tells it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.tree import RunTree
+from roundtrip.collect import bundle
+from roundtrip.collect.counts import Counts, of_rows
+from roundtrip.report import data
+from roundtrip.report.build import build
+
+Maker = Callable[..., Any]
+
+
+def test_launches_too_many_replace_none_that_are_missing() -> None:
+    counts = Counts({"a": 8, "b": 8}, {"a": 9, "b": 7})
+    assert (counts.came, counts.wanted, counts.more) == (15, 16, 1)
+    assert counts.missing == {"b": 1}
+    assert counts.told() == "15 of 16 launches came back; 1 more repeats disturbed ones"
+
+
+def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:
+    rows = [("a", "passed", None)] * 3 + [("a", "missing", None), ("b", "skipped", None)]
+    assert of_rows(rows) == Counts({"a": 4}, {"a": 3})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (6, "6 of 6 launches came back"),
+        (4, "4 of 4 launches came back; 2 more repeat disturbed ones"),
+        (8, "6 of 8 launches came back"),
+    ],
+)
+def test_terminal_and_report_tell_the_same_count(make_tree: Maker, wanted: int, told: str) -> None:
+    tree = make_tree(launches=6, environs=("openmpi41-boost181",))
+    state = json.loads((tree.path / "state.json").read_text())
+    state["expected"][0]["launches"] = wanted
+    (tree.path / "state.json").write_text(json.dumps(state))
+    report = build(data.read(bundle.build(tree.path)))
+    assert dict(report.facts)["Launches"] == told
+    assert next(Outcome.of(RunTree(tree.path)).lines()) == f"1 case: {told}"
