@@ -41,14 +41,24 @@ def report(
         revision = _publish(source, output or paths.reports(), supersedes, reason)
     if verify:
         _verify(revision)
+    _warn(revision)
     typer.echo(f"report: {revision / _PAGE}")
 
 
 def publish(run_dir: Path) -> Path:
     """Collect and publish a run tree: the page, which is also named on the last line printed."""
-    page = _publish(run_dir, paths.reports(), None, None) / _PAGE
+    revision = _publish(run_dir, paths.reports(), None, None)
+    _warn(revision)
+    page = revision / _PAGE
     typer.echo(f"report: {page}")
     return page
+
+
+def _warn(revision: Path) -> None:
+    from roundtrip.report import publish  # as below
+
+    for warning in publish.warnings(revision):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:

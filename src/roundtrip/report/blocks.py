@@ -125,13 +125,17 @@ class Answer:
 
 @dataclass(frozen=True)
 class Part:
-    """A section: its answers and verdicts go to the top of the report, its blocks into its body."""
+    """A section: its answers and verdicts go to the top of the report, its blocks into its body.
+
+    Its warnings, a plain line each, are notices of the report and are told at the terminal as well.
+    """
 
     anchor: str
     title: str
     blocks: tuple[Block, ...]
     answers: tuple[Answer, ...] = ()
     verdicts: tuple[Table, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,11 @@ class Report:
     notices: tuple[Text, ...]
     parts: tuple[Part, ...]
     figures: tuple[Figure, ...] = field(default=())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of all parts."""
+        return tuple(warning for part in self.parts for warning in part.warnings)
 
 
 def text_cells(*texts: str) -> tuple[Cell, ...]:

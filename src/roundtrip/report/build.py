@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Report, Strong, Text
+from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Part, Report, Strong, Text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
     StudySection,
@@ -49,7 +49,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     return Report(
         title=data.title,
         facts=_facts(data, len(claims)),
-        notices=tuple(_notices(data, correction)),
+        notices=(*_notices(data, correction), *_warnings(parts)),
         parts=tuple(parts),
         figures=tuple(figure for part in parts for figure in _figures(part.blocks)),
     )
@@ -105,6 +105,12 @@ def _notices(data: Data, correction: Correction | None) -> Iterator[Text]:
                 Strong(f"{mark}: "),
                 f"{told} did not run on real hardware; labelled throughout.",
             )
+
+
+def _warnings(parts: Sequence[Part]) -> Iterator[Text]:
+    for part in parts:
+        for warning in part.warnings:
+            yield (Strong("Warning: "), warning)
 
 
 def _figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:

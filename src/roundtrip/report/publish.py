@@ -1,7 +1,7 @@
 """Publishing: ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, never overwritten; and verifying.
 
 The date is that of the campaign's start.  A revision holds report.html, report.md, figures/, a
-copy of the bundle, and report.json with the bundle's digest.
+copy of the bundle, report.json with the bundle's digest, and warnings.txt if there is any.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from roundtrip.report.build import Correction, build
 
 PAGE = "report.html"
 FACTS = "report.json"
+WARNINGS = "warnings.txt"
 _REVISION = re.compile(r"r([1-9][0-9]*)")
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
 
@@ -58,10 +59,19 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     report = build(data.read(bundle), correction)
     (folder / PAGE).write_text(html.render(report), encoding="utf-8")
     (folder / "report.md").write_text(markdown.render(report), encoding="utf-8")
+    if report.warnings:
+        lines = [f"{_plain(warning)}\n" for warning in report.warnings]
+        (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
     (folder / "figures").mkdir()
     for figure in report.figures:
         (folder / "figures" / f"{figure.name}.svg").write_text(figure.light, encoding="utf-8")
         (folder / "figures" / f"{figure.name}-dark.svg").write_text(figure.dark, encoding="utf-8")
+
+
+def warnings(revision: Path) -> list[str]:
+    """What a reader of this revision is warned of, a line each."""
+    file = revision / WARNINGS
+    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
 def verify(revision: Path) -> list[str]:
@@ -92,6 +102,12 @@ def revisions(folder: Path) -> list[Path]:
     """Published revisions of a date, oldest first."""
     found = [(int(match[1]), path) for path in folder.glob("r*") if (match := _number(path))]
     return [path for _, path in sorted(found)]
+
+
+def _plain(text: str) -> str:
+    """One line that does nothing to a terminal."""
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
 
 def _number(path: Path) -> re.Match[str] | None:

@@ -21,12 +21,14 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.sections import Claim
 from roundtrip.report.sections import npb_figures as figures
+from roundtrip.report.sections import npb_scaling as scaling
+from roundtrip.report.sections import npb_sources as sources
 from roundtrip.report.sections import npb_tables as tables
 from roundtrip.report.sections import npb_times as times
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_findings import TONES, Finding, findings, foremost
 from roundtrip.report.sections.npb_series import EMULATED, Series
-from roundtrip.report.sections.npb_speedup import claims, headline, source_pairs
+from roundtrip.report.sections.npb_speedup import claims, headline
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import npb, npb_wan
@@ -48,14 +50,14 @@ class NpbSection:
         launches = self._launches
         has_link = bool(launches.over_the_link)
         found = findings(judged, self._settings) if has_link else []
+        against = sources.compared(judged)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
             blocks += self._over_the_link(judged, found)
-        blocks += [Heading(3, "In one cluster"), times.inside(launches)]
-        blocks += [Heading(3, "What is sent"), times.messages(launches)]
+        blocks += [*_inside(launches), Heading(3, "What is sent"), times.messages(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
-        if source_pairs(launches):
-            blocks.append(tables.sources(launches, judged))
+        if against:
+            blocks.append(Fold("Both rates", (sources.rates(launches, against),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
@@ -65,8 +67,12 @@ class NpbSection:
             if has_link
             else "NPB: how fast are the NAS Parallel Benchmarks?",
             blocks=tuple(blocks),
-            answers=tuple(self._answers(found)),
-            verdicts=(tables.verdicts(foremost(found)),) if found else (),
+            answers=tuple(self._answers(found) if has_link else scaling.answers(launches, against)),
+            verdicts=(
+                *((tables.verdicts(foremost(found)),) if found else ()),
+                *((sources.verdicts(against),) if against else ()),
+            ),
+            warnings=tuple(sources.warnings(against)),
         )
 
     def _over_the_link(
@@ -101,6 +107,7 @@ class NpbSection:
         answers = []
         for name in dict.fromkeys(series.name for series in self._launches.over_the_link):
             mine = [series for series in self._launches.over_the_link if series.name == name]
+            mine = [series for series in mine if series.source == npb.NATIVE] or mine
             own = [series for series in mine if not series.shared] or mine
             words = self._words(own)
             if not words:
@@ -136,6 +143,21 @@ class NpbSection:
         return self._launches.interval(headline(self._launches, series, rtt))
 
 
+def _inside(launches: Launches) -> list[Block]:
+    """Times and rates, and how they scale over ranks."""
+    grown, drawn = scaling.table(launches), scaling.drawn(launches)
+    over_ranks: list[Block] = [
+        Heading(3, "Speed-up over ranks"),
+        *([Gallery(scaling.CAPTION, drawn)] if drawn else []),
+        grown,
+    ]
+    return [
+        Heading(3, "In one machine or cluster"),
+        times.inside(launches),
+        *(over_ranks if grown.rows else []),
+    ]
+
+
 def section(data: Data) -> NpbSection | None:
     """The section, if the bundle has launches of it that came back."""
     return None if data.passed(npb.STUDY).is_empty() else NpbSection(data)
@@ -166,6 +188,11 @@ _READING: tuple[Text, ...] = (
         "Both clusters and one are measured in the same round in random order; a speed-up is "
         "formed for each round, then its median. BT and SP take square numbers of ranks: their "
         "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
+    ),
+    (
+        "Our programs send the messages of NPB 3.4 and compute faster, so that the same delay is a "
+        "greater part of their time. Between the two, compare the time that the delay adds and "
+        "the round trips waited for: neither depends on how fast a rank computes.",
     ),
     (
         "Communication is all time inside MPI, waiting for a late partner included; compute is "

@@ -39,17 +39,31 @@ class Launches:
 
     @cached_property
     def _figures(self) -> dict[str, dict[str, float]]:
-        """rate, time, compute, communication, iterations of each launch."""
+        """rate, time, compute, communication, iterations of each launch.
+
+        The programs of NPB 3.4 tell their rate alone: their time is the work of a launch of ours,
+        rate times time, over that rate; NaN without one.  Compute time 0: not measured.
+        """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
         told = self._samples.group_by("launch").agg(
+            pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
             compute=value.filter(is_time & (phase == "compute")).sum(),
             communication=value.filter(is_time & phase.is_in(npb.PATTERNS)).sum(),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
         )
-        return {row.pop("launch"): row for row in told.collect().iter_rows(named=True)}
+        ours = told.filter(pl.col("time").is_not_null()).group_by("case")
+        work = ours.agg(
+            work=(pl.col("rate") * pl.col("time")).median(), own=pl.col("iterations").max()
+        )
+        filled = told.join(work, on="case", how="left").select(
+            *("launch", "rate", "compute", "communication"),
+            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), pl.lit(float("nan"))),
+            iterations=pl.coalesce(pl.col("iterations").replace(0, None), "own", pl.lit(0)),
+        )
+        return {row.pop("launch"): row for row in filled.collect().iter_rows(named=True)}
 
     @cached_property
     def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
@@ -98,6 +112,22 @@ class Launches:
     def over_the_link(self) -> list[Series]:
         """Series with half of the ranks in each cluster."""
         return [series for series in self.points if series.wan]
+
+    @property
+    def inside(self) -> list[Series]:
+        """Series within one machine or cluster."""
+        return [series for series in self.points if not series.wan]
+
+    def fewest_of(self, series: Series) -> Series:
+        """The same in the same place on the fewest ranks: the base of its speed-up over ranks."""
+        alike = [
+            other
+            for other in self.inside
+            if (other.name, other.environ, other.source, other.partition)
+            == (series.name, series.environ, series.source, series.partition)
+            and (other.ranks == 1 or other.placement == series.placement)
+        ]
+        return min(alike, key=lambda other: (other.ranks, other.order))
 
     def base_of(self, series: Series) -> Series | None:
         """The same in one cluster: with half the ranks, or where those cannot be, as many."""

@@ -14,7 +14,7 @@ from roundtrip.report.figures import LIGHT, WIDTH, Theme
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_series import EMULATED, Series
 from roundtrip.report.sections.npb_speedup import headline
-from roundtrip.studies import npb_wan
+from roundtrip.studies import npb, npb_wan
 
 CAPTION: Text = (
     f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median over "
@@ -40,7 +40,8 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
     """One figure a benchmark and class, all with the same axes."""
     frames: dict[str, list[dict[str, Any]]] = {}
     for series in launches.over_the_link:
-        frames.setdefault(series.name, []).extend(_rows(launches, series))
+        source = "" if series.source == npb.NATIVE else ", NPB 3.4"
+        frames.setdefault(f"{series.name}{source}", []).extend(_rows(launches, series))
     drawn = {name: pl.DataFrame(rows) for name, rows in frames.items() if rows}
     highest = [float(frame["median"].max()) for frame in drawn.values()]  # type: ignore[arg-type]
     top = 1.1 * max([2.0, *highest])
@@ -81,7 +82,7 @@ def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
 
 
 def _kind(series: Series) -> tuple[object, ...]:
-    return series.name, series.ranks, series.role
+    return series.name, series.ranks, series.role, series.source
 
 
 def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Theme) -> Any:

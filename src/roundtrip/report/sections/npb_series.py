@@ -42,6 +42,12 @@ class Series:
         return f"{self.benchmark} {self.problem_class}"
 
     @property
+    def case(self) -> str:
+        """``CG.A on 2 ranks``."""
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        return f"{self.benchmark}.{self.problem_class} on {ranks}"
+
+    @property
     def in_memory(self) -> bool:
         """Whether the ranks of a cluster share memory."""
         return self.placement in npb_wan.IN_MEMORY and self.ranks > (2 if self.wan else 1)

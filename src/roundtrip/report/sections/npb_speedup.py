@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -31,10 +32,11 @@ class NpbTransports:
 
 @dataclass(frozen=True)
 class NpbSources:
-    """Rate of our program over that of NPB 3.4."""
+    """Rate of our program over that of NPB 3.4; `rtt` in ms over the link."""
 
     native: Series
     upstream: Series
+    rtt: float | None = None
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources
@@ -52,8 +54,9 @@ def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
             if rtt is not None and (ratios := _rates(launches, *pair, rtt)):
                 found[NpbTransports(*pair, rtt)] = ratios
     for native, upstream in source_pairs(launches):
-        if ratios := _rates(launches, native, upstream, None):
-            found[NpbSources(native, upstream)] = ratios
+        for rtt in launches.points[native]:
+            if ratios := _rates(launches, native, upstream, rtt):
+                found[NpbSources(native, upstream, rtt)] = ratios
     return found
 
 
@@ -80,6 +83,14 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     ]
 
 
+def over_ranks(launches: Launches, series: Series) -> list[float]:
+    """Rate over that on the fewest ranks in the same place, one a round; empty for these."""
+    base = launches.fewest_of(series)
+    if base == series:
+        return []
+    return _rates(launches, series, base, None)
+
+
 def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
     """The speed-up that is judged: measured where both or neither shares processors."""
     base = launches.base_of(series)
@@ -100,11 +111,10 @@ def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 
 def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """Our program and NPB's own, of the same problem in the same place."""
-    inside = [series for series in launches.points if not series.wan]
     return [
         (native, upstream)
-        for native in inside
-        for upstream in inside
+        for native in launches.points
+        for upstream in launches.points
         if (native.source, upstream.source) == (npb.NATIVE, npb.UPSTREAM)
         and _place(native) == _place(upstream)
     ]
@@ -113,10 +123,10 @@ def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 def round_trips(launches: Launches, series: Series) -> Interval | None:
     """Round trips waited for in an iteration; None if one RTT only was measured."""
     points = [
-        (rtt / 1e3, (one["compute"] + one["communication"]) / one["iterations"])
+        (rtt / 1e3, _in_iterations(one) / one["iterations"])
         for rtt, rounds in launches.points[series].items()
         for one in rounds.values()
-        if rtt is not None and one["iterations"]
+        if rtt is not None and one["iterations"] and math.isfinite(_in_iterations(one))
     ]
     if not points:
         return None
@@ -128,7 +138,8 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
     base, found = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
-    if base is None or found is None or base.shared:
+    told = series.source == npb.NATIVE or not series.shared
+    if base is None or found is None or base.shared or not told:
         return None
     least = min(rtts)
     one = list(launches.points[base][None].values())
@@ -142,7 +153,15 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     return npb_wan.rtt_at_speedup(wanted, sum(pair[0]), without, found.median, iterations)
 
 
+def _in_iterations(figures: dict[str, float]) -> float:
+    """Seconds in all iterations; of NPB's own programs the whole timed section."""
+    return figures["compute"] + figures["communication"] or figures["time"]
+
+
 def _median_split(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[float, float]:
+    if not all(one["compute"] for one in rounds):
+        whole = launches.interval([one["time"] for one in rounds])
+        return (whole.median if whole else 0.0), 0.0
     middle = [
         launches.interval([one[name] for one in rounds]) for name in ("compute", "communication")
     ]
@@ -166,4 +185,4 @@ def _problem(series: Series) -> tuple[object, ...]:
 
 def _place(series: Series) -> tuple[object, ...]:
     named = series.benchmark, series.problem_class, series.ranks
-    return *named, series.environ, series.placement, series.partition
+    return *named, series.environ, series.placement, series.partition, series.wan

@@ -7,29 +7,23 @@ from dataclasses import replace
 
 from roundtrip.collect.analysis import NPB
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.report.blocks import Cell, Column, Table, text_cells
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_findings import TONES, Finding
 from roundtrip.report.sections.npb_series import EMULATED, Series
+from roundtrip.report.sections.npb_sources import judged_cell
 from roundtrip.report.sections.npb_speedup import (
-    NpbSources,
     NpbSpeedup,
     NpbTransports,
     round_trips,
     rtt_of_speedup,
-    source_pairs,
     transport_pairs,
 )
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies import npb_wan
+from roundtrip.studies import npb, npb_wan
 
 _NONE = Cell(units.NOTHING, "muted")
-_VERDICTS: dict[str, Tone] = {
-    "faster": "good",
-    "slower": "bad",
-    "on par": "muted",
-    "cannot tell": "warn",
-}
+_NOT_MEASURED = Cell("not measured", "muted")
 
 
 def verdicts(found: Sequence[Finding]) -> Table:
@@ -97,7 +91,7 @@ def tolerance(launches: Launches) -> Table:
         rows.append(
             (
                 Cell(series.label),
-                Cell(units.number(each)) if each else _NONE,
+                _sent(series, each),
                 Cell(units.interval(waited)) if waited else _NONE,
                 _rtt(rtt_of_speedup(launches, series, 1.0)),
                 _rtt(rtt_of_speedup(launches, series, published)) if published else _NONE,
@@ -132,7 +126,7 @@ def transports(launches: Launches, judged: Mapping[object, Judged], settings: NP
                 (
                     Cell(named),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    _judged(one),
+                    judged_cell(one),
                 )
             )
     return Table(
@@ -144,50 +138,30 @@ def transports(launches: Launches, judged: Mapping[object, Judged], settings: NP
     )
 
 
-def sources(launches: Launches, judged: Mapping[object, Judged]) -> Table:
-    """Our programs against NPB's own: both rates and their ratio."""
-    rows = []
-    for native, upstream in source_pairs(launches):
-        one = judged.get(NpbSources(native, upstream))
-        rates = [
-            launches.interval([p["rate"] for p in launches.points[s][None].values()])
-            for s in (native, upstream)
-        ]
-        cells = [Cell(units.interval(rate)) if rate else _NONE for rate in rates]
-        rows.append((Cell(native.label), *cells, _judged(one) if one else _NONE))
-    return Table(
-        "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
-        "the ratio in the same round.",
-        (
-            Column("Benchmark and toolchain"),
-            Column("Ours, Mop/s", "right"),
-            Column("NPB 3.4, Mop/s", "right"),
-            Column("Ours / NPB 3.4", "right"),
-        ),
-        tuple(rows),
-    )
-
-
 def _speedup(
     launches: Launches, judged: Mapping[object, Judged], series: Series, rtt: float
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
-        return _judged(one)
+        return judged_cell(one)
     if rtt in launches.points.get(series, {}):
+        if launches.base_of(series):
+            return Cell("compute not measured", "muted")
         return Cell("no base in one cluster", "muted")
     if any(_plain(gone.series) == _plain(series) and gone.rtt == rtt for gone in launches.lost):
         return Cell("no launch came back", "bad")
     return Cell("not measured", "muted")
 
 
+def _sent(series: Series, messages: float) -> Cell:
+    if series.source != npb.NATIVE:
+        return _NOT_MEASURED
+    return Cell(units.number(messages)) if messages else _NONE
+
+
 def _plain(series: Series) -> Series:
     """As a launch that never was is known."""
     return replace(series, shared=False, toolchain="")
-
-
-def _judged(one: Judged) -> Cell:
-    return Cell(units.interval(one.interval), _VERDICTS[one.verdict], str(one.verdict))
 
 
 def _rtt(seconds: float | None) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
 from roundtrip.report.sections.npb_data import Launches
-from roundtrip.report.sections.npb_series import EMULATED
+from roundtrip.report.sections.npb_series import EMULATED, Series
 from roundtrip.report.sections.npb_speedup import measured, separated
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import npb
@@ -18,17 +19,28 @@ from roundtrip.studies import npb
 def inside(launches: Launches) -> Table:
     """Every series of one machine or cluster: the base of the speed-ups."""
     rows = []
-    for series in launches.points:
-        if series.wan:
-            continue
+    for series in launches.inside:
         rounds = list(launches.points[series][None].values())
         place = series.partition + (", ranks share processors" if series.shared else "")
-        rows.append((Cell(series.label), Cell(place), *_times(launches, rounds)))
+        whole = _cell(
+            launches.interval([one["time"] for one in rounds if math.isfinite(one["time"])])
+        )
+        each = _cell(launches.interval([one["rate"] / series.ranks for one in rounds]))
+        rate, *parts = _times(launches, rounds)
+        rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
-        "In one machine or cluster: the base of every speed-up. Rate by NPB's formula; compute and "
-        "communication are sums over the iterations, means over the ranks; median and 95 % "
-        "interval over launches.",
-        (Column("Benchmark and toolchain"), Column("Where"), *_TIME_COLUMNS),
+        "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
+        "and communication (all time inside MPI, waiting included) are sums over the iterations, "
+        "means over the ranks; median and 95 % interval over launches. The programs of NPB 3.4 do "
+        "not tell what they wait for, and their time follows from their rate.",
+        (
+            Column("Benchmark and toolchain"),
+            Column("Where"),
+            Column("Time, s", "right"),
+            _TIME_COLUMNS[0],
+            Column("Mop/s per process", "right"),
+            *_TIME_COLUMNS[1:],
+        ),
         tuple(rows),
     )
 
@@ -43,22 +55,37 @@ def over_the_link(launches: Launches) -> Table:
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, list(found.values())),
+                    _cell(launches.interval(_added(launches, series, rtt or 0.0))),
                     *(_cell(launches.interval(values)) for values in ratios),
                 )
             )
     return Table(
-        f"Compute and communication apart, {EMULATED}. Speed-up as measured, and as it were on "
-        "processors of their own: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and the "
-        "communication time M of one cluster (1) and of both (2) with n ranks. On processors of "
-        "their own the two agree.",
+        f"Compute and communication apart, {EMULATED}. Communication is all time inside MPI, "
+        "waiting included. Added by the delay: time beyond that at the least delay, which the "
+        "programs of NPB 3.4 tell as well. Speed-up as measured, and as it were on processors of "
+        "their own: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and the communication "
+        "time M of one cluster (1) and of both (2) with n ranks. On processors of their own the "
+        "two agree.",
         (
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,
+            Column("Added by the delay, s", "right"),
             Column("Speed-up, measured", "right"),
             Column("Speed-up, own processors", "right"),
         ),
         tuple(rows),
     )
+
+
+def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Time beyond that at the least RTT, one a round; nothing at the least."""
+    points = launches.points[series]
+    least = min(points, key=lambda one: one or 0.0)
+    if rtt == least:
+        return []
+    pairs = launches.pairs(points[rtt], points[least])
+    added = [slow["time"] - fast["time"] for slow, fast in pairs]
+    return [value for value in added if math.isfinite(value)]
 
 
 def messages(launches: Launches) -> Table:
@@ -102,7 +129,7 @@ def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell
     """Rate, compute, communication; NPB's own programs do not tell the last two."""
     rate = _cell(launches.interval([one["rate"] for one in rounds]))
     if not all(one["compute"] for one in rounds):
-        return rate, *[Cell(units.NOTHING, "muted")] * 2
+        return rate, *[Cell("not measured", "muted")] * 2
     parts = ("compute", "communication")
     return rate, *(_cell(launches.interval([one[part] for one in rounds])) for part in parts)
 
