@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+#: What helps, where that is not plain from what the operating system says.
+_ADVICE = {
+    errno.ENOSPC: "free some space and try again",
+    errno.EDQUOT: "free some space and try again",
+    errno.EAGAIN: "this user's limit of processes may be reached, see `ulimit -u`",
+    errno.EMFILE: "see `ulimit -n`",
+}
 
 
 class UserError(Exception):
@@ -18,3 +29,22 @@ class UserError(Exception):
         self.line = line
         place = "" if self.file is None else f"{self.file}:" + (f"{line}:" if line else "")
         super().__init__(f"{place} {what}".strip())
+
+
+def refusal(error: OSError, place: Path | str | None = None) -> UserError:
+    """What the operating system refused, as the user's to mend.
+
+    The file that `error` names counts for more than `place`, where the work was being done.
+    """
+    advice = _ADVICE.get(error.errno or 0)
+    told = (error.strerror or str(error)) + (f": {advice}" if advice else "")
+    return UserError(told, error.filename or place)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Tells `folder` with whatever the operating system refuses while things are written there."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, folder) from None

@@ -24,22 +24,28 @@ def checkout() -> Path:
     raise UserError("not inside a Roundtrip checkout: run from the cloned folder")
 
 
-def _from_environment(name: str, default: Path) -> Path:
-    value = os.environ.get(name)
-    return Path(value) if value else default
-
-
 def runs() -> Path:
     """Raw results: one tree a campaign run."""
-    return _from_environment("ROUNDTRIP_RUNS", checkout() / "runs")
+    return _named("ROUNDTRIP_RUNS") or checkout() / "runs"
 
 
 def reports() -> Path:
     """Reports: ``<campaign>/<site>/<UTC date>/r<N>/``, never overwritten."""
-    return _from_environment("ROUNDTRIP_REPORTS", checkout() / "reports")
+    return _named("ROUNDTRIP_REPORTS") or checkout() / "reports"
 
 
 def toolchains() -> Path:
     """MPI and Boost prefixes of site `local`, cached by content and shared by checkouts."""
-    cache = _from_environment("XDG_CACHE_HOME", Path.home() / ".cache")
-    return _from_environment("ROUNDTRIP_TOOLCHAINS", cache / "roundtrip" / "toolchains")
+    return _named("ROUNDTRIP_TOOLCHAINS") or _cache() / "roundtrip" / "toolchains"
+
+
+def _cache() -> Path:
+    try:
+        return _named("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user id that the system does not know
+        raise UserError("this user has no home folder: set HOME or ROUNDTRIP_TOOLCHAINS") from None
+
+
+def _named(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value) if value else None

@@ -131,7 +131,7 @@ def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
 
 def test_a_broken_state_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{")
-    with pytest.raises(UserError, match="not a campaign run"):
+    with pytest.raises(UserError, match=r"state\.json:1: not JSON"):
         _ = tree.RunTree(tmp_path).state
 
 

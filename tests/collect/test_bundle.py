@@ -142,7 +142,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(UserError, match="the disk is full"):
+    with pytest.raises(UserError, match="free some space"):
         bundle.build(tree.path)
     assert list((tree.path / "bundles").iterdir()) == []
 

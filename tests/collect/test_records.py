@@ -57,7 +57,7 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
     [
         (b"", "not JSON"),
         (b'{"schema": 1,\n "ranks": ]}', "not JSON"),
-        (b"\xff\xfe", "cannot be read"),
+        (b"\xff\xfe", "not UTF-8"),
         (b"[1]", "the file: [1] is not of type 'object'"),
         (b'{"ranks": NaN}', "NaN is not a JSON number"),
         (b"[" * 100_000, "not JSON"),

@@ -95,7 +95,8 @@ def test_an_odd_target_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not a Spack lock file"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON: nested more than"),
         ("[]", "not a Spack lock file"),
         ('{"roots": []}', "not a Spack lock file"),
         ('{"roots": [{"spec": "a", "hash": "abc"}], "concrete_specs": {}}', "truncated"),

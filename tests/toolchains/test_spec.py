@@ -5,7 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.cli import app
+from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
 from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS, select
 

@@ -8,6 +8,7 @@ import shutil
 from importlib import metadata
 from pathlib import Path
 
+from roundtrip import files
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.site import Site
 from roundtrip.host import provenance
@@ -41,7 +42,7 @@ def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
         installed = Path(str(extras.get("prefix", ""))) / "toolchain.json"
         described[name] = {
             "reframe": site.toolchains[name],
-            "installed": json.loads(installed.read_text()) if installed.is_file() else None,
+            "installed": files.read_json(installed) if installed.is_file() else None,
         }
     return described
 

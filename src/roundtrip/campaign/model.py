@@ -18,11 +18,11 @@ A campaign file is TOML::
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.errors import UserError
 
 
@@ -62,15 +62,8 @@ def find(name: str, folder: Path) -> Path:
 
 def load(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
-    try:
-        text = file.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 text: {error.reason}", file) from None
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"at line (\d+)", str(error))
-        line = int(place[1]) if place else len(text.splitlines())  # else: "at end of document"
-        raise UserError(f"not TOML: {error}", file, line) from None
+    text = files.read_text(file)
+    data = files.parse_toml(text, file)
     return _Reader(file, text.splitlines()).campaign(data)
 
 

@@ -14,7 +14,7 @@ class TerminalProgress:
     def __init__(self, title: str, cases: int, launches: int, console: Console) -> None:
         self._console = console
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("launches"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import shutil
 import subprocess
 import time
@@ -30,7 +30,7 @@ def cancel(label: str) -> list[str]:
     """
     if shutil.which("squeue") is None:
         return []
-    query = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--format=%i %k"]
+    query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]
     listing = subprocess.run(query, capture_output=True, text=True)
     if listing.returncode:
         return []  # Slurm's commands are installed, but there is no cluster

@@ -14,7 +14,7 @@ from typing import Any
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
-from roundtrip.collect import rounds
+from roundtrip.collect import records, rounds
 from roundtrip.errors import UserError
 
 
@@ -55,12 +55,7 @@ class RunTree:
     @property
     def state(self) -> dict[str, Any]:
         """The contents of state.json: what was asked for, and when it ended."""
-        file = self.path / "state.json"
-        try:
-            state: dict[str, Any] = json.loads(file.read_text())
-        except (OSError, ValueError) as error:
-            raise UserError(f"not a campaign run: {error}", file) from None
-        return state
+        return records.read(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
         """Change keys of state.json, by rename: a reader never sees half of it."""

@@ -7,7 +7,6 @@ import sys
 import typer
 
 from roundtrip import __version__
-from roundtrip.errors import UserError
 
 app = typer.Typer(
     add_completion=False,
@@ -27,13 +26,17 @@ def _global_options(
 
 
 def main() -> None:
-    """Run a command; a UserError becomes one line on stderr and exit status 2."""
-    try:
-        app()
-    except UserError as error:
-        print(f"roundtrip: {error}", file=sys.stderr)
-        sys.exit(2)
+    """Run the command that the arguments name; see `roundtrip.cli.ending` for how it may end."""
+    from roundtrip.cli.ending import status_of
+
+    sys.exit(status_of(_command))
 
 
-# Each command registers itself on `app`.
-from roundtrip.cli import collect, doctor, report, run, site, toolchains  # noqa: E402, F401
+def _command() -> object:
+    """The commands are loaded here: even the libraries they use may fail to start."""
+    from roundtrip.cli import room
+
+    room.require()
+    from roundtrip.cli.commands import app
+
+    return app(standalone_mode=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from roundtrip import paths
 from roundtrip.cli import app
@@ -29,11 +29,10 @@ def doctor() -> None:
     findings = examine(facts.read(), missing, built)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
-        style = _STYLES[finding.level]
-        text = escape(finding.found)
+        text = Text(finding.found)
         if finding.advice:
-            text += f"\n[dim]-> {escape(finding.advice)}[/dim]"
-        table.add_row(f"[{style}]{finding.level}[/{style}]", finding.topic, text)
-    Console().print(table)
+            text.append(f"\n-> {finding.advice}", style="dim")
+        table.add_row(Text(finding.level, style=_STYLES[finding.level]), finding.topic, text)
+    Console(markup=False).print(table)
     if not possible(findings):
         raise typer.Exit(1)

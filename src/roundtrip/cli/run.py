@@ -20,10 +20,10 @@ from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.cli.report import publish
-from roundtrip.collect.bundle import writing
+from roundtrip.errors import writing
 from roundtrip.sites import ready
 
-_console = Console(stderr=True)
+_console = Console(stderr=True, markup=False)
 
 
 @app.command()

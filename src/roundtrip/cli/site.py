@@ -22,7 +22,7 @@ from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
 app.add_typer(site_app, name="site")
-_console = Console(soft_wrap=True)
+_console = Console(soft_wrap=True, markup=False)
 _MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
@@ -82,5 +82,5 @@ def lock(
 def _print(findings: list[Finding]) -> int:
     for item in findings:
         line = f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}"
-        _console.print(line, highlight=False, markup=False)
+        _console.print(line, highlight=False)
     return int(any(item.verdict == "fault" for item in findings))

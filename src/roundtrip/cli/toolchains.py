@@ -50,14 +50,14 @@ def _show(store: Store) -> None:
     table = Table("toolchain", "state", box=None)
     for name, state in states(TOOLCHAINS.values(), store).items():
         table.add_row(name, state)
-    Console().print(table)
+    Console(markup=False).print(table)
 
 
 class _Board:
     """One line a toolchain: redrawn in place on a terminal, else printed as it begins and ends."""
 
     def __init__(self) -> None:
-        columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"))
+        columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}", markup=False))
         self._progress = Progress(*columns, TimeElapsedColumn())
         self._tasks: dict[str, tuple[TaskID, float]] = {}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
 
@@ -75,6 +75,8 @@ class Analysis:
     text: str
 
 
+#: Above any threshold that means something; also no infinity, and nothing a float cannot hold.
+_MOST = 2.0**53
 _REQUIRED = ("disturbance", "statistics")
 _TABLES = {
     "disturbance": Disturbance,
@@ -98,10 +100,7 @@ def default() -> Analysis:
 
 def load(file: Path) -> Analysis:
     """Read an analysis.toml; UserError if it is not one."""
-    try:
-        return parse(file.read_text(encoding="utf-8"), file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot be read: {error}", file) from None
+    return parse(files.read_text(file), file)
 
 
 def parse(text: str, file: Path | str) -> Analysis:
@@ -110,25 +109,18 @@ def parse(text: str, file: Path | str) -> Analysis:
     A study that the file does not know (it is older than the study) gets the package's
     thresholds: a bundle with such a file has no launches of it.
     """
-    data = _toml(text, file)
+    data = files.parse_toml(text, file)
     if unknown := sorted(set(data) - set(_TABLES)):
         raise UserError(f"unknown table [{unknown[0]}]; legal are {', '.join(_TABLES)}", file)
     if missing := [name for name in _REQUIRED if name not in data]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
-    data = {**tomllib.loads(default_text()), **data}
+    data = {**files.parse_toml(default_text()), **data}
     parsed = {name: _table(kind, data[name], name, file) for name, kind in _TABLES.items()}
     levels = parsed["statistics"]
     for key in ("confidence_level", "false_discovery_level"):
         if not 0 < getattr(levels, key) < 1:
             raise UserError(f"[statistics] {key} must lie between 0 and 1", file)
     return Analysis(**parsed, text=text)
-
-
-def _toml(text: str, file: Path | str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"not TOML: {error}", file) from None
 
 
 def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
@@ -138,7 +130,9 @@ def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
     for key, value in data.items():
         numbers = value if isinstance(value, list) else [value]
         if not numbers or not all(
-            isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 for v in numbers
+            isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _MOST
+            for v in numbers
         ):
-            raise UserError(f"[{table}] {key} must be a number >= 0, not {value!r}", file)
+            told = f"[{table}] {key} must be a number from 0 to {_MOST:g}, not {value!r}"
+            raise UserError(told[:200], file)
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})

@@ -6,8 +6,7 @@ import errno
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import polars as pl
 
 from roundtrip.collect import analysis, cases, hosts, manifest, records, samples
 from roundtrip.collect.launches import Launch, scan
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
 _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
@@ -51,19 +50,6 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
             return _keep(partial, folder / written.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turns what the file system refuses into one line."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UserError("the disk is full; free some space and try again", folder) from None
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise UserError(f"cannot write here: {error.strerror}", folder) from None
-        raise
 
 
 def _analysis(run_dir: Path) -> analysis.Analysis:

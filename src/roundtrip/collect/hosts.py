@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from roundtrip import files
+from roundtrip.errors import UserError
 
 
 def cores(file: Path) -> int | None:
@@ -24,8 +26,8 @@ def names(file: Path) -> list[str]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = files.read_json(file)
+    except UserError:
         return {}
     return data if isinstance(data, dict) else {}
 

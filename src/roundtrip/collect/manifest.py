@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from roundtrip import files
 from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
@@ -35,12 +36,12 @@ class Manifest:
 
 def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
     """Hash every file in `bundle` and write its manifest with `facts`."""
-    files = {
+    entries = {
         file.relative_to(bundle).as_posix(): _entry(file)
         for file in sorted(bundle.rglob("*"))
         if file.is_file() and file.name != FILE_NAME
     }
-    data = {"schema": SCHEMA, **facts, "files": files}
+    data = {"schema": SCHEMA, **facts, "files": entries}
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
     (bundle / FILE_NAME).write_bytes(text.encode())
     return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
@@ -52,11 +53,8 @@ def verify(bundle: Path) -> Manifest:
     UserError if a file is missing, changed, not listed, or not inside the bundle.
     """
     file = bundle / FILE_NAME
-    try:
-        content = file.read_bytes()
-        data = json.loads(content)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"not a bundle: {error}", file) from None
+    text = files.read_text(file)
+    data = files.parse_json(text, file)
     if not isinstance(data, dict) or set(data) != _KEYS or data["schema"] != SCHEMA:
         raise UserError(f"not a manifest of schema {SCHEMA} with {', '.join(sorted(_KEYS))}", file)
     if not isinstance(data["files"], dict) or not data["files"]:
@@ -72,7 +70,7 @@ def verify(bundle: Path) -> Manifest:
         name = found.relative_to(bundle).as_posix()
         if not found.is_dir() and name not in listed:
             raise UserError(f"{name} is not in the manifest", file)
-    return Manifest(data, hashlib.sha256(content).hexdigest())
+    return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _inside(bundle: Path, name: str, manifest: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
+from roundtrip import files
 from roundtrip.collect import schemas
 from roundtrip.errors import UserError
 
@@ -28,17 +28,8 @@ def read(file: Path) -> dict[str, Any]:
 
     UserError with file and line for anything that is not such a file.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-        data = json.loads(text, parse_constant=_refuse_constant)
-    except FileNotFoundError:
-        raise UserError("missing", file) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot be read: {error}", file) from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"not JSON: {error.msg}", file, error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"not JSON: {error}", file) from None
+    text = files.read_text(file)
+    data = files.parse_json(text, file)
     fault = best_match(_VALIDATORS[file.name].iter_errors(data))
     if fault is not None:
         raise UserError(_explain(fault), file, _line(text, fault))
@@ -55,10 +46,6 @@ def named_case_id(display_name: str, system: str, partition: str, environ: str) 
     """The same, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``."""
     check, *parameters = display_name.split(" %")
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _explain(error: Any) -> str:

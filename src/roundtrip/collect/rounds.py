@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from roundtrip import files
+from roundtrip.errors import UserError
+
 _FILE = "round.json"
 _MOST = 2**31
 
@@ -21,8 +24,8 @@ def write(session: Path, number: int) -> None:
 def read(session: Path) -> int | None:
     """The round; None where none is told, or nothing that could be one."""
     try:
-        told = json.loads((session / _FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        told = files.read_json(session / _FILE)
+    except UserError:
         return None
     number = told.get("round") if isinstance(told, dict) else None
     is_one = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.collect import records
+from roundtrip.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class SessionReport:
     def read(file: Path) -> SessionReport:
         """Read a report.json; a broken one counts as absent."""
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = files.read_json(file)
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (UserError, KeyError, TypeError, AttributeError):
             return SessionReport((), False)
 
     def find(self, environ: str, folder: str) -> TestCase | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import files
 from roundtrip.collect import analysis, cases, manifest, samples
 from roundtrip.errors import UserError
 
@@ -31,8 +30,8 @@ class Data:
     def title(self) -> str:
         """The campaign's title, or its name."""
         try:
-            title = tomllib.loads(self.campaign_text).get("title")
-        except tomllib.TOMLDecodeError:
+            title = files.parse_toml(self.campaign_text).get("title")
+        except UserError:
             title = None
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
@@ -55,7 +54,7 @@ def read(bundle: Path) -> Data:
         launches=launches,
         samples=rows,
         analysis=analysis.load(bundle / analysis.FILE_NAME),
-        campaign_text=(bundle / "campaign.toml").read_text(encoding="utf-8"),
+        campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
     )
 
@@ -75,6 +74,6 @@ def _parquet(file: Path, schema: dict[str, Any], added: Sequence[str] = ()) -> p
 
 def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
+        return files.read_json(file)
+    except UserError:
         return None

@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.collect import manifest
-from roundtrip.collect.bundle import writing
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 from roundtrip.report import data, html, markdown
 from roundtrip.report.build import Correction, build
 
@@ -133,8 +133,8 @@ def _facts(checked: manifest.Manifest, correction: Correction | None) -> dict[st
 
 def _read_facts(revision: Path) -> dict[str, Any] | None:
     try:
-        facts = json.loads((revision / FACTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        facts = files.read_json(revision / FACTS)
+    except UserError:
         return None
     return facts if isinstance(facts, dict) else None
 

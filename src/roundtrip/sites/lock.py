@@ -6,7 +6,6 @@ different builds in one lock file; a comparison across them would be worthless.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.errors import UserError
 
 
@@ -88,8 +88,8 @@ def read(file: Path) -> Lock:
     """UserError if `file` is no lock file, or one that refers to specs it does not hold."""
     if not file.is_file():
         raise UserError("no lock file: run `spack concretize` in the environment first", file)
+    content = files.read_json(file)
     try:
-        content = json.loads(file.read_text())
         specs = {
             hash_: Concrete(
                 hash=hash_,
@@ -107,7 +107,7 @@ def read(file: Path) -> Lock:
         }
         roots = tuple(Root(root["spec"], root["hash"]) for root in content["roots"])
         spack = str(content.get("spack", {}).get("version", "unknown"))
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
     known = set(specs)
     needed = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}

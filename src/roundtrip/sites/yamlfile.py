@@ -7,18 +7,21 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from roundtrip import files
 from roundtrip.errors import UserError
 
 
 def load(file: Path) -> Any:
     """UserError, with the line, if `file` is missing or no YAML."""
+    text = files.read_text(file)
     try:
-        return yaml.safe_load(file.read_text())
-    except FileNotFoundError:
-        raise UserError("missing", file) from None
+        return yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise UserError(f"not YAML: {error.problem}", file, line) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        told = str(error).splitlines() or ["nested too deeply"]
+        raise UserError(f"not YAML: {told[0]}", file) from None
 
 
 def dump(content: object) -> str:

@@ -1,0 +1,7 @@
+"""Every command, registered on `app` by being imported."""
+
+from __future__ import annotations
+
+from roundtrip.cli import app, collect, doctor, report, run, site, toolchains
+
+__all__ = ["app", "collect", "doctor", "report", "run", "site", "toolchains"]

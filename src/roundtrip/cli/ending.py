@@ -1,0 +1,92 @@
+"""How a command ends: the one place that turns an exception into a line and an exit status.
+
+2 is the user's to mend: wrong arguments, bad input, or something that the operating system
+refused.  70 is a bug of ours: the traceback is kept in a file that the line names.  130 is an
+interrupt, 141 a reader of the output that has gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from roundtrip import __version__
+from roundtrip.errors import UserError, refusal
+
+USER, BUG, INTERRUPTED, PIPE = 2, 70, 130, 141
+#: The parent of all that a command line can be wrong in, whose module is private.
+_Usage: Any = typer.BadParameter.__base__
+
+
+def status_of(command: Callable[[], object]) -> int:
+    """Run `command`; the exit status, after at most one line on standard error.
+
+    `command` gives its own status, or anything else for success.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        status = command()
+        sys.stdout.flush()
+    except UserError as error:
+        return _tell(str(error), USER)
+    except _Usage as error:
+        return _misused(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return _tell("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _silence()
+        return PIPE
+    except OSError as error:
+        _silence()
+        return _tell(str(refusal(error)), USER)
+    except MemoryError:
+        return _tell("out of memory", USER)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        return _tell(_bug(error), BUG)
+    return status if isinstance(status, int) else 0
+
+
+def _misused(error: Any) -> int:
+    """Wrong arguments; none at all print the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return USER
+    path = error.ctx.command_path if error.ctx else "roundtrip"
+    command = path.partition(" ")[2]
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    return _tell(f"{command + ': ' if command else ''}{told}; see: {path} --help", USER)
+
+
+def _tell(what: str, status: int) -> int:
+    """One line, whatever stands in it: a file name may hold a line feed, or steer a terminal."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in what)
+    print(f"roundtrip: {line}", file=sys.stderr)
+    return status
+
+
+def _bug(error: BaseException) -> str:
+    """What to say of an exception that nobody foresaw, after its traceback has been kept."""
+    told = "".join(traceback.format_exception(error))
+    text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{told}"
+    try:
+        descriptor, place = tempfile.mkstemp(prefix="roundtrip-bug-", suffix=".txt")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except OSError:
+        print(text, file=sys.stderr)
+        place = "the lines above"
+    return f"this is a bug in roundtrip ({type(error).__name__}); what happened is in {place}"
+
+
+def _silence() -> None:
+    """What is left for an output that takes nothing more would end in a second message."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,233 @@
+"""How a command may end: one line and a status, whatever was done to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from roundtrip import files
+from roundtrip.campaign.progress import TerminalProgress
+from roundtrip.cli import ending, run
+from roundtrip.collect import bundle
+from roundtrip.errors import UserError
+
+CHECKOUT = Path(__file__).parents[2]
+MAIN = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
+LONG = "a" * 300
+Done = subprocess.CompletedProcess[str]
+
+
+def roundtrip(*arguments: str | Path, env: Mapping[str, str] = {}, **settings: Any) -> Done:
+    return subprocess.run(
+        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **settings,
+    )
+
+
+def one_line(done: Done, complaint: str, status: int = 2) -> None:
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    assert re.fullmatch(r"roundtrip: [^\n]+\n", done.stderr), done.stderr
+    assert re.search(complaint, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "--foo"], "run: No such option: --foo; see: roundtrip run --help"),
+        (["run"], "run: Missing argument"),
+        (["nope"], "No such command 'nope'; see: roundtrip --help"),
+        (["site", "new"], "site new: Missing argument"),
+        (["report", "a", "b"], r"report: Got unexpected extra argument"),
+        (["run", LONG], r"a{255,}\S*: File name too long"),
+        (["report", LONG], "File name too long"),
+        (["report", "a\nb\x1b[31m"], r"a\\nb\\x1b\[31m: neither"),
+        (["run", "smoke", "--tree", "/dev/null"], "Not a directory"),
+        (["report", "/dev/full"], "neither a bundle"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], complaint: str) -> None:
+    one_line(roundtrip(*arguments), complaint)
+
+
+def test_no_argument_prints_the_help() -> None:
+    done = roundtrip()
+    assert done.returncode == 2
+    assert "collect" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "complaint"),
+    [
+        (b"\xff", 1, "not UTF-8"),
+        (b"title = 'x\n", 1, "not TOML"),
+        (b"a = 1\nlaunches = " + b"9" * 5000, None, "not TOML: Exceeds the limit"),
+        (b"a = " + b"[" * 100_000, None, "not TOML: nested more than 64 deep"),
+        (b"a = " + b"[" * 70 + b"]" * 70, None, "not TOML: nested more than 64 deep"),
+    ],
+)
+def test_a_campaign_file_that_cannot_be_read(
+    tmp_path: Path, content: bytes, line: int | None, complaint: str
+) -> None:
+    file = tmp_path / "night.toml"
+    file.write_bytes(content)
+    place = f":{line}" if line else ""
+    one_line(roundtrip("run", file), f"{re.escape(str(file))}{place}: {complaint}")
+
+
+@pytest.mark.parametrize("name", ["report.json", "bundle/manifest.json"])
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000, '"\\ud800"'])
+def test_a_revision_of_hostile_json(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "report.json").write_text('{"digest": ""}')
+    (tmp_path / name).write_text(content)
+    one_line(roundtrip("report", tmp_path, "--verify"), f"{name}: ")
+
+
+def test_a_deep_lock_file(tmp_path: Path) -> None:
+    file = tmp_path / "spack.lock"
+    file.write_text('{"a":' * 100_000)
+    one_line(roundtrip("site", "lock", file), "not JSON: nested")
+
+
+def test_an_output_path_that_is_a_file(make_tree: Callable[..., Any], tmp_path: Path) -> None:
+    built = bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path)
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        (tmp_path / "file").write_text("")
+        one_line(roundtrip("report", built, "--output", place), "file.*(Not a dir|exists)")
+    one_line(roundtrip("report", built, "--output", f"/tmp/{LONG}"), "File name too long")
+    one_line(roundtrip("report", built, "--output", "/proc/self"), "/proc/self/synthetic: ")
+
+
+def test_an_output_that_takes_nothing() -> None:
+    command = [sys.executable, "-c", MAIN, "--version"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", MAIN, "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "free some space" in done.stderr
+
+
+def test_a_reader_that_has_gone() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-c", MAIN, "toolchains", "--list"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode in (1, ending.PIPE)
+
+
+def unknown_user(limit: int | None = None) -> Callable[[], None]:
+    """As in a container that is started with a random user id."""
+
+    def become() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+        os.setgroups([])
+        os.setgid(54321)
+        os.setuid(54321)
+
+    return become
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs root")
+
+
+@as_root
+def test_a_user_without_a_home() -> None:
+    homeless = {"HOME": "", "XDG_CACHE_HOME": "", "ROUNDTRIP_TOOLCHAINS": ""}
+    code = MAIN.replace("import sys;", "import os, sys; del os.environ['HOME'];")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "toolchains", "--list"],
+        env={**os.environ, **homeless, "PYTHONPATH": str(CHECKOUT / "src")},
+        capture_output=True,
+        text=True,
+        preexec_fn=unknown_user(),
+    )
+    one_line(done, "no home folder: set HOME or ROUNDTRIP_TOOLCHAINS")
+
+
+@as_root
+@pytest.mark.parametrize("limit", [1, 4])
+def test_a_limit_of_processes(limit: int) -> None:
+    one_line(
+        roundtrip("doctor", preexec_fn=unknown_user(limit)), r"no room for \d+ threads.*ulimit -u"
+    )
+
+
+def test_a_bug_is_told_as_one_and_its_traceback_kept(tmp_path: Path) -> None:
+    code = (
+        "import sys; from roundtrip.cli import ending\n"
+        "def broken(): return {}['there is no such key']\n"
+        "sys.exit(ending.status_of(broken))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    one_line(done, r"this is a bug in roundtrip \(KeyError\)", ending.BUG)
+    (kept,) = tmp_path.glob("roundtrip-bug-*.txt")
+    assert str(kept) in done.stderr
+    assert "there is no such key" in kept.read_text()
+    assert "in broken" in kept.read_text()
+
+
+@pytest.mark.parametrize(
+    ("raised", "status"),
+    [
+        (UserError("a"), ending.USER),
+        (PermissionError(13, "Permission denied", "/x"), ending.USER),
+        (MemoryError(), ending.USER),
+        (KeyboardInterrupt(), ending.INTERRUPTED),
+    ],
+)
+def test_what_may_end_a_command(
+    raised: BaseException, status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> None:
+        raise raised
+
+    assert ending.status_of(command) == status
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+def test_a_title_is_no_markup() -> None:
+    for terminal in (False, True):
+        out = StringIO()
+        console = Console(file=out, force_terminal=terminal, markup=run._console._markup)
+        with TerminalProgress("[/b] [red]x", 1, 1, console) as progress:
+            progress.result("OK", "[/b]")
+        assert "[/b] [red]x" in out.getvalue()
+
+
+def test_json_that_is_read_can_be_written(tmp_path: Path) -> None:
+    assert files.parse_json('["\\ud83d\\ude00", 18446744073709551615]') == ["😀", 2**64 - 1]
+    for text in ("1e999", "NaN", "-Infinity", "1" + "0" * 20, '{"a": "\\udc00"}'):
+        with pytest.raises(UserError, match="not JSON"):
+            files.parse_json(text)
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UserError, match="not a regular file"):
+        files.read_bytes(tmp_path / "fifo")
+    assert json.dumps(files.parse_json("[" * 60 + "]" * 60))
