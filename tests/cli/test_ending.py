@@ -117,12 +117,7 @@ def test_an_output_path_that_is_a_file(make_tree: Callable[..., Any], tmp_path: 
 def test_an_output_that_takes_nothing() -> None:
     command = [sys.executable, "-c", MAIN, "--version"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", MAIN, "--version"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "free some space" in done.stderr
 
