@@ -103,6 +103,10 @@ void measure(Method& method, const MethodInfo& info, const Ends& ends, bool coll
   watch.restart();
   method.destroy();
   watch.stamp(overhead(samples.free));
+  method.create();
+  watch.stamp(overhead(samples.create_again));
+  method.destroy();
+  watch.stamp(overhead(samples.free_again));
 }
 
 }  // namespace roundtrip::ddtbench

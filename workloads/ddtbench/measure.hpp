@@ -15,6 +15,10 @@ struct Samples {
   std::vector<double> communication;  ///< includes what the other rank does: unpack and pack
   std::vector<double> unpack;
   std::vector<double> free;  ///< one an outer iteration
+  /// Again right after, as in the original, where a method follows on itself: the code and the
+  /// allocator are then in cache, which other methods push out when all take turns.
+  std::vector<double> create_again;
+  std::vector<double> free_again;
 
   /// The whole of exchange `i`: there and back, with all packing on both ranks.
   [[nodiscard]] double round_trip(std::size_t i) const;

@@ -90,10 +90,11 @@ struct MethodInfo {
   bool creates;           ///< ddt_create_overhead, ddt_free_overhead
   bool packs;             ///< pack, unpack
   bool moves_data;        ///< from the app's arrays to the app's arrays
+  bool is_ours;           ///< not in the study; only for apps that have tuned loops
   std::unique_ptr<Method> (*make)(const Setting&);
 };
 
-/// mpi_ddt, manual, mpi_pack_ddt, reference.
-const std::array<MethodInfo, 4>& methods();
+/// mpi_ddt, manual, mpi_pack_ddt, reference, and manual-tuned.
+const std::array<MethodInfo, 5>& methods();
 
 }  // namespace roundtrip::ddtbench

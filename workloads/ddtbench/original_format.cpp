@@ -32,7 +32,7 @@ OriginalFormat::OriginalFormat() {
 
 void OriginalFormat::add(const Case& item, const ArmResult& arm, int ranks) {
   const Samples& samples = arm.samples;
-  if (samples.communication.empty()) return;
+  if (samples.communication.empty() || arm.method->is_ours) return;
   const std::string name = item.app == "FFT" ? "FFT" + std::to_string(ranks) : item.app;
   const std::string method(arm.method->name);
   const auto row = [&](const char* epoch, double seconds) {

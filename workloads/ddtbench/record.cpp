@@ -67,12 +67,14 @@ void record(const Case& item, const std::vector<ArmResult>& results, Launch& lau
     launch.record["warmup_discarded"] =
         launch.record.value("warmup_discarded", std::int64_t{0}) + arm.discarded;
     using Epoch = std::pair<const char*, const std::vector<double>&>;
-    const std::array<Epoch, 5> epochs = {{
+    const std::array<Epoch, 7> epochs = {{
         {"ddt_create_overhead", arm.samples.create},
         {"pack", arm.samples.pack},
         {"communication", arm.samples.communication},
         {"unpack", arm.samples.unpack},
         {"ddt_free_overhead", arm.samples.free},
+        {"ddt_create_again", arm.samples.create_again},
+        {"ddt_free_again", arm.samples.free_again},
     }};
     for (const auto& [phase, samples] : epochs) {
       if (samples.empty()) continue;

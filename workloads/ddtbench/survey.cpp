@@ -70,6 +70,8 @@ class Survey {
   void admit_methods() {
     std::vector<Admission> admissions;
     for (const MethodInfo* info : plan_.methods) {
+      if (info->is_ours && !app_.has_tuned_loops()) continue;
+      methods_.push_back(info);
       admissions.push_back(admit(*info, app_, ends_, item_.bytes));
     }
     if (std::ranges::any_of(plan_.bufferings,
@@ -79,20 +81,20 @@ class Survey {
       shared_.emplace(2 * item_.bytes + margin);
     }
     for (const Buffering buffering : plan_.bufferings) {
-      for (std::size_t m = 0; m < plan_.methods.size(); ++m) {
-        const MethodInfo& info = *plan_.methods[m];
+      for (std::size_t m = 0; m < methods_.size(); ++m) {
+        const MethodInfo& info = *methods_[m];
         const Setting setting{.app = app_,
                               .ends = ends_,
                               .bytes = item_.bytes,
                               .shared = buffering == Buffering::original ? nullptr : &*shared_,
                               .pack_origin = admissions[m].pack_origin};
-        arms_.push_back(
-            {.result = {.buffering = buffering,
-                        .method = &info,
-                        .samples = {},
-                        .skips_unpack = info.name == "manual" && app_.landing() != nullptr,
-                        .finding = admissions[m].finding},
-             .method = info.make(setting)});
+        arms_.push_back({.result = {.buffering = buffering,
+                                    .method = &info,
+                                    .samples = {},
+                                    .skips_unpack = info.name.starts_with("manual") &&
+                                                    app_.landing() != nullptr,
+                                    .finding = admissions[m].finding},
+                         .method = info.make(setting)});
         if (admissions[m].runs) order_.push_back(arms_.size() - 1);
       }
     }
@@ -261,6 +263,7 @@ class Survey {
   std::optional<Buffers> shared_;
   std::vector<char> scratch_;
   Transfer data_;
+  std::vector<const MethodInfo*> methods_;  ///< of the plan, those that the app has
   std::vector<Arm> arms_;
   std::vector<std::size_t> order_;  ///< of the arms that run
   std::optional<Wrong> wrong_;

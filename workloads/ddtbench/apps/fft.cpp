@@ -60,6 +60,30 @@ class Fft final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<double*>(buffer);
+    for (int rank = 0; rank < size_.ranks; ++rank) {
+      for (int i = 0; i < size_.rows(); ++i) {
+        const double* row = value(from_, i, rank, 0);
+        for (int j = 0; j < 2 * size_.rows(); ++j) *out++ = row[j];
+      }
+    }
+  }
+
+  void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const double*>(buffer);
+    for (int rank = 0; rank < size_.ranks; ++rank) {
+      for (int i = 0; i < size_.rows(); ++i) {
+        for (int j = 0; j < size_.rows(); ++j) {
+          double* number = value(to_, j, rank, i);
+          number[0] = *in++;
+          number[1] = *in++;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override {
     for (int rank = 0; rank < size_.ranks; ++rank) {
       for (int i = 0; i < size_.rows(); ++i, buffer += run()) {
         std::memcpy(buffer, at(from_, i, rank, 0), run());
@@ -68,7 +92,7 @@ class Fft final : public MicroApp {
   }
 
   /// In tiles, so that the lines of a few rows and columns stay in cache.
-  void unpack(const char* buffer) const override {
+  void unpack_tuned(const char* buffer) const override {
     constexpr int tile = 16;
     const int rows = size_.rows();
     for (int rank = 0; rank < size_.ranks; ++rank) {
@@ -92,9 +116,12 @@ class Fft final : public MicroApp {
     return complex_bytes * static_cast<std::size_t>(size_.rows());
   }
   /// Row `row`, column `column` of the columns that belong to `rank`.
-  [[nodiscard]] char* at(const Array<double>& matrix, int row, int rank, int column) const {
+  [[nodiscard]] double* value(const Array<double>& matrix, int row, int rank, int column) const {
     const int index = row * size_.n + rank * size_.rows() + column;
-    return reinterpret_cast<char*>(&matrix[2 * static_cast<std::size_t>(index)]);
+    return &matrix[2 * static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] char* at(const Array<double>& matrix, int row, int rank, int column) const {
+    return reinterpret_cast<char*>(value(matrix, row, rank, column));
   }
 
   FftSize size_;

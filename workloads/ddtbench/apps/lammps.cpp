@@ -70,6 +70,28 @@ class Lammps final : public MicroApp {
 
   /// Atom by atom, as the application does.
   void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<double*>(buffer);
+    const auto scalars = places(0);
+    for (const int atom : list_.get()) {
+      const double* at = position(atom);
+      for (int i = 0; i < 3; ++i) *out++ = at[i];
+      for (const double* scalar : scalars) *out++ = scalar[atom];
+    }
+  }
+
+  void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const double*>(buffer);
+    const auto scalars = places(atoms_.owned);
+    for (int atom = 0; atom < atoms_.sent; ++atom) {
+      double* at = position(atoms_.owned + atom);
+      for (int i = 0; i < 3; ++i) at[i] = *in++;
+      for (double* scalar : scalars) scalar[atom] = *in++;
+    }
+  }
+
+  /// With five scalars a copy of the position as one piece gains 4 %, with three 11 %.
+  [[nodiscard]] bool has_tuned_loops() const override { return Scalars == 3; }
+  void pack_tuned(char* buffer) const override {
     const auto scalars = places(0);
     for (const int atom : list_.get()) {
       copy_piece<3 * sizeof(double)>(buffer, bytes(position(atom)));
@@ -81,7 +103,7 @@ class Lammps final : public MicroApp {
     }
   }
 
-  void unpack(const char* buffer) const override {
+  void unpack_tuned(const char* buffer) const override {
     const auto scalars = places(atoms_.owned);
     char* position_to = bytes(position(atoms_.owned));
     for (std::size_t i = 0; i < list_.get().size(); ++i) {

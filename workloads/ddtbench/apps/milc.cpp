@@ -1,5 +1,4 @@
 #include <array>
-#include <cstring>
 
 #include "ddtbench/apps/apps.hpp"
 #include "ddtbench/array.hpp"
@@ -48,25 +47,31 @@ class Milc final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
-    for (int parity = 0; parity < 2; ++parity) {
-      for (int t = 0; t < lattice_.t; ++t, buffer += run_) {
-        std::memcpy(buffer, half_plane(parity, t), run_);
-      }
-    }
+    auto* out = reinterpret_cast<float*>(buffer);
+    each_value([&](const float& value) { *out++ = value; });
   }
-
   void unpack(const char* buffer) const override {
-    for (int parity = 0; parity < 2; ++parity) {
-      for (int t = 0; t < lattice_.t; ++t, buffer += run_) {
-        std::memcpy(half_plane(parity, t), buffer, run_);
-      }
-    }
+    const auto* in = reinterpret_cast<const float*>(buffer);
+    each_value([&](float& value) { value = *in++; });
   }
 
  private:
   [[nodiscard]] float* half_plane(int parity, int t) const {
     const int site = parity * (lattice_.sites() / 2) + t * lattice_.half_volume();
     return &field_[static_cast<std::size_t>(site) * su3_vector_floats];
+  }
+
+  /// Calls `visit` with each value of the face, in the order of the message.
+  template <class Visit>
+  void each_value(Visit visit) const {
+    for (int parity = 0; parity < 2; ++parity) {
+      for (int t = 0; t < lattice_.t; ++t) {
+        float* su3_vector = half_plane(parity, t);
+        for (int site = 0; site < lattice_.half_plane(); ++site, su3_vector += su3_vector_floats) {
+          for (std::size_t i = 0; i < su3_vector_floats; ++i) visit(su3_vector[i]);
+        }
+      }
+    }
   }
 
   Lattice lattice_;

@@ -24,6 +24,15 @@ class LuField {
     return &data_[values * index];
   }
 
+  /// Calls `visit` with each value of `n` points from `first`, `stride` values apart.
+  template <class Visit>
+  void each_value(double* first, std::size_t stride, Visit visit) const {
+    for (int i = 0; i < n_; ++i) {
+      double* point = first + static_cast<std::size_t>(i) * stride;
+      for (int m = 0; m < values; ++m) visit(point[m]);
+    }
+  }
+
   /// Bytes of one face.
   [[nodiscard]] std::size_t face_bytes() const {
     return static_cast<std::size_t>(n_) * point_bytes;

@@ -23,9 +23,20 @@ class NasLuX final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
-    std::memcpy(buffer, field_.point(1, field_.n()), field_.face_bytes());
+    auto* out = reinterpret_cast<double*>(buffer);
+    field_.each_value(field_.point(1, field_.n()), LuField::values,
+                      [&](const double& value) { *out++ = value; });
   }
   void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const double*>(buffer);
+    field_.each_value(field_.point(1, 0), LuField::values, [&](double& value) { value = *in++; });
+  }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override {
+    std::memcpy(buffer, field_.point(1, field_.n()), field_.face_bytes());
+  }
+  void unpack_tuned(const char* buffer) const override {
     std::memcpy(field_.point(1, 0), buffer, field_.face_bytes());
   }
 

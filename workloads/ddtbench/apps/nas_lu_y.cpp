@@ -23,6 +23,18 @@ class NasLuY final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<double*>(buffer);
+    field_.each_value(field_.point(field_.n(), 1), LuField::values * field_.width(),
+                      [&](const double& value) { *out++ = value; });
+  }
+  void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const double*>(buffer);
+    field_.each_value(field_.point(0, 1), LuField::values * field_.width(),
+                      [&](double& value) { value = *in++; });
+  }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override {
     const double* point = field_.point(field_.n(), 1);
     const std::size_t stride = LuField::values * field_.width();
     for (int j = 0; j < field_.n(); ++j, point += stride, buffer += LuField::point_bytes) {
@@ -30,7 +42,7 @@ class NasLuY final : public MicroApp {
     }
   }
 
-  void unpack(const char* buffer) const override {
+  void unpack_tuned(const char* buffer) const override {
     double* point = field_.point(0, 1);
     const std::size_t stride = LuField::values * field_.width();
     for (int j = 0; j < field_.n(); ++j, point += stride, buffer += LuField::point_bytes) {

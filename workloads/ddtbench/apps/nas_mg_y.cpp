@@ -24,12 +24,29 @@ class NasMgY final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<double*>(buffer);
+    for (int k = 1; k < size().d3 - 1; ++k) {
+      const double* row = field_.at(1, size().d2 - 2, k);
+      for (int i = 0; i < size().d1 - 2; ++i) *out++ = row[i];
+    }
+  }
+
+  void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const double*>(buffer);
+    for (int k = 1; k < size().d3 - 1; ++k) {
+      double* row = field_.at(1, size().d2 - 1, k);
+      for (int i = 0; i < size().d1 - 2; ++i) row[i] = *in++;
+    }
+  }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override {
     for (int k = 1; k < size().d3 - 1; ++k, buffer += run()) {
       std::memcpy(buffer, field_.at(1, size().d2 - 2, k), run());
     }
   }
 
-  void unpack(const char* buffer) const override {
+  void unpack_tuned(const char* buffer) const override {
     for (int k = 1; k < size().d3 - 1; ++k, buffer += run()) {
       std::memcpy(field_.at(1, size().d2 - 1, k), buffer, run());
     }

@@ -51,8 +51,22 @@ class Specfem3dCm final : public MicroApp {
     return one_type(committed(structure(parts, base)), base, base);
   }
 
-  void pack(char* buffer) const override { core_.pack(mantle_.pack(buffer)); }
-  void unpack(const char* buffer) const override { core_.unpack(mantle_.unpack(buffer)); }
+  void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<float*>(buffer);
+    for (const Layer* layer : {&mantle_, &core_}) {
+      layer->each_value([&](const float& value) { *out++ = value; });
+    }
+  }
+  void unpack(const char* buffer) const override {
+    const auto* in = reinterpret_cast<const float*>(buffer);
+    for (const Layer* layer : {&mantle_, &core_}) {
+      layer->each_value([&](float& value) { value = *in++; });
+    }
+  }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override { core_.pack(mantle_.pack(buffer)); }
+  void unpack_tuned(const char* buffer) const override { core_.unpack(mantle_.unpack(buffer)); }
 
  private:
   struct Layer {
@@ -67,6 +81,13 @@ class Specfem3dCm final : public MicroApp {
     }
     void describe(Region& region) const {
       for (const int point : list.get()) region.add(at(point), point_bytes);
+    }
+    template <class Visit>
+    void each_value(Visit visit) const {
+      for (const int point : list.get()) {
+        float* values = &field[static_cast<std::size_t>(components * point)];
+        for (int i = 0; i < components; ++i) visit(values[i]);
+      }
     }
     char* pack(char* buffer) const {
       for (const int point : list.get()) {

@@ -44,14 +44,23 @@ class Specfem3dMt final : public MicroApp {
   }
 
   void pack(char* buffer) const override {
+    auto* out = reinterpret_cast<float*>(buffer);
+    const float* in = from_.data();
+    for (int k = 0; k < size_.d3; ++k, in += size_.d1 * size_.d2) {
+      for (int i = 0; i < size_.d1; ++i) *out++ = in[i];
+    }
+  }
+  void unpack(const char* /*buffer*/) const override {}
+  [[nodiscard]] char* landing() const override { return reinterpret_cast<char*>(to_.data()); }
+
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override {
     const auto* in = reinterpret_cast<const char*>(from_.data());
     const auto stride = point_bytes * static_cast<std::size_t>(size_.d2);
     for (int k = 0; k < size_.d3; ++k, in += stride, buffer += point_bytes) {
       copy_piece<point_bytes>(buffer, in);
     }
   }
-  void unpack(const char* /*buffer*/) const override {}
-  [[nodiscard]] char* landing() const override { return reinterpret_cast<char*>(to_.data()); }
 
   static constexpr std::size_t point_bytes = 3 * sizeof(float);
 

@@ -1,5 +1,6 @@
 #include "ddtbench/apps/wrf.hpp"
 
+#include <map>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +17,17 @@ WrfField field(const WrfSize& size, int k, int l) {
           .size = size,
           .levels = k,
           .fourth = l};
+}
+
+/// Calls `visit` with each value of the face, in the order of the message.
+template <class Visit>
+void each_value(const WrfField& field, Visit visit) {
+  for (int j = 0; j < field.size.face_j.size(); ++j) {
+    for (int k = 0; k < field.levels; ++k) {
+      float* row = field.row(k, j);
+      for (int i = 0; i < field.size.face_i.size(); ++i) visit(row[i]);
+    }
+  }
 }
 
 /// Calls `copy` with each row of the face and its bytes, in the order of the message. Rows of three
@@ -94,16 +106,31 @@ Region Wrf::sent() const {
 
 Datatypes Wrf::commit(Origin origin) const {
   void* base = origin == Origin::bottom ? MPI_BOTTOM : fields_[0].data.data();
-  std::vector<Type> faces;
+  // Fields of the same shape share a type, as in an application.
+  std::map<int, Type> faces;
   std::vector<Part> parts;
-  for (const WrfField& field : fields_) faces.push_back(face(field));
-  for (std::size_t i = 0; i < fields_.size(); ++i) {
-    parts.push_back({.address = start(fields_[i]), .type = faces[i]});
+  for (const WrfField& field : fields_) {
+    if (!faces.contains(field.dims())) faces.emplace(field.dims(), face(field));
+    parts.push_back({.address = start(field), .type = faces.at(field.dims())});
   }
   return one_type(committed(structure(parts, base)), base, base);
 }
 
 void Wrf::pack(char* buffer) const {
+  auto* out = reinterpret_cast<float*>(buffer);
+  for (const WrfField& field : fields_) {
+    each_value(field, [&](const float& value) { *out++ = value; });
+  }
+}
+
+void Wrf::unpack(const char* buffer) const {
+  const auto* in = reinterpret_cast<const float*>(buffer);
+  for (const WrfField& field : fields_) {
+    each_value(field, [&](float& value) { value = *in++; });
+  }
+}
+
+void Wrf::pack_tuned(char* buffer) const {
   for (const WrfField& field : fields_) {
     each_row(field, [&](float* row, auto bytes) {
       copy_run(buffer, row, bytes);
@@ -112,7 +139,7 @@ void Wrf::pack(char* buffer) const {
   }
 }
 
-void Wrf::unpack(const char* buffer) const {
+void Wrf::unpack_tuned(const char* buffer) const {
   for (const WrfField& field : fields_) {
     each_row(field, [&](float* row, auto bytes) {
       copy_run(row, buffer, bytes);

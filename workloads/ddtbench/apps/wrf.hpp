@@ -50,6 +50,9 @@ class Wrf : public MicroApp {
   [[nodiscard]] Datatypes commit(Origin origin) const override;
   void pack(char* buffer) const override;
   void unpack(const char* buffer) const override;
+  [[nodiscard]] bool has_tuned_loops() const override { return true; }
+  void pack_tuned(char* buffer) const override;
+  void unpack_tuned(const char* buffer) const override;
 
  protected:
   /// Type of the field's face, and the address that it counts from.

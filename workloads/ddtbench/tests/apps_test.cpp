@@ -121,16 +121,28 @@ TEST_P(Apps, PackLoopsMeanWhatTheRegionsSay) {
   const auto app = GetParam().make();
   const Region sent = app->sent();
   const Region received = app->received();
-  std::vector<char> packed(GetParam().bytes + 64, 'g');
-  sent.fill(3);
-  app->pack(packed.data());
-  EXPECT_EQ(std::string(packed.end() - 64, packed.end()), std::string(64, 'g'));
-  received.poison(message(received, 3));
-  if (app->landing() != nullptr) {
-    std::memcpy(app->landing(), packed.data(), GetParam().bytes);
+  for (const bool tuned : {false, true}) {
+    std::vector<char> packed(GetParam().bytes + 64, 'g');
+    sent.fill(3);
+    tuned ? app->pack_tuned(packed.data()) : app->pack(packed.data());
+    EXPECT_EQ(std::string(packed.end() - 64, packed.end()), std::string(64, 'g'));
+    received.poison(message(received, 3));
+    if (app->landing() != nullptr) {
+      std::memcpy(app->landing(), packed.data(), GetParam().bytes);
+    }
+    tuned ? app->unpack_tuned(packed.data()) : app->unpack(packed.data());
+    EXPECT_FALSE(received.first_mismatch(message(received, 3))) << tuned;
   }
-  app->unpack(packed.data());
-  EXPECT_FALSE(received.first_mismatch(message(received, 3)));
+}
+
+TEST(TunedLoops, AreWhereTheyGainMoreThanATenth) {
+  std::set<std::string> tuned;
+  for (const Case& item : select({.apps = app_names(), .largest_only = true}, 2)) {
+    if (item.make()->has_tuned_loops()) tuned.insert(item.app);
+  }
+  EXPECT_EQ(tuned, (std::set<std::string>{"WRF_y_vec", "WRF_x_vec", "WRF_y_sa", "WRF_x_sa",
+                                          "NAS_LU_x", "NAS_LU_y", "NAS_MG_y", "NAS_MG_z",
+                                          "LAMMPS_atomic", "SPECFEM3D_cm", "SPECFEM3D_mt", "FFT"}));
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
