@@ -71,6 +71,30 @@ def test_a_gain_is_by_hand_over_datatypes() -> None:
     assert ddtbench.gains(figures, [])["gain"].to_list() == [pytest.approx(2.0)]
 
 
+def test_tuned_loops_have_a_gain_of_their_own() -> None:
+    methods = {
+        "manual": BY_HAND,
+        "manual-tuned": {"pack": [0.5], "communication": [12.5], "unpack": [0.5]},
+        "mpi_ddt": {"communication": [13.5]},
+    }
+    found = ddtbench.summary(frame(methods))
+    assert found["gain"] == pytest.approx(17 / 13.5)
+    assert found["gain_over_tuned"] == pytest.approx(1.0)
+
+
+def test_creation_is_timed_among_others_and_at_once() -> None:
+    epochs: Epochs = {
+        "ddt_create_overhead": [9, 7, 8],
+        "ddt_create_again": [3, 3, 2],
+        "communication": [5],
+    }
+    made = ddtbench.creations(frame({"mpi_ddt": epochs}).lazy(), [])
+    assert dict(made.select("phase", "seconds").iter_rows()) == {
+        "ddt_create_again": pytest.approx(3e-6),
+        "ddt_create_overhead": pytest.approx(8e-6),
+    }
+
+
 def test_the_summary_has_both_states_of_memory() -> None:
     ddt: Epochs = {"communication": [12.0]}
     both = pl.concat(

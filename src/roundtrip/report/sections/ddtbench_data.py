@@ -67,6 +67,14 @@ class DdtData:
         return ddtbench.launch_figures(self._samples.join(panels, on="launch"), _LAUNCH)
 
     @cached_property
+    def creations(self) -> pl.DataFrame:
+        """Interval of the time to make and to free, seconds, at each point of each panel."""
+        panels = self.launches.select("launch", "panel").lazy()
+        found = ddtbench.creations(self._samples.join(panels, on="launch"), _LAUNCH)
+        by = ["panel", "buffers", "app", "size_bytes", "variant", "phase"]
+        return median_intervals(found, by, "seconds", self.level)
+
+    @cached_property
     def overheads(self) -> pl.DataFrame:
         """Interval of the overhead at each point of each panel."""
         known = self.figures.filter(pl.col("overhead").is_not_null())
@@ -109,9 +117,11 @@ class DdtData:
         )
         return top.sort(order, "app", "variant")
 
-    def gains(self, panel: Panel) -> dict[tuple[str, int], list[float]]:
+    def gains(
+        self, panel: Panel, by_hand: str = ddtbench.MANUAL
+    ) -> dict[tuple[str, int], list[float]]:
         """(app, size): round trip by hand over that with datatypes, one a launch."""
-        found = ddtbench.gains(self.of(self.figures, panel), _LAUNCH).with_columns(
+        found = ddtbench.gains(self.of(self.figures, panel), _LAUNCH, by_hand).with_columns(
             app=pl.col("case").str.split("/").list.first()
         )
         grouped = found.group_by("app", "size_bytes").agg("gain").sort("app", "size_bytes")

@@ -30,6 +30,7 @@ _WIDTH = 300
 #: Light and dark colour of each method and epoch.
 _METHODS = {
     ddtbench.MANUAL: ("#0b4f94", "#a9d3fb"),
+    ddtbench.TUNED: ("#5b9bd5", "#5b9bd5"),
     ddtbench.DDT: ("#d95f02", "#ffb27a"),
     ddtbench.PACK_DDT: ("#6a3d9a", "#c9a3f5"),
 }
@@ -40,6 +41,7 @@ _EPOCHS = {
 }
 _SHORT = {
     ddtbench.MANUAL: "by hand",
+    ddtbench.TUNED: "by hand, tuned",
     ddtbench.DDT: "datatypes",
     ddtbench.PACK_DDT: "MPI_Pack",
     ddtbench.REFERENCE: "contiguous",
@@ -76,7 +78,8 @@ def _overhead_chart(frame: pl.DataFrame, panel: Panel, theme: Theme) -> Any:
     y = alt.Y("app:N", sort=apps, axis=alt.Axis(title=None, ticks=False, labelPadding=6))
     offset = alt.YOffset("variant:N", sort=list(_METHODS))
     x = alt.X("median:Q", axis=alt.Axis(title="Packing overhead (% of the round trip)"))
-    colour = _colour("variant:N", _METHODS, ddtbench.METHODS, theme)
+    measured = {name: _METHODS[name] for name in _METHODS if name in set(frame["variant"])}
+    colour = _colour("variant:N", measured, ddtbench.METHODS, theme)
     bars = alt.Chart(percent).mark_bar(height=_BAR - 1).encode(x, y, offset, colour)
     spread = (
         alt.Chart(percent.filter(pl.col("low").is_not_null()))

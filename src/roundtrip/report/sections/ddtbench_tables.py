@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -31,6 +31,7 @@ class DdtComparison:
     buffers: str
     app: str
     size_bytes: int
+    by_hand: str = ddtbench.MANUAL
 
 
 def advice(judged: Judged | None) -> Cell:
@@ -46,7 +47,11 @@ def verdicts(
 ) -> Table:
     """One row a micro-app, one column a toolchain; at the largest message."""
     chosen = [panel for panel in panels if panel.buffers == buffers]
-    of = {(key.panel, key.app): one for key, one in judged.items() if key.buffers == buffers}
+    of = {
+        (key.panel, key.app): one
+        for key, one in judged.items()
+        if (key.buffers, key.by_hand) == (buffers, ddtbench.MANUAL)
+    }
     rows = []
     for app in ddtbench.APPS:
         cells = [advice(of.get((panel.key, app))) for panel in chosen]
@@ -68,7 +73,8 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[DdtComparison, Judged
     costs = _by_variant(data.at_largest(data.overheads, panel))
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
-        verdict = judged.get(DdtComparison(panel.key, panel.buffers, app, size))
+        key = DdtComparison(panel.key, panel.buffers, app, size)
+        tuned = judged.get(replace(key, by_hand=ddtbench.TUNED))
         rows.append(
             (
                 Cell(app),
@@ -76,7 +82,8 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[DdtComparison, Judged
                 _interval(of_method.get(ddtbench.REFERENCE), 1e6),
                 _interval(of_method.get(ddtbench.MANUAL), 1e6),
                 *(_interval(cost.get(method), 100) for method in ddtbench.PACKING),
-                advice(verdict),
+                advice(judged.get(key)),
+                advice(tuned) if tuned else Cell(units.NOTHING, "muted"),
             )
         )
     return Table(
@@ -89,6 +96,7 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[DdtComparison, Judged
             Column("Packed by hand, µs", "right"),
             *(Column(f"{ddtbench.METHODS[m]}, overhead %", "right") for m in ddtbench.PACKING),
             Column("By hand / datatypes"),
+            Column("By hand, tuned / datatypes"),
         ),
         tuple(rows),
     )
@@ -111,6 +119,40 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
             *(Column(ddtbench.METHODS[m], "right") for m in ddtbench.PACKING),
         ),
         tuple(rows),
+    )
+
+
+def creation(data: DdtData, panel: Panel) -> Table | None:
+    """What it costs to make and to free datatypes, at the largest message; None if not measured."""
+    found: dict[tuple[str, int], dict[str, Interval]] = {}
+    mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == ddtbench.DDT)
+    for row in mine.iter_rows(named=True):
+        interval = Interval(row["median"], row["low"], row["high"], row["n"])
+        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = interval
+    if not found:
+        return None
+    rows = tuple(
+        (
+            Cell(app),
+            Cell(str(size)),
+            *(_interval(of_phase.get(phase), 1e6) for phase in ddtbench.CREATION),
+        )
+        for (app, size), of_phase in found.items()
+    )
+    return Table(
+        f"{panel.label}: making and freeing the datatypes of one exchange, µs; median over "
+        "launches, 95 % interval. In turn: after other methods had theirs, so that the library's "
+        "code may be out of cache. At once: right after the same types were freed, as in the "
+        "study's own loop; compare this one with DDTBench.",
+        (
+            Column("Micro-app"),
+            Column("Bytes", "right"),
+            Column("Make, in turn", "right"),
+            Column("Make, at once", "right"),
+            Column("Free, in turn", "right"),
+            Column("Free, at once", "right"),
+        ),
+        rows,
     )
 
 
