@@ -74,7 +74,8 @@ void Npb::run(Launch& launch) {
                       .problem = benchmark->problem(),
                       .seconds = section.seconds(),
                       .ranks = session.size(),
-                      .verified = verified};
+                      .verified = verified,
+                      .choices = benchmark->choices()};
   const std::vector<Iteration> iterations = section.iterations();
   const MessageSizes sizes = section.sizes();
   if (session.root()) {

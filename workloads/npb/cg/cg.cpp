@@ -50,11 +50,14 @@ class Cg final : public Benchmark {
 
   bool run(Comm& comm, TimedSection& section) override;
 
+  [[nodiscard]] std::vector<Choice> choices() const override { return {product_}; }
+
  private:
   void print_header(int ranks) const;
 
   char class_;
   Parameters parameters_;
+  Choice product_;
 };
 
 /// What an outer iteration finds out.
@@ -88,6 +91,10 @@ bool Cg::run(Comm& comm, TimedSection& section) {
   if (comm.root()) print_header(comm.size());
   const Layout layout(n, comm.rank(), comm.size());
   Solver solver(comm, layout, make_matrix(layout, n, nonzeros, shift));
+  product_ = solver.choice();
+  if (comm.root()) {
+    std::printf(" Matrix product: %s\n", product_.ways[product_.chosen].c_str());
+  }
   std::vector<double> x(static_cast<std::size_t>(layout.column_end() - layout.column_begin()), 1);
   std::vector<double> z(x.size());
   improve(solver, shift, x, z);

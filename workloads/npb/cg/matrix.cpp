@@ -124,17 +124,4 @@ SparseBlock make_matrix(const Layout& layout, int n, int nonzeros, double shift)
   return block;
 }
 
-void multiply(const SparseBlock& block, const double* __restrict p, double* __restrict w) {
-  const int* __restrict column = block.column.data();
-  const double* __restrict value = block.value.data();
-  const std::int64_t* first = block.first.data();
-  const int rows = block.rows();
-  for (int i = 0; i < rows; ++i) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t k = first[i]; k < first[i + 1]; ++k) sum += value[k] * p[column[k]];
-    w[i] = sum;
-  }
-}
-
 }  // namespace roundtrip::npb::cg

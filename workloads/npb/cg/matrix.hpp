@@ -20,7 +20,4 @@ struct SparseBlock {
 /// x_i is sparse: `nonzeros` random elements and 1/2 at i; w^n = 0.1 (RNR-94-007, section 2.6).
 SparseBlock make_matrix(const Layout& layout, int n, int nonzeros, double shift);
 
-/// w = A p for the block.
-void multiply(const SparseBlock& block, const double* p, double* w);
-
 }  // namespace roundtrip::npb::cg

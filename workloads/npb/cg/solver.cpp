@@ -29,13 +29,16 @@ double advance(double alpha, const std::vector<double>& p, const std::vector<dou
 }  // namespace
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  const double* __restrict of_a = a.data();
+  const double* __restrict of_b = b.data();
+  const std::size_t size = a.size();
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < size; ++i) sum += of_a[i] * of_b[i];
   return sum;
 }
 
-Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix)
+Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix, std::span<const Product> ways)
     : comm_(comm),
       layout_(layout),
       matrix_(std::move(matrix)),
@@ -44,11 +47,21 @@ Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix)
       p_(r_.size()),
       q_(r_.size()),
       by_rows_(static_cast<std::size_t>(matrix_.rows())),
-      received_(by_rows_.size()) {}
+      received_(by_rows_.size()),
+      choice_(choose(ways)),
+      product_(ways[choice_.chosen]) {}
+
+Choice Solver::choose(std::span<const Product> ways) {
+  std::vector<Way> trials;
+  for (const Product& way : ways) {
+    trials.push_back({way.name, [&] { way.multiply(matrix_, p_.data(), by_rows_.data()); }});
+  }
+  return fastest(comm_, "matrix product", trials);
+}
 
 void Solver::multiply(const std::vector<double>& operand, std::vector<double>& product) {
-  if (comm_.size() == 1) return cg::multiply(matrix_, operand.data(), product.data());
-  cg::multiply(matrix_, operand.data(), by_rows_.data());
+  if (comm_.size() == 1) return product_.multiply(matrix_, operand.data(), product.data());
+  product_.multiply(matrix_, operand.data(), by_rows_.data());
   for (const int partner : row_partners_) {
     comm_.exchange(by_rows_, partner, received_, partner);
     for (std::size_t i = 0; i < by_rows_.size(); ++i) by_rows_[i] += received_[i];

@@ -5,14 +5,21 @@
 
 #include "npb/cg/layout.hpp"
 #include "npb/cg/matrix.hpp"
+#include "npb/cg/products.hpp"
 #include "npb/common/comm.hpp"
+#include "npb/common/fastest.hpp"
 
 namespace roundtrip::npb::cg {
 
 /// 25 steps of the conjugate-gradient method for A z = x, on vectors laid out by columns.
 class Solver {
  public:
-  Solver(Comm& comm, const Layout& layout, SparseBlock matrix);
+  /// Collective. Tries `ways` to multiply on the matrix and keeps to the fastest.
+  Solver(Comm& comm, const Layout& layout, SparseBlock matrix,
+         std::span<const Product> ways = products());
+
+  /// How the matrix is multiplied.
+  [[nodiscard]] const Choice& choice() const { return choice_; }
 
   /// Collective. Solves for z; returns ||x - A z||.
   double solve(const std::vector<double>& x, std::vector<double>& z);
@@ -22,6 +29,7 @@ class Solver {
   void sum_over_row(std::array<double, N>& values);
 
  private:
+  Choice choose(std::span<const Product> ways);
   void multiply(const std::vector<double>& operand, std::vector<double>& product);
 
   Comm& comm_;
@@ -33,6 +41,8 @@ class Solver {
   std::vector<double> q_;
   std::vector<double> by_rows_;
   std::vector<double> received_;
+  Choice choice_;
+  Product product_;
 };
 
 template <std::size_t N>

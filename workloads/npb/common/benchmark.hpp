@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "npb/common/comm.hpp"
+#include "npb/common/fastest.hpp"
 #include "npb/common/timed_section.hpp"
 
 namespace roundtrip::npb {
@@ -39,6 +40,9 @@ class Benchmark {
   /// Collective: set-up, untimed iteration, timed section, verification. The root prints what NPB
   /// prints before the result block. True on every rank if the results are the published ones.
   virtual bool run(Comm& comm, TimedSection& section) = 0;
+
+  /// After run(): what was chosen by measurement before the timed section.
+  [[nodiscard]] virtual std::vector<Choice> choices() const { return {}; }
 };
 
 /// On how many ranks a benchmark can run.

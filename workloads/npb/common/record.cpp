@@ -5,6 +5,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Each choice: what it was between, seconds, and what it fell on.
+ordered_json choices(const Result& result) {
+  auto all = ordered_json::array();
+  for (const Choice& choice : result.choices) {
+    auto seconds = ordered_json::object();
+    for (std::size_t w = 0; w < choice.ways.size(); ++w) {
+      seconds[choice.ways[w]] = choice.seconds[w];
+    }
+    all.push_back({{"of", choice.of},
+                   {"chosen", choice.ways[choice.chosen]},
+                   {"seconds", std::move(seconds)}});
+  }
+  return all;
+}
+
 }  // namespace
 
 void record(Launch& launch, const Result& result, const std::vector<Iteration>& iterations,
@@ -51,7 +66,8 @@ void record(Launch& launch, const Result& result, const std::vector<Iteration>& 
                           {"operations", result.problem.operations},
                           {"seconds", result.seconds},
                           {"mops", result.mops()},
-                          {"verified", result.verified}};
+                          {"verified", result.verified},
+                          {"choices", choices(result)}};
 }
 
 }  // namespace roundtrip::npb

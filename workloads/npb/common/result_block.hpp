@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "npb/common/benchmark.hpp"
 
@@ -14,6 +15,7 @@ struct Result {
   double seconds = 0;
   int ranks = 1;
   bool verified = false;
+  std::vector<Choice> choices;  ///< made by measurement before the timed section
 
   [[nodiscard]] double mops() const {
     constexpr double mega = 1e6;

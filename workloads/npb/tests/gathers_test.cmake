@@ -1,0 +1,21 @@
+# Fails if an object of ARCHIVE but the one that is tried for it has gather instructions.
+# cmake -DOBJDUMP=... -DARCHIVE=... -P gathers_test.cmake
+execute_process(COMMAND ${OBJDUMP} -d --no-show-raw-insn ${ARCHIVE}
+  OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+:     file format|[ \t]vp?gather[dq]" marks "${listing}")
+foreach(mark IN LISTS marks)
+  if(mark MATCHES "(.*):     file format")
+    set(object ${CMAKE_MATCH_1})
+    math(EXPR objects "0${objects} + 1")
+  elseif(NOT object MATCHES "product_by_gathers")
+    list(APPEND gathering ${object})
+  endif()
+endforeach()
+if(NOT objects)
+  message(FATAL_ERROR "no object in ${ARCHIVE}")
+endif()
+if(gathering)
+  list(REMOVE_DUPLICATES gathering)
+  message(FATAL_ERROR "gather instructions in ${gathering}")
+endif()
+message("no gathers in ${objects} objects, but for the one that is tried for them")
