@@ -38,6 +38,7 @@ def test_a_case_id_has_its_parameters_sorted() -> None:
         ({"points": [{"case": "a"}]}, "points.0: "),
         ({"disturbance": {"steal_s": "much"}}, "disturbance"),
         ({"ring": {"skipped": [{"variant": "mpi-rma"}]}}, "ring.skipped.0: 'reason' is a required"),
+        ({"npb": {"choices": [{"of": "x"}]}}, "npb.choices.0: 'chosen' is a required"),
     ],
 )
 def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str) -> None:
@@ -49,7 +50,7 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
     assert told in caught.value.what
     assert caught.value.line is not None
     line = file.read_text().splitlines()[caught.value.line - 1]
-    assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring"}
+    assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring", "npb"}
 
 
 @pytest.mark.parametrize(

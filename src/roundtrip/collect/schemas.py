@@ -70,6 +70,24 @@ _RING = _object(
         "skipped": {"type": "array", "items": _object({"variant": _TEXT, "reason": _TEXT})},
     },
 )
+_NPB = _object(
+    {},
+    {
+        "choices": {
+            "type": "array",
+            "items": _object(
+                {
+                    "of": _TEXT,
+                    "chosen": _TEXT,
+                    "seconds": {
+                        "type": "object",
+                        "additionalProperties": {"type": "number", "minimum": 0},
+                    },
+                }
+            ),
+        }
+    },
+)
 RUN = _object(
     {
         "schema": {"const": 1},
@@ -93,6 +111,7 @@ RUN = _object(
         "elapsed_s": _NUMBER_OR_NULL,
         "disturbance": _or_null(_DISTURBANCE),
         "ring": _RING,
+        "npb": _NPB,
     },
 )
 CASE = _object(
