@@ -21,10 +21,17 @@ class Recorded(rfm.RegressionTestPlugin):
     #: The study this check belongs to: a folder of checks/ and a section of the report.
     study = variable(str, loggable=True)
 
+    #: Build what the check needs and stop there: ``reframe -c checks -R -S build_only=yes -r``.
+    build_only = variable(bool, value=False)
+
     @run_after("init")
     def keep_samples(self):
         self.keep_files = ["samples.csv", "run.json", "case.json"]
         self.executable_opts += ["--samples", "samples.csv"]
+
+    @run_before("run")
+    def stop_after_build(self):
+        self.skip_if(self.build_only, "built; not launched, as build_only says")
 
     @run_before("run")
     def describe_case(self):

@@ -29,9 +29,13 @@ Player = Callable[[Case, Path, int], None]
 
 
 class Quiet:
+    def launching(self, cases: int, launches: int, limit_s: float) -> None: ...
+
     def expect(self, launches: int) -> None: ...
 
-    def result(self, verdict: str, name: str) -> None: ...
+    def running(self, name: str) -> None: ...
+
+    def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
 
 
 @dataclass
@@ -45,19 +49,19 @@ class Stage:
     attempts: Counter[str] = field(default_factory=Counter)
     expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
 
-    def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> int:
+    def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
         for item in block:
             self.player(item.case, folder, self.attempts[item.case.id])
             self.attempts[item.case.id] += 1
-        return 0
+        return 0.0
 
-    def run(self) -> None:
+    def run(self) -> bool:
         campaign = Campaign(
             "night", Path("night.toml"), "t", self.launches, self.extra, 60, (CheckPlan("N", 1),)
         )
         with self.tree:
             site = SimpleNamespace(name="local")
-            Runner(campaign, site, self.tree, self.expected, Quiet()).run()  # type: ignore[arg-type]
+            return Runner(campaign, site, self.tree, self.expected, Quiet()).run()  # type: ignore[arg-type]
 
     def passed(self) -> Counter[str]:
         found = scan(self.tree.path)

@@ -5,7 +5,7 @@ A campaign file is TOML::
     title = "..."                 # one line for people
     launches = 8                  # launches of each case; fewer than 6 give no interval
     extra_launches = 2            # at most so many more of a case whose launches were disturbed
-    time_limit_minutes = 30       # no launch starts after this
+    time_limit_minutes = 30       # of launching, not of building: no round starts after this
 
     [[check]]
     name = "NetPIPE"              # a ReFrame check

@@ -1,32 +1,50 @@
-"""Shows a campaign's progress on a terminal, or as plain lines in a log."""
+"""Shows a campaign's progress on a terminal, or as a line a minute in a log."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+#: On a terminal once a second: more would take processor time from what is measured beside it.
+_REFRESHES_PER_SECOND = 1.0
 
 
 class TerminalProgress:
-    """A bar of launches done; failures are printed above it as they come."""
+    """What is done, what runs now, how long yet; failures are printed as they come.
 
-    def __init__(self, title: str, cases: int, launches: int, console: Console) -> None:
+    A campaign has two stages, each begun by its own call: `building` and `launching`.
+    """
+
+    def __init__(self, title: str, console: Console, every_s: float = 60.0) -> None:
         self._console = console
+        self._every_s = every_s
+        self._over = threading.Event()
+        self._lines = threading.Thread(target=self._tell_now_and_then, daemon=True)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("launches"),
-            TimeElapsedColumn(),
+            _Said(self.status),
             console=console,
+            refresh_per_second=_REFRESHES_PER_SECOND,
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task(title, total=launches)
-        console.print(f"{title}: {cases} cases, {launches} launches", highlight=False)
+        self._task = self._bar.add_task(title, total=None, visible=False)
+        self._title = title
+        self._now: Callable[[], str] = str
+        self._start = time.monotonic()
+        self._limit_s: float | None = None
 
     def __enter__(self) -> TerminalProgress:
         self._bar.start()
+        if not self._console.is_terminal:
+            self._lines.start()
         return self
 
     def __exit__(
@@ -35,24 +53,91 @@ class TerminalProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._over.set()
         self._bar.stop()
+
+    def building(self, builds: int, now: Callable[[], str]) -> None:
+        """So many programs are to be built; `now()` says which one, how far, how long yet."""
+        self._begin(f"{self._title}: building", builds, now)
+
+    def built(self, seconds: float) -> None:
+        """All are built, or have failed to be."""
+        self._say(f"built in {told(seconds)}")
+
+    def launching(self, cases: int, launches: int, limit_s: float) -> None:
+        """The clock of the campaign starts: it has `limit_s` for so many launches."""
+        told_cases = f"{cases} case{'s' if cases != 1 else ''}"
+        self._say(f"{self._title}: {told_cases}, {launches} launches, at most {told(limit_s)}")
+        self._begin(self._title, launches, str)
+        self._limit_s = limit_s
 
     def expect(self, launches: int) -> None:
         """So many launches are still to come."""
-        done = self._bar.tasks[0].completed
-        self._bar.update(self._task, total=done + launches)
+        self._bar.update(self._task, total=self._bar.tasks[0].completed + launches)
 
-    def result(self, verdict: str, name: str) -> None:
-        """ReFrame finished a test; builds are shown when they fail, and are no launches."""
-        is_launch = not name.startswith("build_")
-        if is_launch:
+    def running(self, name: str) -> None:
+        """ReFrame begins with this test."""
+        self._now = lambda: name
+
+    def waiting(self, why: str) -> None:
+        """Nothing runs, for this reason."""
+        self._now = lambda: why
+        self._say(why)
+
+    def result(self, verdict: str, name: str, counts: bool = True) -> None:
+        """ReFrame finished a test; what does not count is shown only if it failed."""
+        if counts:
             self._bar.advance(self._task)
-        if verdict != "OK" or (is_launch and not self._console.is_terminal):
-            task = self._bar.tasks[0]
-            self._console.print(
-                f"{task.completed:.0f}/{task.total or 0:.0f} {verdict}: {name}",
-                style="" if verdict == "OK" else "red",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+        if verdict != "OK":
+            self._say(f"{self._count()} {verdict}: {name}", style="red")
+
+    def status(self) -> str:
+        """What runs now and how long yet, as far as that is known."""
+        parts = [self._now()]
+        if self._limit_s is not None:
+            parts = [self._left(self._limit_s), *parts]
+        return ", ".join(part for part in parts if part)
+
+    def _left(self, limit_s: float) -> str:
+        task, spent = self._bar.tasks[0], time.monotonic() - self._start
+        limit = f"limit in {told(limit_s - spent)}"
+        if not task.completed or task.total is None:
+            return limit
+        each = spent / task.completed
+        return f"about {told(each * (task.total - task.completed))} left ({limit})"
+
+    def _begin(self, title: str, total: int, now: Callable[[], str]) -> None:
+        self._now, self._start, self._limit_s = now, time.monotonic(), None
+        self._bar.reset(self._task, total=total, visible=True, description=title)
+
+    def _count(self) -> str:
+        task = self._bar.tasks[0]
+        return f"{task.completed:.0f}/{task.total or 0:.0f}"
+
+    def _tell_now_and_then(self) -> None:
+        while not self._over.wait(self._every_s):
+            self._say(f"{self._bar.tasks[0].description}: {self._count()} {self.status()}".rstrip())
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+class _Said(ProgressColumn):
+    """A column that asks for its text whenever it is drawn."""
+
+    def __init__(self, ask: Callable[[], str]) -> None:
+        super().__init__()
+        self._ask = ask
+
+    def render(self, task: Task) -> Text:
+        return Text(self._ask())
+
+
+def told(seconds: float) -> str:
+    """A duration for people: ``40 s``, ``12 min``, ``1 h 30 min``."""
+    whole = max(0, round(seconds))
+    if whole < 100:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    hours, rest = divmod(minutes, 60)
+    return f"{minutes} min" if minutes < 100 else f"{hours} h {rest} min"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,9 +24,13 @@ GIVE_UP_AFTER = 2
 class Progress(Protocol):
     """Told what happens; shows it to people."""
 
+    def launching(self, cases: int, launches: int, limit_s: float) -> None: ...
+
     def expect(self, launches: int) -> None: ...
 
-    def result(self, verdict: str, name: str) -> None: ...
+    def running(self, name: str) -> None: ...
+
+    def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
 
 
 @dataclass
@@ -44,43 +49,62 @@ class Runner:
     order: random.Random = field(default_factory=random.Random)
     _failures: Counter[str] = field(default_factory=Counter)
 
-    def run(self) -> None:
-        """Run rounds until every case has its launches, is given up, or time is over."""
+    def run(self) -> bool:
+        """Run rounds until every case has its launches or is given up; False: time was over first.
+
+        A round is the unit of pairing: one that would not be whole in time, going by the others,
+        is not begun.  What it builds, all being built before, is no part of its length.
+        """
         scheduler.cancel(self._label)
-        deadline = time.monotonic() + 60 * self.campaign.time_limit_minutes
-        longest = 0.0
+        limit_s = 60 * self.campaign.time_limit_minutes
+        self.progress.launching(
+            len(self.expected), self.campaign.launches * len(self.expected), limit_s
+        )
+        deadline = time.monotonic() + limit_s
+        rounds_s: list[float] = []
+        in_time = True
         while wanted := self._wanted():
             self.progress.expect(self._left(wanted))
-            start = time.monotonic()
-            if start + longest > deadline:
+            if rounds_s and time.monotonic() + statistics.median(rounds_s) > deadline:
+                in_time = False
                 break
-            self._round(wanted)
-            longest = max(longest, time.monotonic() - start)
+            rounds_s.append(self._round(wanted))
         # One that Slurm took back into the queue would run for nobody.
         scheduler.cancel(self._label)
+        return in_time
 
     @property
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, wanted: Sequence[Expected]) -> None:
+    def _round(self, wanted: Sequence[Expected]) -> float:
+        """Launch each case once; the seconds that took."""
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
         before, _ = self._passed()
         number = self.tree.next_round()
+        seconds = 0.0
         for block in todo:
-            session.run(
+            seconds += session.run(
                 self.site,
                 block,
                 self.tree.next_session(number),
                 self._label,
                 self.tree.lock_descriptor,
-                self.progress.result,
+                self._on_event,
             )
         after, _ = self._passed()
         for item in wanted:
             if after[item.case.id] == before[item.case.id]:
                 self._failures[item.case.id] += 1
+        return seconds
+
+    def _on_event(self, kind: str, name: str) -> None:
+        words = session.in_words(name)
+        if kind == "RUN":
+            self.progress.running(words)
+        else:
+            self.progress.result(kind, words, counts=not session.is_fixture(name))
 
     def _passed(self) -> tuple[Counter[str], Counter[str]]:
         """Launches that passed, by case; and those of them that nothing disturbed."""

@@ -16,11 +16,24 @@ from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.site import Site
 
-_RESULT = re.compile(r"^\[\s*(?P<verdict>OK|FAIL|ABORT|SKIP)\s*\] \(.*?\) (?P<name>.+)$")
+_EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
+_NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
 
+#: Told what ReFrame says: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
 Listener = Callable[[str, str], None]
+
+
+def is_fixture(name: str) -> bool:
+    """Whether that test only makes ready what others launch."""
+    return " ~" in name
+
+
+def in_words(name: str) -> str:
+    """A test as ReFrame names it, for people: without hash and place."""
+    match = _NAME.match(name)
+    return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
 
 
 def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
@@ -43,16 +56,25 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
 def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
     """The ReFrame command line that launches each case of `block` once, below `folder`."""
     first = block[0].case
+    return [
+        *_named(site, block, folder),
+        f"--session-extras=campaign={label}",
+        *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
+        *(f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables),
+        "--run",
+    ]
+
+
+def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
+    """The ReFrame command line that names the cases of `block`, all on one partition."""
     arguments = [
         "reframe",
         # Not all of checks/: ReFrame takes seconds to make the thousands of tests there are.
-        f"--checkpath={block[0].file}",
+        *(f"--checkpath={file}" for file in sorted({item.file for item in block})),
         f"--prefix={folder}",
         f"--perflogdir={folder / 'perflogs'}",
         f"--report-file={folder / 'report.json'}",
-        f"--system={site.name}:{first.partition}",
-        f"--session-extras=campaign={label}",
-        *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
+        f"--system={site.name}:{block[0].case.partition}",
         # Nothing beside a timing; and no fixed order, which would confound a case with time.
         # Not as a mode of ReFrame: 4.10 forgets --prgenv when given one.
         "--exec-policy=serial",
@@ -60,9 +82,7 @@ def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> 
     ]
     arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
     environs = "|".join(sorted({item.case.environ for item in block}))
-    arguments.append(f"--prgenv=^({environs})$")
-    arguments += [f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables]
-    return [*arguments, "--run"]
+    return [*arguments, f"--prgenv=^({environs})$"]
 
 
 def run(
@@ -71,20 +91,64 @@ def run(
     folder: Path,
     label: str,
     lock_descriptor: int,
-    on_result: Listener,
-) -> int:
-    """Run one block; `on_result(verdict, name)` is called as results come in.
+    on_event: Listener,
+) -> float:
+    """Run one block; `on_event(kind, name)` is called as ReFrame begins and ends tests.
 
-    Returns ReFrame's exit status; that and the wall time go to ``session.json``, all that ReFrame
-    prints to ``console.log``.  The session is told to stop (TERM) when this process dies or is
-    interrupted, and cancels its jobs then.
+    Returns the seconds it took, those of building apart.  They, ReFrame's exit status and the wall
+    time go to ``session.json``, all that ReFrame prints to ``console.log``.  The session is told to
+    stop (TERM) when this process dies or is interrupted, and cancels its jobs then.
     """
     scheduler.clear(site.partitions[block[0].case.partition]["scheduler"], label)
-    folder.mkdir(parents=True, exist_ok=True)
+    clock = _BuildClock(on_event)
     start = time.monotonic()
+    status = _supervise(site, command(site, block, folder, label), folder, lock_descriptor, clock)
+    wall_s = time.monotonic() - start
+    _write_end(folder, status, wall_s, build_s=round(clock.seconds, 3))
+    return wall_s - clock.seconds
+
+
+def build(
+    site: Site,
+    block: Sequence[Expected],
+    folder: Path,
+    lock_descriptor: int,
+    on_event: Listener,
+) -> None:
+    """Build what the cases of `block` need, and launch none of them; as `run` in all else."""
+    arguments = [*_named(site, block, folder), "--setvar=build_only=yes", "--run"]
+    start = time.monotonic()
+    status = _supervise(site, arguments, folder, lock_descriptor, on_event)
+    _write_end(folder, status, time.monotonic() - start)
+
+
+class _BuildClock:
+    """Passes events on, and adds up how long fixtures ran."""
+
+    def __init__(self, on_event: Listener) -> None:
+        self.seconds = 0.0
+        self._on_event = on_event
+        self._begun: float | None = None
+
+    def __call__(self, kind: str, name: str) -> None:
+        if is_fixture(name):
+            now = time.monotonic()
+            if kind == "RUN":
+                self._begun = now
+            elif self._begun is not None:
+                self.seconds += now - self._begun
+                self._begun = None
+        self._on_event(kind, name)
+
+
+def _supervise(
+    site: Site, arguments: Sequence[str], folder: Path, lock_descriptor: int, on_event: Listener
+) -> int:
+    """Run ReFrame to its end; its exit status."""
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "console.log").open("w") as console:
         process = subprocess.Popen(
-            command(site, block, folder, label),
+            arguments,
             cwd=site.checkout,
             env=site.environment,
             stdin=subprocess.DEVNULL,
@@ -100,15 +164,17 @@ def run(
         try:
             for line in process.stdout:
                 console.write(line)
-                if match := _RESULT.match(_CONTROL.sub("", line.rstrip())):
-                    on_result(match["verdict"], match["name"])
+                if match := _EVENT.match(_CONTROL.sub("", line.rstrip())):
+                    on_event(match["kind"], match["name"])
         except BaseException:
             _stop(process)
             raise
-        status = process.wait()
-    ended = {"exit_status": status, "wall_s": round(time.monotonic() - start, 3)}
+        return process.wait()
+
+
+def _write_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
+    ended = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
     (folder / "session.json").write_text(json.dumps(ended) + "\n")
-    return status
 
 
 def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:

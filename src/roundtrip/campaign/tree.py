@@ -85,6 +85,13 @@ class RunTree:
         rounds.write(folder, round_number)
         return folder
 
+    def next_build(self) -> Path:
+        """A new folder ``builds/NNN`` for a session that only builds."""
+        number = 1 + sum(1 for path in (self.path / "builds").glob("*") if path.name.isdigit())
+        folder = self.path / "builds" / f"{number:03d}"
+        folder.mkdir(parents=True)
+        return folder
+
     def _sessions(self) -> list[Path]:
         return [path for path in (self.path / "rounds").glob("*") if path.name.isdigit()]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from pathlib import Path
 from types import FrameType
@@ -12,7 +13,7 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, tree
+from roundtrip.campaign import building, environment, matrix, model, tree
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.progress import TerminalProgress
 from roundtrip.campaign.revision import revision
@@ -64,27 +65,38 @@ def run(
     signal.signal(signal.SIGTERM, _terminate)
     with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
-        launches = declared.launches * len(plan.expected)
-        with TerminalProgress(declared.title, len(plan.expected), launches, _console) as progress:
+        again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
+        in_time = True
+        with TerminalProgress(declared.title, _console) as progress:
             try:
-                Runner(declared, here, run_tree, plan.expected, progress).run()
+                building.run(here, plan.expected, run_tree, progress)
+                in_time = Runner(declared, here, run_tree, plan.expected, progress).run()
             except _Terminated:
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
-                again = f"roundtrip run {campaign} --site {site} --resume"
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
                 raise typer.Exit(130) from None
         outcome = Outcome.of(run_tree)
         if outcome.whole:
             run_tree.finish()
+    if not in_time and not outcome.whole:
+        limit, counts = f"{declared.time_limit_minutes:g} minutes", outcome.counts
+        _say(
+            f"time limit of {limit} ended this run after {counts.came} of {counts.wanted} launches;"
+            f" go on with: {again}"
+        )
     for line in outcome.lines():
-        _console.print(line, highlight=False, markup=False, soft_wrap=True)
+        _say(line)
     if report and outcome.passed:
         page = publish(run_tree.path)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)
     raise typer.Exit(0 if outcome.whole else 1)
+
+
+def _say(line: str) -> None:
+    _console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _existing(
