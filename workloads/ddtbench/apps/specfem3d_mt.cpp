@@ -45,9 +45,10 @@ class Specfem3dMt final : public MicroApp {
 
   void pack(char* buffer) const override {
     auto* out = reinterpret_cast<float*>(buffer);
-    const float* in = from_.data();
-    for (int k = 0; k < size_.d3; ++k, in += size_.d1 * size_.d2) {
-      for (int i = 0; i < size_.d1; ++i) *out++ = in[i];
+    const float* from = from_.data();
+    int n = 0;
+    for (int k = 0; k < size_.d3; ++k) {
+      for (int i = 0; i < size_.d1; ++i) out[n++] = from[i + size_.d1 * (size_.d2 * k)];
     }
   }
   void unpack(const char* /*buffer*/) const override {}
