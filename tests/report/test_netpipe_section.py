@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support import synthetic
 
 from roundtrip.collect import bundle
 from roundtrip.report import data, markdown
@@ -61,7 +62,38 @@ def test_findings_follow_the_data(make_tree: Maker) -> None:
 def test_datatypes_that_are_free_differ_from_the_study(make_tree: Maker) -> None:
     """MPICH in the generator: datatypes cost 15 % of the bandwidth at most, nothing at 1 KiB."""
     tree = make_tree(launches=12, samples=30, environs=(MPICH,), sizes=[1, 1024])
-    assert outcomes(tree)["MPICH 4.0, Boost 1.81"][2] in ("differs", "cannot tell")
+    assert outcomes(tree)["MPICH 4.0, Boost 1.81"][2] in (
+        "differs, for the better",
+        "cannot tell",
+    )
+
+
+def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) -> None:
+    tree = make_tree(launches=10, samples=20, environs=(OPENMPI,), sizes=[1, 1024, 65536])
+    (table,) = part(tree).verdicts
+    cells = [(cell.verdict.replace("\xa0", " "), cell.tone) for cell in table.rows[0][1:]]
+    assert cells == [
+        *[("agrees where measured (1 B to 64 KiB)", "warn")] * 2,
+        *[("agrees where measured (1 KiB to 64 KiB)", "warn")] * 2,
+    ]
+    headline, sentence = part(tree).answers
+    assert text_of(headline).replace("\xa0", " ") == (
+        "Boost.MPI is on par with raw MPI on 0 of 1 toolchain. On Open MPI 4.1, Boost 1.81 it is "
+        "where measured (1 B to 64 KiB); no launch reached 1 MiB."
+    )
+    assert (headline.tone, sentence.tone) == ("warn", "warn")
+    assert text_of(sentence).count("where measured") == 4
+
+
+def test_what_got_better_than_in_the_study_is_not_red(
+    make_tree: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here MPICH's datatypes are as fast as bytes: better than the study says."""
+    free = ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.3e-10, 11e-9)
+    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, free)
+    tree = make_tree(launches=12, samples=30, environs=(MPICH,))
+    (table,) = part(tree).verdicts
+    assert (table.rows[0][3].verdict, table.rows[0][3].tone) == ("differs, for the better", "good")
 
 
 def test_five_launches_tell_nothing(make_tree: Maker) -> None:

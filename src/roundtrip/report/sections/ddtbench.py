@@ -115,6 +115,8 @@ def _answer(panel: Panel, judged: Mapping[DdtComparison, Judged]) -> Answer:
     ]
     if turned:
         told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
+    if told and (lacking := [app for app in ddtbench.APPS if app not in mine]):
+        told.append(f"not compared: {', '.join(lacking)}")
     text: Text = (Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}.")
     return Answer(text)
 

@@ -144,9 +144,9 @@ def section(data: Data) -> NetPIPESection | None:
 def _outcome_text(great_loss: float, margin: float) -> Text:
     return (
         Strong("agrees"),
-        ": every compared size shows it; ",
+        ": every compared size shows it, or every one of those measured, which are then named; ",
         Strong("differs"),
-        ": at least one size shows the contrary; ",
+        ": at least one size shows the contrary (for the better: less is lost than in the study); ",
         Strong("cannot tell"),
         ": the intervals are too wide for either. “On par” means that the whole interval of the "
         f"ratio lies within {units.percent(margin)} of 1; “slower” that it excludes 1, by more "

@@ -9,12 +9,10 @@ from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.sections.netpipe_findings import Finding
 from roundtrip.stats.verdicts import Verdict
 
-_TONES: dict[str, Tone] = {"agrees": "good", "differs": "bad", "cannot tell": "warn"}
 
-
-def tone(outcome: str) -> Tone:
-    """Colour of an outcome."""
-    return _TONES[outcome]
+def _worst(findings: Sequence[Finding]) -> Tone:
+    tones = [finding.tone for finding in findings]
+    return max(tones, key=("good", "warn", "bad").index)
 
 
 def headline(plain: Sequence[Finding]) -> Answer:
@@ -24,18 +22,28 @@ def headline(plain: Sequence[Finding]) -> Answer:
     if not compared:
         text = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
         return Answer((Strong(text),), "warn")
-    on_par = sum(finding.outcome == "agrees" for finding in compared)
+    on_par = sum(finding.told == "agrees" for finding in compared)
     parts: list[Inline] = [
         Strong(f"Boost.MPI is on par with raw MPI on {on_par} of {_toolchains(compared)}.")
     ]
-    for outcome, words in (("differs", "It is not"), ("cannot tell", "It cannot be told")):
-        if names := [finding.panel.label for finding in compared if finding.outcome == outcome]:
+    for outcome, words in _OTHERWISE.items():
+        if names := [finding.panel.label for finding in compared if finding.told == outcome]:
             parts.append(f" {words} on {'; '.join(names)}.")
+    for finding in compared:
+        if finding.outcome == "agrees" and finding.where:
+            lacking = ", ".join(map(units.size, finding.not_measured))
+            here = f"On {finding.panel.label} it is{finding.where}; no launch reached {lacking}."
+            parts.append(f" {here}")
     if alone:
         parts.append(f" Nothing was compared on {'; '.join(alone)}.")
-    outcomes = {finding.outcome for finding in plain}
-    worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
-    return Answer(tuple(parts), tone(worst))
+    return Answer(tuple(parts), _worst(plain))
+
+
+_OTHERWISE = {
+    "differs": "It is not",
+    "differs, for the better": "It is faster",
+    "cannot tell": "It cannot be told",
+}
 
 
 def _toolchains(findings: Sequence[Finding]) -> str:
@@ -55,9 +63,7 @@ def sentence(findings: Sequence[Finding]) -> Answer:
     ]
     told = [clause for clause in clauses if clause]
     text = "; ".join(told) if told else "nothing was compared"
-    outcomes = {plain.outcome, datatypes.outcome}
-    worst = next((o for o in ("differs", "cannot tell") if o in outcomes), "agrees")
-    return Answer((Strong(panel.label), f": {text}."), tone(worst))
+    return Answer((Strong(panel.label), f": {text}."), _worst([plain, datatypes]))
 
 
 def _on_par(finding: Finding, subject: str, base: str) -> str:
@@ -65,7 +71,7 @@ def _on_par(finding: Finding, subject: str, base: str) -> str:
         return ""
     ratios = units.spread(finding.ratios)
     if finding.outcome == "agrees":
-        return f"{subject} is on par with {base} ({ratios} of its bandwidth)"
+        return f"{subject} is on par with {base}{finding.where} ({ratios} of its bandwidth)"
     if finding.outcome == "cannot tell":
         return f"whether {subject} is on par with {base} cannot be told (medians {ratios})"
     contrary = [
@@ -81,7 +87,8 @@ def _slower(finding: Finding) -> str:
         return ""
     ratios = units.spread(finding.ratios)
     if finding.outcome == "agrees":
-        return f"MPI's own derived datatypes are slower than bytes ({ratios} of the bandwidth)"
+        slower = f"MPI's own derived datatypes are slower than bytes{finding.where}"
+        return f"{slower} ({ratios} of the bandwidth)"
     if finding.outcome == "cannot tell":
         return f"whether MPI's own datatypes are slower than bytes cannot be told ({ratios})"
     where = [
@@ -98,7 +105,8 @@ def _greatly(finding: Finding) -> str:
     size, worst = min(finding.evidence, key=lambda item: item[1].interval.median)
     cost = f"{units.factor(worst.interval.median)} slower than raw MPI at {units.size(size)}"
     if finding.outcome == "agrees":
-        return f"serializing every byte is {cost}"
+        where = f",{finding.where}," if finding.where else ""
+        return f"serializing every byte{where} is {cost}"
     if finding.outcome == "cannot tell":
         return f"whether serializing every byte costs that much cannot be told (median: {cost})"
     return f"serializing every byte costs less than the study says (at worst {cost})"

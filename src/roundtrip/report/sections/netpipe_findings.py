@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.collect.analysis import NetPIPE
+from roundtrip.report.blocks import Tone
+from roundtrip.report.evidence import where_measured
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged, Verdict
@@ -30,7 +32,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """What we say to one statement of the study: agrees, differs or cannot tell."""
+    """What we say to one statement of the study: agrees, differs or cannot tell.
+
+    `not_measured` are the compared sizes that no launch reached.
+    """
 
     statement: Statement
     panel: Panel
@@ -42,6 +47,36 @@ class Finding:
     def ratios(self) -> list[float]:
         """Medians of the ratio at the compared sizes."""
         return [judged.interval.median for _, judged in self.evidence]
+
+    @property
+    def where(self) -> str:
+        """Which compared sizes were measured; nothing if all were."""
+        sizes = [size for size, _ in self.evidence]
+        return where_measured(sizes, (*sizes, *self.not_measured))
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it differs from the study only in that less is lost."""
+        worse = self.statement.expects == "on par" and any(
+            judged.verdict is Verdict.SLOWER for _, judged in self.evidence
+        )
+        return self.outcome == "differs" and not worse
+
+    @property
+    def told(self) -> str:
+        """The outcome, with what limits it."""
+        if self.outcome == "agrees":
+            return f"agrees{self.where}"
+        return "differs, for the better" if self.is_better else self.outcome
+
+    @property
+    def tone(self) -> Tone:
+        """Good news is not red, and what was not measured everywhere is not green."""
+        if self.outcome == "agrees":
+            return "warn" if self.where else "good"
+        if self.outcome == "differs":
+            return "good" if self.is_better else "bad"
+        return "warn"
 
 
 def claims(curves: Curves, settings: NetPIPE) -> dict[Comparison, Sequence[float]]:

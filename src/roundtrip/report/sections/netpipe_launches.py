@@ -66,22 +66,28 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
     )
 
 
+#: Why sizes lack samples, by status; `{}` is the smallest of them.
+_LEFT_OUT = {
+    "bounded": "not measured from {} on (bounded)",
+    "budget": "not every size measured (budget), the smallest left out {}",
+}
+
+
 def bounded(data: Data, panels: Sequence[Panel]) -> tuple[Text, ...]:
     """Where a variant's curve ends before that of the others, one line each."""
     lines: list[Text] = []
     for panel in panels:
-        ends: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for _, point in _points(data, panel):
+        ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        for launch, point in _points(data, panel):
             if point["samples"] == 0:
-                ends[point["variant"]].append((point["size_bytes"], point["status"]))
-        for variant, points in sorted(ends.items()):
+                mine = ends[point["variant"], point["status"]]
+                mine[launch] = min(point["size_bytes"], mine.get(launch, point["size_bytes"]))
+        for (variant, status), first in sorted(ends.items()):
             title = netpipe.VARIANTS.get(variant, variant)
-            why = ", ".join(sorted({status for _, status in points}))
-            first = units.size(min(size for size, _ in points))
-            count = f"{len(points)} of {panel.launches} launches"
-            lines.append(
-                (f"{panel.label}, {title}: not measured from {first} on ({why}), {count}",)
-            )
+            least = units.size(min(first.values()))
+            count = f"{len(first)} of {panel.launches} launches"
+            told = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
+            lines.append((f"{panel.label}, {title}: {told}, {count}",))
     return tuple(lines)
 
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
-from roundtrip.report.sections.netpipe_answers import tone
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.report.sections.netpipe_findings import Comparison, Finding
 from roundtrip.stats.intervals import median_interval
@@ -52,7 +51,7 @@ def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Tabl
     for finding in ours:
         evidence = dict(finding.evidence)
         cells = [_judged(evidence.get(size)) for size in sizes]
-        outcome = Cell("", tone(finding.outcome), finding.outcome)
+        outcome = Cell("", finding.tone, finding.told)
         rows.append((Cell(finding.panel.label), *cells, outcome))
     variant, base = netpipe.VARIANTS[statement.variant], netpipe.VARIANTS[statement.base]
     return Table(
@@ -110,13 +109,16 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             if of_variant.is_empty():
                 continue
             by_launch = of_variant.sort("size_bytes").group_by("launch").agg(pl.all())
+            common = _measured_by_all(of_variant)
             peaks, halves, wholes = [], [], []
             for curve in by_launch.iter_rows(named=True):
                 sizes, bandwidths = curve["size_bytes"], curve["bandwidth"]
                 peaks.append(max(bandwidths))
                 halves.append(netpipe.half_performance_size(sizes, bandwidths))
-                times = [size / rate for size, rate in zip(sizes, bandwidths, strict=True)]
-                wholes.append(total_rate(sizes, times))
+                both = zip(sizes, bandwidths, strict=True)
+                times = {size: size / rate for size, rate in both if size in common}
+                if times:
+                    wholes.append(total_rate(list(times), list(times.values())))
             reached = [half for half in halves if not math.isnan(half)]
             half = median_interval(reached, curves.level) if reached else None
             rows.append(
@@ -125,13 +127,16 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                     title,
                     units.interval(median_interval(peaks, curves.level)),
                     units.interval(half) if half else "below the first size",
-                    units.interval(median_interval(wholes, curves.level)),
-                    units.size(max(of_variant["size_bytes"])),
+                    units.interval(median_interval(wholes, curves.level))
+                    if wholes
+                    else units.NOTHING,
+                    _reach(of_variant),
                 )
             )
     return Table(
-        "Peak bandwidth, n½, and the rate of one message of each size: total bytes over total "
-        "time, to the largest size measured. Median over launches, rank interval.",
+        "Peak bandwidth, n½, and the rate of one message of each size that every launch measured: "
+        "total bytes over total time. Median over launches, rank interval. “Up to”: the largest "
+        "size measured, of the launch that came least far and of the one that came farthest.",
         (
             Column("Toolchain"),
             Column("Variant"),
@@ -144,10 +149,22 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
+def _measured_by_all(medians: pl.DataFrame) -> set[int]:
+    launches = medians["launch"].n_unique()
+    counts = medians.group_by("size_bytes").agg(pl.col("launch").n_unique())
+    return set(counts.filter(pl.col("launch") == launches)["size_bytes"])
+
+
+def _reach(medians: pl.DataFrame) -> str:
+    ends = medians.group_by("launch").agg(pl.col("size_bytes").max())["size_bytes"].to_list()
+    least, most = units.size(min(ends)), units.size(max(ends))
+    return most if least == most else f"{least} to {most}"
+
+
 def _verdict(finding: Finding) -> Cell:
     if not finding.evidence:
         return _NOT_MEASURED
-    return Cell(units.spread(finding.ratios), tone(finding.outcome), finding.outcome)
+    return Cell(units.spread(finding.ratios), finding.tone, finding.told)
 
 
 def _judged(judged: Judged | None, with_q: bool = False) -> Cell:

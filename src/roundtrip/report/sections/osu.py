@@ -21,9 +21,10 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.evidence import where_measured
 from roundtrip.report.sections import Claim, osu_figures, osu_netpipe, osu_tables
 from roundtrip.report.sections.osu_curves import Curves, Panel
-from roundtrip.report.sections.osu_netpipe import DISAGREE, TONES, UNKNOWN, Comparison
+from roundtrip.report.sections.osu_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import osu
 
@@ -63,7 +64,7 @@ class OSUSection:
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(drawn),
             answers=tuple(self._answer(panel, found) for panel in curves.panels),
-            verdicts=(_verdicts(found),) if found else (),
+            verdicts=(_verdicts(found, self._data.analysis.osu.compared_sizes),) if found else (),
         )
 
     def _answer(self, panel: Panel, found: Sequence[Comparison]) -> Answer:
@@ -87,7 +88,7 @@ class OSUSection:
         return Answer((Strong(f"OSU, {panel.label}"), f": {words}."), tone)
 
 
-def _verdicts(found: Sequence[Comparison]) -> Table:
+def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
     rows = []
     for panel in dict.fromkeys(one.panel for one in found):
         cells = []
@@ -99,7 +100,11 @@ def _verdicts(found: Sequence[Comparison]) -> Table:
             outcomes = {one.outcome for one in mine}
             worst = DISAGREE if DISAGREE in outcomes else max(outcomes, key=_doubt)
             ratios = [one.osu.median / one.ours.median for one in mine]
-            cells.append(Cell(units.spread(ratios), TONES[worst], worst))
+            where = ""
+            if worst == AGREE:
+                where = where_measured([one.size_bytes for one in mine], compared)
+            tone = "warn" if where else TONES[worst]
+            cells.append(Cell(units.spread(ratios), tone, f"{worst}{where}"))
         rows.append((Cell(panel.label), *cells))
     return Table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",

@@ -30,7 +30,7 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
     mine = [finding for finding in found if finding.panel == panel]
     reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.told}" for f in mine]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
-    return Answer((*words, "."), worst([finding.outcome for finding in mine]))
+    return Answer((*words, "."), worst(mine))
 
 
 def _fixed_cost(curves: Curves, panel: Panel, settings: Ring) -> list[Inline]:

@@ -10,17 +10,17 @@ from operator import itemgetter
 from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
+from roundtrip.report.evidence import where_measured
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ring import STATEMENTS, Statement
 
+#: A reason of the study that does not hold means that something costs less than it did: no red.
 TONES: dict[str, Tone] = {
     "holds": "good",
-    "holds at the sizes measured": "warn",
     "holds in part": "warn",
     "cannot tell": "warn",
-    "does not hold at the sizes measured": "warn",
-    "does not hold": "bad",
+    "does not hold": "plain",
 }
 
 
@@ -38,7 +38,8 @@ class RingComparison:
 class Finding:
     """What one pair of transports in one panel says of a reason of the study.
 
-    `told` is `outcome` in a sentence: with the size from which on it holds, if there is one.
+    `verdict` is `outcome` with the sizes that were measured, if not all were; `told` is that in a
+    sentence: with the size from which on it holds, if there is one.
     """
 
     statement: Statement
@@ -46,8 +47,14 @@ class Finding:
     variant: str
     base: str
     outcome: str
+    verdict: str
     told: str
     evidence: tuple[tuple[int, Judged], ...]
+
+    @property
+    def tone(self) -> Tone:
+        """What was not measured everywhere is neither green nor settled."""
+        return TONES[self.outcome] if self.verdict == self.outcome else "warn"
 
 
 def claims(curves: Curves, settings: Ring) -> dict[RingComparison, Sequence[float]]:
@@ -75,34 +82,37 @@ def findings(
             }
             evidence = tuple((size, judged[key]) for size, key in keys.items() if key in judged)
             if evidence:
-                outcome = _outcome([one.verdict for _, one in evidence], len(keys))
-                told = _from_a_size_on(evidence, len(keys)) or outcome
-                found.append(Finding(statement, panel, variant, base, outcome, told, evidence))
+                outcome = _outcome([one.verdict for _, one in evidence])
+                where = where_measured(dict(evidence), settings.compared_sizes)
+                verdict = f"{outcome}{where}" if outcome in _EVERYWHERE else outcome
+                told = _from_a_size_on(evidence, where) or verdict
+                finding = (statement, panel, variant, base, outcome, verdict, told, evidence)
+                found.append(Finding(*finding))
     return found
 
 
-def worst(outcomes: Sequence[str]) -> Tone:
-    """Tone of several outcomes together: what does not hold outranks what cannot be told."""
-    tones = [TONES[outcome] for outcome in outcomes] or [TONES["cannot tell"]]
-    return max(tones, key=("good", "warn", "bad").index)
+#: Outcomes that speak of every compared size.
+_EVERYWHERE = ("holds", "does not hold")
 
 
-def _outcome(verdicts: Sequence[Verdict], compared: int) -> str:
-    """Of "it costs": every compared size shows it, some do, none does, or it cannot be told.
+def worst(found: Sequence[Finding]) -> Tone:
+    """Tone of several findings together: what is open outranks what is settled."""
+    tones = [finding.tone for finding in found] or [TONES["cannot tell"]]
+    return max(tones, key=("good", "plain", "warn").index)
 
-    What was found at every size says so if a compared size was not measured.
-    """
-    everywhere = "" if len(verdicts) == compared else " at the sizes measured"
+
+def _outcome(verdicts: Sequence[Verdict]) -> str:
+    """Of "it costs": every measured size shows it, some do, none does, or it cannot be told."""
     costs = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     does_not = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
     if costs == len(verdicts):
-        return f"holds{everywhere}"
+        return "holds"
     if costs:
         return "holds in part"
-    return f"does not hold{everywhere}" if does_not == len(verdicts) else "cannot tell"
+    return "does not hold" if does_not == len(verdicts) else "cannot tell"
 
 
-def _from_a_size_on(evidence: Sequence[tuple[int, Judged]], compared: int) -> str | None:
+def _from_a_size_on(evidence: Sequence[tuple[int, Judged]], where: str) -> str | None:
     """The words for what costs at all larger sizes and not at all sizes; else None.
 
     "At least" where the next smaller size is undecided: it may cost there as well.
@@ -113,5 +123,4 @@ def _from_a_size_on(evidence: Sequence[tuple[int, Judged]], compared: int) -> st
     if not above or not below or Verdict.SLOWER in below:
         return None
     least = "at least " if below[-1] is Verdict.CANNOT_TELL else ""
-    everywhere = "" if len(evidence) == compared else ", at the sizes measured"
-    return f"holds {least}from {units.size(above[-1][0])} on{everywhere}"
+    return f"holds {least}from {units.size(above[-1][0])} on{where}"

@@ -10,7 +10,7 @@ from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.sections.ring_curves import Curves, Panel
-from roundtrip.report.sections.ring_findings import TONES, Finding
+from roundtrip.report.sections.ring_findings import Finding
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import ring
@@ -100,7 +100,7 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Ring) -> Ta
         evidence = dict(finding.evidence)
         cells = [_judged(evidence.get(size)) for size in settings.compared_sizes]
         pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
-        outcome = Cell("", TONES[finding.outcome], finding.outcome)
+        outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.label), Cell(pair), *cells, outcome))
     return Table(
         f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
@@ -127,7 +127,7 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
                 cells.append(Cell("not measured", "muted"))
             else:
                 ratios = [judged.interval.median for _, judged in found.evidence]
-                cells.append(Cell(units.spread(ratios), TONES[found.outcome], found.outcome))
+                cells.append(Cell(units.spread(ratios), found.tone, found.verdict))
         rows.append((Cell(panel.label), *cells))
     return Table(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
