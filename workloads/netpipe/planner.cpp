@@ -41,24 +41,17 @@ double BatchPlan::point_s(double exchange_s, std::size_t samples) const {
   return static_cast<double>(batches) * batch_s(exchange_s);
 }
 
-Allotment allot(double time_left_s, const std::vector<std::vector<double>>& costs,
-                double never_bounded_s) {
-  std::vector<double> all;
-  for (const auto& of_size : costs) all.insert(all.end(), of_size.begin(), of_size.end());
-  std::ranges::sort(all);
-  const double fair_s = std::max(never_bounded_s, time_left_s / static_cast<double>(all.size()));
-  Allotment allotment{.dearest_point_s = fair_s, .size_s = 0};
+double dearest_point_s(double time_left_s, std::vector<double> costs, double never_bounded_s) {
+  std::ranges::sort(costs);
+  const double fair_s = std::max(never_bounded_s, time_left_s / static_cast<double>(costs.size()));
+  double dearest_s = fair_s;
   double needed = 0;
-  for (const double cost : all) {
+  for (const double cost : costs) {
     if (cost > fair_s && needed + cost > time_left_s / 2) break;
     needed += cost;
-    allotment.dearest_point_s = std::max(allotment.dearest_point_s, cost);
+    dearest_s = std::max(dearest_s, cost);
   }
-  for (const double cost : costs.front()) {
-    if (cost <= allotment.dearest_point_s) allotment.size_s += cost;
-  }
-  allotment.size_s += std::max(0.0, time_left_s - needed) / static_cast<double>(costs.size());
-  return allotment;
+  return dearest_s;
 }
 
 }  // namespace roundtrip::netpipe

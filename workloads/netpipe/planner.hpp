@@ -47,17 +47,9 @@ class BatchPlan {
   double shortest_s_;
 };
 
-/// What the next size may use.
-struct Allotment {
-  double dearest_point_s = 0;  ///< arms whose point costs more are bounded
-  double size_s = 0;           ///< for all arms together
-};
-
-/// Divides the time left. `costs[i]`: what the points of the i-th size left would cost at least,
-/// one entry an arm; the first is the next size. The dearest points are given up until the others
-/// need no more than half the time, and what these leave over is for precision, in equal parts a
-/// size. Points that cost at most `never_bounded_s` are not given up.
-Allotment allot(double time_left_s, const std::vector<std::vector<double>>& costs,
-                double never_bounded_s);
+/// What a point may cost, lest its arm be bounded, in seconds. `costs`: what each point left, one
+/// arm at one size, would cost at least. The dearest are given up until the others need no more
+/// than half the time left. Points that cost at most `never_bounded_s` are not given up.
+double dearest_point_s(double time_left_s, std::vector<double> costs, double never_bounded_s);
 
 }  // namespace roundtrip::netpipe

@@ -1,6 +1,7 @@
 #include "netpipe/survey.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -28,13 +29,19 @@ Survey::Survey(SurveyPlan plan, Pair& pair, Launch& launch)
       rule_(plan_.precision),
       interleaver_(launch.flags.seed),
       models_(plan_.variants.size()),
-      left_out_(plan_.variants.size(), false) {}
+      reach_(plan_.variants.size()),
+      arms_(plan_.points.size()) {}
 
 void Survey::run() {
   probe();
-  for (std::size_t point = 0; point < plan_.points.size(); ++point) {
-    if (!measure_size(point)) return;
-  }
+  const SurveyOrder order = survey_order(plan_.points);
+  cover(order.coarse);
+  refine(order.coarse, fewest_samples);
+  cover(order.fine);
+  std::vector<std::size_t> all = order.coarse;
+  all.insert(all.end(), order.fine.begin(), order.fine.end());
+  refine(std::move(all), std::numeric_limits<std::size_t>::max());
+  conclude();
 }
 
 /// A look at a middling size tells the slow variants from the fast before any time is divided.
@@ -53,19 +60,121 @@ double Survey::time_left() const {
   return launch_.time_left() - closing_share * launch_.flags.budget_s;
 }
 
-bool Survey::measure_size(std::size_t point) {
-  const std::int64_t size = plan_.points[point].size;
-  if (time_left() <= 0) {
-    for (std::size_t arm = 0; arm < models_.size(); ++arm) leave_out(arm, size, Status::budget);
-    return false;
+/// Gives each of these sizes its fewest samples, within equal parts of the time left.
+void Survey::cover(const std::vector<std::size_t>& points) {
+  for (std::size_t i = 0; i < points.size() && time_left() > 0; ++i) {
+    const double until = now() + time_left() / static_cast<double>(points.size() - i);
+    admit(points[i], dearest_point());
+    visit(points[i], until, fewest_samples);
   }
-  const Allotment allotment = this->allotment(point);
+}
+
+/// Comes back to those of these sizes that are not precise nor have `enough` samples, for equal
+/// parts of the time left, as long as it lasts for a round.
+void Survey::refine(std::vector<std::size_t> points, std::size_t enough) {
+  constexpr double rounds_of_a_visit = 4;  // three to warm up
+  for (bool progress = true; progress;) {
+    std::erase_if(points, [&](std::size_t point) { return done(arms_[point], enough); });
+    progress = false;
+    for (std::size_t i = 0; i < points.size() && time_left() > 0; ++i) {
+      const double share_s = time_left() / static_cast<double>(points.size() - i);
+      double round_s = 0;
+      for (const Arm* arm : riders(arms_[points[i]])) round_s += batches_.batch_s(arm->exchange_s);
+      if (rounds_of_a_visit * round_s * overrun_ > share_s) continue;
+      visit(points[i], now() + share_s, enough);
+      progress = true;
+    }
+  }
+}
+
+/// Rounds at a size until its arms are precise, each has `enough` samples, or `until`; at least
+/// one. What interruptions cost is learnt for all arms together.
+void Survey::visit(std::size_t point, double until, std::size_t enough) {
+  constexpr double weight = 0.3;
+  constexpr double most = 3;
+  std::vector<Arm>& arms = arms_[point];
+  const std::int64_t size = plan_.points[point].size;
   const double begun = now();
-  const double until = begun + std::min(allotment.size_s * overrun_, time_left());
-  std::vector<Arm> arms = admitted(point, allotment);
   pair_.begin_size(size);
   warm_up(arms, size);
+  std::vector<std::size_t> before;
+  for (const Arm& arm : arms) before.push_back(arm.samples->size());
+  repeat(arms, until, enough);
+  double planned_s = 0;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    const double exchange_s = messages() * std::ranges::min(*arms[i].samples);
+    models_[arms[i].index].observe(size, exchange_s);
+    planned_s += batches_.point_s(exchange_s, arms[i].samples->size() - before[i]);
+  }
+  overrun_ += weight * (std::clamp((now() - begun) / planned_s, 1.0, most) - overrun_);
+}
+
+void Survey::conclude() {
+  std::vector<std::optional<std::int64_t>> left_out(models_.size());
+  for (std::size_t point = 0; point < arms_.size(); ++point) {
+    std::vector<bool> measured(models_.size(), false);
+    for (const Arm& arm : arms_[point]) {
+      measured[arm.index] = true;
+      results_.push_back({.variant = plan_.variants[arm.index],
+                          .size = plan_.points[point].size,
+                          .samples = arm.samples->size(),
+                          .batch = batches_.exchanges(arm.exchange_s),
+                          .estimate = arm.estimate,
+                          .status = arm.converged ? Status::converged : Status::budget});
+    }
+    for (std::size_t arm = 0; arm < measured.size(); ++arm) {
+      const std::int64_t size = plan_.points[point].size;
+      if (!measured[arm] && goes_on(arm, size) && !left_out[arm]) left_out[arm] = size;
+    }
+  }
+  for (std::size_t arm = 0; arm < reach_.size(); ++arm) {
+    const std::string& variant = plan_.variants[arm];
+    if (const auto size = left_out[arm]) {
+      results_.push_back({.variant = variant, .size = *size, .status = Status::budget});
+    }
+    if (const auto size = reach_[arm].bounded) {
+      results_.push_back({.variant = variant, .size = *size, .status = Status::bounded});
+    }
+  }
+}
+
+bool Survey::goes_on(std::size_t arm, std::int64_t size) const {
+  return !reach_[arm].bounded || size < *reach_[arm].bounded;
+}
+
+/// Over the sizes that have not been measured yet.
+double Survey::dearest_point() const {
+  std::vector<double> costs;
+  for (std::size_t point = 0; point < arms_.size(); ++point) {
+    if (!arms_[point].empty()) continue;
+    const std::int64_t size = plan_.points[point].size;
+    for (std::size_t arm = 0; arm < models_.size(); ++arm) {
+      if (goes_on(arm, size)) costs.push_back(batches_.point_s(models_[arm].exchange_s(size)));
+    }
+  }
+  // An exchange that fits in the shortest batch costs what a byte costs: no reason to stop there.
+  return dearest_point_s(time_left() / overrun_, std::move(costs), batches_.point_s(1e-6));
+}
+
+/// Makes the arms of this size: all but slow ones whose point is too dear, which are bounded from
+/// here on. Slow is relative to the fastest arm, which goes on as long as there is time.
+void Survey::admit(std::size_t point, double dearest_s) {
+  constexpr double slow = 3;
+  const std::int64_t size = plan_.points[point].size;
+  std::vector<Arm>& arms = arms_[point];
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (goes_on(i, size)) arms.push_back({.index = i, .exchange_s = models_[i].exchange_s(size)});
+  }
+  const double fastest_s = std::ranges::min(arms, {}, &Arm::exchange_s).exchange_s;
+  std::erase_if(arms, [&](const Arm& arm) {
+    const bool too_slow = size > reach_[arm.index].measured && arm.exchange_s > slow * fastest_s &&
+                          batches_.point_s(arm.exchange_s) > dearest_s;
+    if (too_slow) reach_[arm.index].bounded = size;
+    return too_slow;
+  });
   for (Arm& arm : arms) {
+    reach_[arm.index].measured = std::max(reach_[arm.index].measured, size);
+    arm.look = StoppingRule::next_look(0);
     arm.samples = &launch_.recorder.open(
         {.study = "netpipe",
          .case_name = plan_.case_name,
@@ -75,56 +184,6 @@ bool Survey::measure_size(std::size_t point) {
          .metric = plan_.mode == Mode::stream ? "time_per_message" : "half_round_trip_time",
          .unit = "s"});
   }
-  repeat(arms, until);
-  judge(arms);
-  learn(arms, size, now() - begun);
-  for (const Arm& arm : arms) {
-    results_.push_back({.variant = plan_.variants[arm.index],
-                        .size = size,
-                        .samples = arm.samples->size(),
-                        .batch = batches_.exchanges(arm.exchange_s),
-                        .estimate = arm.estimate,
-                        .status = arm.converged ? Status::converged : Status::budget});
-  }
-  return true;
-}
-
-Allotment Survey::allotment(std::size_t point) const {
-  std::vector<std::vector<double>> costs;
-  for (std::size_t i = point; i < plan_.points.size(); ++i) {
-    auto& of_size = costs.emplace_back();
-    for (std::size_t arm = 0; arm < models_.size(); ++arm) {
-      if (left_out_[arm]) continue;
-      of_size.push_back(batches_.point_s(models_[arm].exchange_s(plan_.points[i].size)));
-    }
-  }
-  // An exchange that fits in the shortest batch costs what a byte costs: no reason to stop there.
-  return allot(time_left() / overrun_, costs, batches_.point_s(1e-6));
-}
-
-void Survey::leave_out(std::size_t arm, std::int64_t size, Status status) {
-  if (left_out_[arm]) return;
-  left_out_[arm] = true;
-  results_.push_back({.variant = plan_.variants[arm], .size = size, .status = status});
-}
-
-/// The arms to measure at this size: all but slow ones whose point is too dear. Slow is relative to
-/// the fastest arm, which goes on as long as there is time.
-std::vector<Survey::Arm> Survey::admitted(std::size_t point, const Allotment& allotment) {
-  constexpr double slow = 3;
-  const std::int64_t size = plan_.points[point].size;
-  std::vector<Arm> arms;
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    if (!left_out_[i]) arms.push_back({.index = i, .exchange_s = models_[i].exchange_s(size)});
-  }
-  const double fastest_s = std::ranges::min(arms, {}, &Arm::exchange_s).exchange_s;
-  std::erase_if(arms, [&](const Arm& arm) {
-    const bool too_slow = arm.exchange_s > slow * fastest_s &&
-                          batches_.point_s(arm.exchange_s) > allotment.dearest_point_s;
-    if (too_slow) leave_out(arm.index, size, Status::bounded);
-    return too_slow;
-  });
-  return arms;
 }
 
 /// Checks each arm's data, then lets it run until its batches can be sized. What it did is not
@@ -172,30 +231,32 @@ std::vector<double> Survey::discarded_round(std::vector<Arm>& arms, bool verify)
   return seconds;
 }
 
-/// Rounds until all arms have converged, or `until`; not more of an arm that has converged if its
-/// batches would cost the others theirs.
-void Survey::repeat(std::vector<Arm>& arms, double until) {
+void Survey::repeat(std::vector<Arm>& arms, double until, std::size_t enough) {
+  do {
+    timed_round(riders(arms));
+  } while (!done(arms, enough) && time_left() > 0 && now() < until);
+  for (Arm& arm : arms) look_at(arm);
+}
+
+bool Survey::done(const std::vector<Arm>& arms, std::size_t enough) {
+  return std::ranges::all_of(
+      arms, [&](const Arm& arm) { return arm.converged || arm.samples->size() >= enough; });
+}
+
+/// All arms but those that have converged and whose batches would cost the others theirs.
+std::vector<Survey::Arm*> Survey::riders(std::vector<Arm>& arms) const {
   constexpr double dear = 2;
-  std::size_t look = StoppingRule::next_look(0);
-  for (std::size_t rounds = 1;; ++rounds) {
-    double longest_s = 0;
-    for (const Arm& arm : arms) {
-      if (!arm.converged) longest_s = std::max(longest_s, batches_.batch_s(arm.exchange_s));
-    }
-    std::vector<Arm*> riders;
-    for (Arm& arm : arms) {
-      if (!arm.converged || batches_.batch_s(arm.exchange_s) <= dear * longest_s) {
-        riders.push_back(&arm);
-      }
-    }
-    timed_round(std::move(riders));
-    if (rounds == look) {
-      judge(arms);
-      if (std::ranges::all_of(arms, &Arm::converged)) return;
-      look = StoppingRule::next_look(rounds);
-    }
-    if (time_left() <= 0 || (rounds >= fewest_samples && now() >= until)) return;
+  double longest_s = 0;
+  for (const Arm& arm : arms) {
+    if (!arm.converged) longest_s = std::max(longest_s, batches_.batch_s(arm.exchange_s));
   }
+  std::vector<Arm*> found;
+  for (Arm& arm : arms) {
+    if (!arm.converged || batches_.batch_s(arm.exchange_s) <= dear * longest_s) {
+      found.push_back(&arm);
+    }
+  }
+  return found;
 }
 
 void Survey::timed_round(std::vector<Arm*> riders) {
@@ -211,22 +272,12 @@ void Survey::timed_round(std::vector<Arm*> riders) {
   const auto outcomes = pair_.round(batches);
   for (std::size_t i = 0; i < riders.size(); ++i) {
     const auto exchanges = static_cast<double>(batches[i].exchanges);
-    riders[i]->samples->push_back(outcomes[i].seconds / exchanges / messages());
+    Arm& arm = *riders[i];
+    arm.samples->push_back(outcomes[i].seconds / exchanges / messages());
+    if (arm.samples->size() < arm.look) continue;
+    look_at(arm);
+    arm.look = StoppingRule::next_look(arm.samples->size());
   }
-}
-
-/// What an arm costs is judged by its median, which one interruption does not change: a variant
-/// once bounded stays so. What interruptions cost is learnt for all arms together.
-void Survey::learn(const std::vector<Arm>& arms, std::int64_t size, double elapsed_s) {
-  constexpr double weight = 0.3;
-  constexpr double most = 3;
-  double planned_s = 0;
-  for (const Arm& arm : arms) {
-    const double exchange_s = messages() * std::ranges::min(*arm.samples);
-    models_[arm.index].observe(size, exchange_s);
-    planned_s += batches_.point_s(exchange_s, arm.samples->size());
-  }
-  overrun_ += weight * (std::clamp(elapsed_s / planned_s, 1.0, most) - overrun_);
 }
 
 /// Messages one after the other in an exchange.
@@ -234,11 +285,9 @@ double Survey::messages() const {
   return plan_.mode == Mode::pingpong ? 2 : 1;
 }
 
-void Survey::judge(std::vector<Arm>& arms) const {
-  for (Arm& arm : arms) {
-    arm.estimate = estimate_median(*arm.samples);
-    arm.converged = rule_.reached(*arm.estimate);
-  }
+void Survey::look_at(Arm& arm) const {
+  arm.estimate = estimate_median(*arm.samples);
+  arm.converged = rule_.reached(*arm.estimate);
 }
 
 }  // namespace roundtrip::netpipe

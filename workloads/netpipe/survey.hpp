@@ -9,6 +9,7 @@
 #include "core/median.hpp"
 #include "core/point.hpp"
 #include "core/workload.hpp"
+#include "netpipe/order.hpp"
 #include "netpipe/pair.hpp"
 #include "netpipe/planner.hpp"
 #include "netpipe/schedule.hpp"
@@ -24,9 +25,11 @@ struct SurveyPlan {
   double precision = 0.02;  ///< relative half-width of the median's interval to reach
 };
 
-/// The transmitter's part: all variants at all sizes, interleaved in random order, each repeated
-/// until its median is known well enough or the time is spent. A sample is the mean over a batch:
-/// half an exchange for ping-pong, a whole exchange otherwise.
+/// The transmitter's part: all variants at all sizes, interleaved in random order. A coarse grid
+/// over the whole range comes first, then the sizes between, each with the fewest samples; what
+/// time is left refines all of them, until each median is known well enough. So a launch that is
+/// cut short is coarse, not half. A sample is the mean over a batch: half an exchange for
+/// ping-pong, a whole exchange otherwise.
 class Survey {
  public:
   Survey(SurveyPlan plan, Pair& pair, Launch& launch);
@@ -39,27 +42,38 @@ class Survey {
   [[nodiscard]] std::int64_t discarded() const { return discarded_; }
 
  private:
-  /// An arm at the size being measured.
+  /// A variant at one size.
   struct Arm {
     std::size_t index = 0;
     double exchange_s = 0;
     std::vector<double>* samples = nullptr;
     std::optional<Estimate> estimate = std::nullopt;
     bool converged = false;
+    std::size_t look = 0;  ///< number of samples at which to look at the estimate
+  };
+
+  /// How far along the sizes a variant can be measured.
+  struct Reach {
+    std::int64_t measured = 0;                 ///< its largest size that has samples
+    std::optional<std::int64_t> bounded = {};  ///< its smallest size that would take too long
   };
 
   void probe();
-  bool measure_size(std::size_t point);
-  [[nodiscard]] Allotment allotment(std::size_t point) const;
+  void cover(const std::vector<std::size_t>& points);
+  void refine(std::vector<std::size_t> points, std::size_t enough);
+  void conclude();
+  void visit(std::size_t point, double until, std::size_t enough);
+  [[nodiscard]] double dearest_point() const;
   [[nodiscard]] double time_left() const;
-  void leave_out(std::size_t arm, std::int64_t size, Status status);
-  std::vector<Arm> admitted(std::size_t point, const Allotment& allotment);
+  [[nodiscard]] bool goes_on(std::size_t arm, std::int64_t size) const;
+  void admit(std::size_t point, double dearest_s);
   void warm_up(std::vector<Arm>& arms, std::int64_t size);
   std::vector<double> discarded_round(std::vector<Arm>& arms, bool verify);
-  void repeat(std::vector<Arm>& arms, double until);
+  void repeat(std::vector<Arm>& arms, double until, std::size_t enough);
+  static bool done(const std::vector<Arm>& arms, std::size_t enough);
+  std::vector<Arm*> riders(std::vector<Arm>& arms) const;
   void timed_round(std::vector<Arm*> riders);
-  void judge(std::vector<Arm>& arms) const;
-  void learn(const std::vector<Arm>& arms, std::int64_t size, double elapsed_s);
+  void look_at(Arm& arm) const;
   [[nodiscard]] double messages() const;
 
   SurveyPlan plan_;
@@ -69,7 +83,8 @@ class Survey {
   StoppingRule rule_;
   Interleaver interleaver_;
   std::vector<CostModel> models_;
-  std::vector<bool> left_out_;
+  std::vector<Reach> reach_;            ///< of each variant
+  std::vector<std::vector<Arm>> arms_;  ///< of each size; none: not measured
   std::vector<PointResult> results_;
   std::int64_t discarded_ = 0;
   double overrun_ = 1;  ///< seconds a size takes for each second its batches were to take

@@ -12,8 +12,8 @@ namespace {
 
 enum Kind : std::int64_t { stop_order, begin_order, laps_order, describe_order };
 
-/// What rank 0 says: kind, arm, then bytes, or warm, timed, closing, count, verify and each.
-using Order = std::array<std::int64_t, 8>;
+/// What rank 0 says: kind, arm, then bytes, or warm, timed, closing, count, verify, each and sum.
+using Order = std::array<std::int64_t, 9>;
 
 void broadcast(Order& order, const Circle& circle) {
   MPI_Bcast(order.data(), static_cast<int>(order.size()), MPI_INT64_T, 0, circle.session().world());
@@ -23,9 +23,13 @@ void broadcast(Order& order, const Circle& circle) {
 
 Crew::Crew(const Circle& circle, const std::vector<Variant>& variants, std::size_t most,
            std::size_t heap)
-    : circle_(circle), bytes_(variants.size()), passes_(variants.size()) {
+    : circle_(circle), tokens_(variants.size()) {
   for (const Variant& variant : variants) {
-    names_.push_back(variant.name);
+    arms_.push_back({.name = variant.name, .transport = transports_.size()});
+    if (variant.read && circle.one_node()) {
+      arms_.push_back(
+          {.name = variant.name + "-read", .transport = transports_.size(), .read = true});
+    }
     transports_.push_back(variant.make(circle, most, heap));
   }
 }
@@ -37,7 +41,10 @@ void Crew::begin(std::size_t arm, std::size_t bytes) {
 }
 
 std::vector<double> Crew::run(std::size_t arm, Laps laps) {
-  laps.count = passes_[arm];
+  Token& token = tokens_[arms_[arm].transport];
+  laps.count = token.passes;
+  laps.sum = token.sum;
+  laps.read = arms_[arm].read && !laps.verify;
   Order order{laps_order,
               static_cast<std::int64_t>(arm),
               laps.warm,
@@ -45,11 +52,14 @@ std::vector<double> Crew::run(std::size_t arm, Laps laps) {
               laps.closing,
               static_cast<std::int64_t>(laps.count),
               static_cast<std::int64_t>(laps.verify),
-              static_cast<std::int64_t>(laps.each)};
+              static_cast<std::int64_t>(laps.each),
+              static_cast<std::int64_t>(laps.sum)};
   broadcast(order, circle_);
   const std::int64_t all = laps.warm + laps.timed + laps.closing + (laps.verify ? 1 : 0);
-  passes_[arm] += static_cast<std::uint64_t>(all * circle_.size());
-  return run_here(arm, laps).seconds;
+  token.passes += static_cast<std::uint64_t>(all * circle_.size());
+  const LapsSeen seen = run_here(arm, laps);
+  if (laps.verify || laps.read) token.sum = seen.sum;
+  return seen.seconds;
 }
 
 void Crew::describe(nlohmann::ordered_json& record) {
@@ -80,24 +90,27 @@ void Crew::follow() {
                      .closing = order[4],
                      .count = static_cast<std::uint64_t>(order[5]),
                      .verify = order[6] != 0,
-                     .each = order[7] != 0});
+                     .each = order[7] != 0,
+                     .read = reads(arm) && order[6] == 0,
+                     .sum = static_cast<std::uint64_t>(order[8])});
     }
   }
 }
 
 void Crew::begin_here(std::size_t arm, std::size_t bytes) {
-  bytes_[arm] = bytes;
-  circle_.session().settle([&] { transports_[arm]->begin(bytes); });
+  const std::size_t transport = arms_[arm].transport;
+  tokens_[transport].bytes = bytes;
+  circle_.session().settle([&] { transports_[transport]->begin(bytes); });
 }
 
 LapsSeen Crew::run_here(std::size_t arm, const Laps& laps) {
   LapsSeen seen;
   try {
-    seen = transports_[arm]->run(laps);
+    seen = transports_[arms_[arm].transport]->run(laps);
   } catch (const Failure& failure) {
     // The others wait for the token and cannot be told.
-    std::fprintf(stderr, "ring: transport %s, %zu bytes, at rank %d: %s\n", names_[arm].c_str(),
-                 bytes_[arm], circle_.rank(), failure.what());
+    std::fprintf(stderr, "ring: transport %s, %zu bytes, at rank %d: %s\n", name(arm).c_str(),
+                 tokens_[arms_[arm].transport].bytes, circle_.rank(), failure.what());
     MPI_Abort(circle_.session().world(), static_cast<int>(failure.code()));
   }
   require_right(arm, seen);
@@ -115,9 +128,10 @@ void Crew::require_right(std::size_t arm, const LapsSeen& seen) const {
   if (any == 0) return;
   circle_.session().settle([&] {
     if (!seen.fault) return;
-    throw Failure(Exit::wrong_data, "wrong data: transport " + names_[arm] + ", " +
-                                        std::to_string(bytes_[arm]) + " bytes, at rank " +
-                                        std::to_string(circle_.rank()) + ": " + *seen.fault);
+    throw Failure(Exit::wrong_data, "wrong data: transport " + name(arm) + ", " +
+                                        std::to_string(tokens_[arms_[arm].transport].bytes) +
+                                        " bytes, at rank " + std::to_string(circle_.rank()) + ": " +
+                                        *seen.fault);
   });
 }
 

@@ -15,9 +15,15 @@ namespace roundtrip::ring {
 /// fails in the middle of a lap says why and ends all processes.
 class Crew {
  public:
-  /// Collective. `arms` are the transports, by the names of `variants`.
+  /// Collective. An arm is a transport of `variants` under its name, or with every byte read, which
+  /// is an arm of its own of the same transport and token.
   Crew(const Circle& circle, const std::vector<Variant>& variants, std::size_t most,
        std::size_t heap);
+
+  [[nodiscard]] std::size_t arms() const { return arms_.size(); }
+  [[nodiscard]] const std::string& name(std::size_t arm) const { return arms_[arm].name; }
+  /// Whether every rank reads every byte of the token.
+  [[nodiscard]] bool reads(std::size_t arm) const { return arms_[arm].read; }
 
   /// Rank 0: from now on the token of this arm has so many bytes.
   void begin(std::size_t arm, std::size_t bytes);
@@ -32,16 +38,27 @@ class Crew {
   void follow();
 
  private:
+  struct Arm {
+    std::string name;
+    std::size_t transport = 0;
+    bool read = false;
+  };
+  /// Of a transport.
+  struct Token {
+    std::size_t bytes = 0;
+    std::uint64_t passes = 0;  ///< that it has made
+    std::uint64_t sum = 0;     ///< rank 0: what its words add up to
+  };
+
   void begin_here(std::size_t arm, std::size_t bytes);
   LapsSeen run_here(std::size_t arm, const Laps& laps);
   void describe_here(nlohmann::ordered_json& record) const;
   void require_right(std::size_t arm, const LapsSeen& seen) const;
 
   const Circle& circle_;
-  std::vector<std::string> names_;
+  std::vector<Arm> arms_;
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<std::size_t> bytes_;     ///< of each arm's token
-  std::vector<std::uint64_t> passes_;  ///< that each arm's token has made
+  std::vector<Token> tokens_;  ///< of each transport
 };
 
 }  // namespace roundtrip::ring

@@ -102,12 +102,11 @@ void Ring::run(Launch& launch) {
   const std::vector<Variant> variants = chosen(circle);
   Crew crew(circle, variants, static_cast<std::size_t>(end_), static_cast<std::size_t>(heap_));
   if (circle.rank() != 0) return crew.follow();
-  lead(launch, circle, crew, variants);
+  lead(launch, circle, crew);
   crew.stop();
 }
 
-void Ring::lead(Launch& launch, const Circle& circle, Crew& crew,
-                const std::vector<Variant>& variants) const {
+void Ring::lead(Launch& launch, const Circle& circle, Crew& crew) const {
   constexpr double percent = 100;
   // What the messages between batches leave on a network, such as late acknowledgements, falls into
   // the next batch: on a hub, where it takes as long as a token, a batch of one lap would be it.
@@ -121,7 +120,7 @@ void Ring::lead(Launch& launch, const Circle& circle, Crew& crew,
                   .batch_laps = circle.one_node() ? 1 : network_laps,
                   .closing_laps = circle.crowded() ? 1 : 0,
                   .precision = precision_percent_ / percent};
-  for (const Variant& variant : variants) plan.names.push_back(variant.name);
+  for (std::size_t arm = 0; arm < crew.arms(); ++arm) plan.names.push_back(crew.name(arm));
   Survey survey(plan, crew, launch);
   survey.run();
   record(launch, circle, survey, plan.case_name);
@@ -152,6 +151,7 @@ void Ring::record(Launch& launch, const Circle& circle, const Survey& survey,
         {"yields", circle.wait().yields},
         {"network_yields_ms", circle.wait().network_yields.count()},
         {"then", circle.one_node() ? "futex" : "poll"}}},
+      {"read", circle.one_node() ? "every byte, and a word of each 64 bytes renewed" : "nowhere"},
       {"pretended_nodes", circle.pretended() ? ordered_json(pretended_) : ordered_json(nullptr)},
       {"skipped", skipped}};
   launch.record["warmup_discarded"] = survey.discarded();

@@ -30,8 +30,7 @@ class Ring final : public Workload {
   };
   [[nodiscard]] std::vector<Variant> chosen(const Circle& circle);
   [[nodiscard]] std::vector<std::int64_t> sizes() const;
-  void lead(Launch& launch, const Circle& circle, Crew& crew,
-            const std::vector<Variant>& variants) const;
+  void lead(Launch& launch, const Circle& circle, Crew& crew) const;
   void record(Launch& launch, const Circle& circle, const Survey& survey,
               const std::string& case_name) const;
 

@@ -24,10 +24,11 @@ struct SurveyPlan {
   double precision = 0.02;        ///< relative half-width of the median's interval to reach
 };
 
-/// Rank 0's part: every size by every transport, interleaved in random order, until each median is
-/// known well enough or the size's share of the time is spent. A sample is the time of a batch of
-/// laps over its passes. Before, each transport's laps are timed one by one for a moment: what a
-/// single lap can take.
+/// Rank 0's part: every size by every transport, interleaved in random order. All sizes get their
+/// fewest samples first; then the survey comes back to each, times the laps of each transport one
+/// by one for a moment (what a single lap can take), and goes on until each median is known well
+/// enough or the size's share of the time is spent. A sample is the time of a batch of laps over
+/// its passes.
 class Survey {
  public:
   Survey(SurveyPlan plan, Crew& crew, Launch& launch);
@@ -58,11 +59,19 @@ class Survey {
     double byte_s = 0;
   };
 
-  void measure(std::int64_t size, double share_s);
+  struct AtSize {
+    std::int64_t size = 0;
+    std::vector<Arm> arms;
+  };
+
+  void cover(std::int64_t size, double share_s);
+  void refine(AtSize& at, double share_s);
+  void conclude();
+  [[nodiscard]] double time_left() const;
   bool admit(std::size_t arm, std::int64_t size, double share_s);
-  Arm warm_up(std::size_t index, std::int64_t size);
+  void warm_up(Arm& arm, std::int64_t size);
   void time_laps(const Arm& arm, std::int64_t size, double share_s);
-  void repeat(std::vector<Arm>& arms, double until);
+  void round(std::vector<Arm>& arms);
   void judge(std::vector<Arm>& arms) const;
   [[nodiscard]] std::int64_t laps(double lap_s) const;
   [[nodiscard]] Laps batch_of(double lap_s) const;
@@ -77,6 +86,7 @@ class Survey {
   double batch_s_;
   std::vector<Cost> costs_;  ///< of each transport
   std::vector<bool> left_out_;
+  std::vector<AtSize> at_;
   std::vector<PointResult> results_;
   std::int64_t discarded_ = 0;
 };

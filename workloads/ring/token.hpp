@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/pattern.hpp"
+#include "ring/reading.hpp"
 #include "ring/transport.hpp"
 
 namespace roundtrip::ring {
@@ -55,7 +56,13 @@ class PortTransport : public Transport {
     count_ = laps.count + static_cast<std::uint64_t>(circle_.rank());
     if (root) set_count(token_, count_);
     wrong_count_.reset();
+    wrong_sum_.reset();
     if (laps.verify) verify(seen);
+    const auto ahead = static_cast<std::uint64_t>(circle_.previous());  // who renewed it before
+    sum_ = laps.sum + ahead * renewals(body_bytes());
+    const auto go = [&](std::int64_t count) {
+      laps.read ? pass_round<true>(count) : pass_round<false>(count);
+    };
     go(laps.warm);
     double start = now();
     if (laps.each) {
@@ -71,10 +78,16 @@ class PortTransport : public Transport {
     }
     go(laps.closing);
     if constexpr (requires { port_.settle(); }) port_.settle();
+    if (root && laps.read) seen.sum = sum_ - ahead * renewals(body_bytes());
+    if (root && laps.verify) seen.sum = sum_of(body());
     if (wrong_count_ && !seen.fault) {
       seen.fault = "stale bytes: the token's count of passes is " +
                    std::to_string(wrong_count_->first) + ", expected " +
                    std::to_string(wrong_count_->second);
+    }
+    if (wrong_sum_ && !seen.fault) {
+      seen.fault = "stale bytes: they add up to " + std::to_string(wrong_sum_->first) +
+                   ", expected " + std::to_string(wrong_sum_->second);
     }
     if (auto fault = port_.fault(); fault && !seen.fault) seen.fault = fault;
     return seen;
@@ -85,8 +98,10 @@ class PortTransport : public Transport {
   }
 
  private:
-  /// Laps in which every rank looks at the count of passes and adds its own, in place.
-  void go(std::int64_t laps) {
+  /// Laps in which every rank looks at the count of passes and adds its own, in place; with `read`
+  /// also at every byte.
+  template <bool read>
+  void pass_round(std::int64_t laps) {
     const auto size = static_cast<std::uint64_t>(circle_.size());
     if (circle_.rank() == 0) {
       for (std::int64_t lap = 0; lap < laps; ++lap) {
@@ -95,11 +110,13 @@ class PortTransport : public Transport {
         token_ = port_.get();
         count_ += size;
         check_count();
+        if constexpr (read) check_bytes();
       }
     } else {
       for (std::int64_t lap = 0; lap < laps; ++lap) {
         token_ = port_.get();
         check_count();
+        if constexpr (read) check_bytes();
         set_count(token_, count_ + 1);
         port_.put();
         count_ += size;
@@ -111,6 +128,12 @@ class PortTransport : public Transport {
   void check_count() {
     const std::uint64_t count = count_of(token_);
     if (count != count_ && !wrong_count_) wrong_count_ = {count, count_};
+  }
+
+  void check_bytes() {
+    const std::uint64_t sum = read_and_renew(body());
+    if (sum != sum_ && !wrong_sum_) wrong_sum_ = {sum, sum_};
+    sum_ += static_cast<std::uint64_t>(circle_.size()) * renewals(body_bytes());
   }
 
   /// A lap in which every rank checks all bytes and then writes a pattern of its own.
@@ -139,6 +162,7 @@ class PortTransport : public Transport {
   void ready() const { MPI_Barrier(circle_.session().world()); }
 
   std::span<char> body() { return std::span(token_, bytes_).subspan(counter_bytes); }
+  [[nodiscard]] std::size_t body_bytes() const { return bytes_ - counter_bytes; }
 
   void write(unsigned pattern) {
     set_count(token_, count_ + 1);
@@ -162,6 +186,8 @@ class PortTransport : public Transport {
   char* token_ = nullptr;
   std::uint64_t count_ = 0;  ///< what the token must show when it comes here next
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wrong_count_;
+  std::uint64_t sum_ = 0;  ///< what the words of the token must add up to when it comes here next
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> wrong_sum_;
 };
 
 template <class Port>

@@ -21,12 +21,15 @@ struct Laps {
   bool verify =
       false;          ///< before all: one lap in which every rank checks every byte and changes it
   bool each = false;  ///< time each lap by itself
+  bool read = false;  ///< every rank reads every byte and renews each cache line; not with `verify`
+  std::uint64_t sum = 0;  ///< with `read`: what the token's words add up to at rank 0
 };
 
 /// What a rank saw of them.
 struct LapsSeen {
   std::vector<double> seconds;       ///< rank 0: of all timed laps together, or of each
   std::optional<std::string> fault;  ///< wrong data, or a region that was not handed over in place
+  std::uint64_t sum = 0;  ///< rank 0, after `verify` or `read`: what the token's words add up to
 };
 
 /// A way to pass a token of some bytes round the ring. All members but the constructors of derived
@@ -57,7 +60,15 @@ struct Variant {
   /// Collective. `most` bytes are passed at most; the region transport has comm heaps of
   /// `heap` bytes, 0: as large as needed.
   std::function<std::unique_ptr<Transport>(const Circle&, std::size_t most, std::size_t heap)> make;
+  /// Whether it is also timed with every byte read, as `<name>-read`, where all ranks share memory.
+  bool read = false;
 };
+
+/// The variant, timed also with every byte read.
+inline Variant with_reading(Variant variant) {
+  variant.read = true;
+  return variant;
+}
 
 /// Those that need nothing but MPI: cache-line, region, region-udp, mpi, mpi-sync, mpi-typed,
 /// mpi-rma, mpi-shm.

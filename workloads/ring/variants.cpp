@@ -54,13 +54,13 @@ std::vector<Variant> mpi_variants() {
                              return std::make_unique<CacheLineProbe>(circle);
                            }};
   return {cache_line,
-          variant<RegionPort<Travel::mpi>>("region"),
+          with_reading(variant<RegionPort<Travel::mpi>>("region")),
           variant<RegionPort<Travel::udp>>("region-udp", unless_interface),
-          variant<TwoSidedPort<Sending::standard>>("mpi"),
+          with_reading(variant<TwoSidedPort<Sending::standard>>("mpi")),
           variant<TwoSidedPort<Sending::synchronous>>("mpi-sync"),
           variant<TwoSidedPort<Sending::typed>>("mpi-typed"),
           variant<RmaPort>("mpi-rma", unless_windows),
-          variant<SharedWindowPort>("mpi-shm", unless_one_node)};
+          with_reading(variant<SharedWindowPort>("mpi-shm", unless_one_node))};
 }
 
 }  // namespace roundtrip::ring

@@ -30,12 +30,31 @@ TEST_F(Launch, WritesWhatItMeasured) {
   }
   EXPECT_EQ(variants, (std::set<std::string>{"mpi", "boost", "mpi-datatype", "boost-datatype",
                                              "boost-serialized"}));
-  // How far it came is a matter of time; that it left no size out before is not.
-  const std::vector<long> schedule = {1,   2,   3,   4,    6,    8,    12,   16,
-                                      24,  32,  48,  64,   96,   128,  192,  256,
-                                      384, 512, 768, 1024, 1536, 2048, 3072, 4096};
-  ASSERT_LE(sizes.size(), schedule.size());
-  EXPECT_TRUE(std::equal(sizes.begin(), sizes.end(), schedule.begin()));
+  // How many it came to is a matter of time.
+  const std::set<long> schedule = {1,  2,   3,   4,   6,   8,   12,  16,   24,   32,   48,   64,
+                                   96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096};
+  EXPECT_TRUE(std::ranges::includes(schedule, sizes));
+}
+
+TEST_F(Launch, TakesTheWholeRangeCoarselyBeforeItLooksCloser) {
+  const Ended ended = run(2, "--samples samples.csv --budget 3 --end 1048576");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  expect_consistent_files(json::parse(text_of(in("run.json"))));
+  std::istringstream lines(text_of(in("samples.csv")));
+  std::vector<long> sizes;  // in the order in which they were first measured
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("netpipe,")) continue;
+    std::istringstream row(line);
+    std::string field;
+    for (int i = 0; i < 4; ++i) std::getline(row, field, ',');
+    if (std::ranges::count(sizes, std::stol(field)) == 0) sizes.push_back(std::stol(field));
+  }
+  const std::set<long> grid = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576};
+  sizes.resize(std::min(sizes.size(), grid.size()));
+  ASSERT_GE(sizes.size(), 2U);
+  for (const long size : sizes) EXPECT_TRUE(grid.contains(size)) << size;
+  EXPECT_EQ(sizes[0], 1);
+  EXPECT_EQ(sizes[1], 1048576);
 }
 
 class Modes : public Launch,
@@ -73,7 +92,7 @@ TEST_F(Launch, BoundsSlowVariantsAndSaysSo) {
       ++left_out[point.at("variant")];
     }
   }
-  EXPECT_EQ(left_out["boost-serialized"], 1U);
+  EXPECT_GE(left_out["boost-serialized"], 1U);
 }
 
 TEST_F(Launch, WithoutTimeItSaysSo) {

@@ -39,22 +39,16 @@ TEST(BatchPlan, LongExchangesAreNotDoubledByWarmUp) {
   EXPECT_DOUBLE_EQ(plan.point_s(0.01), 7 * 0.01);
 }
 
-TEST(Allot, SharesEquallyWhatNobodyNeeds) {
-  const Allotment allotment = allot(10.0, {{0.1, 0.2}, {0.1, 0.2}, {0.1, 0.3}}, 0.0);
-  EXPECT_DOUBLE_EQ(allotment.size_s, 0.3 + (10.0 - 1.0) / 3);
-  EXPECT_GE(allotment.dearest_point_s, 0.3);
+TEST(DearestPoint, NothingIsGivenUpWhileThereIsTime) {
+  EXPECT_GE(dearest_point_s(10.0, {0.1, 0.2, 0.1, 0.2, 0.1, 0.3}, 0.0), 0.3);
 }
 
-TEST(Allot, GivesUpTheDearestPointsFirst) {
-  const Allotment allotment = allot(10.0, {{1, 1}, {1, 2}, {1, 40}, {1, 80}}, 0.0);
-  EXPECT_DOUBLE_EQ(allotment.dearest_point_s, 1.25);
-  EXPECT_DOUBLE_EQ(allotment.size_s, 2 + (10.0 - 5.0) / 4);
+TEST(DearestPoint, TheDearestPointsAreGivenUpFirst) {
+  EXPECT_DOUBLE_EQ(dearest_point_s(10.0, {1, 1, 1, 2, 1, 40, 1, 80}, 0.0), 1.25);
 }
 
-TEST(Allot, WithoutTimeOnlyCheapPointsAreLeft) {
-  const Allotment allotment = allot(0.0, {{0.001, 5.0}}, 0.01);
-  EXPECT_DOUBLE_EQ(allotment.dearest_point_s, 0.01);
-  EXPECT_DOUBLE_EQ(allotment.size_s, 0.001);
+TEST(DearestPoint, WithoutTimeOnlyCheapPointsAreLeft) {
+  EXPECT_DOUBLE_EQ(dearest_point_s(0.0, {0.001, 5.0}, 0.01), 0.01);
 }
 
 }  // namespace

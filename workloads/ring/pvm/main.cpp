@@ -88,7 +88,7 @@ std::optional<std::string> unless_reachable(const Circle& circle) {
 
 std::vector<Variant> all_variants() {
   std::vector<Variant> variants = mpi_variants();
-  variants.push_back(variant<PvmPort<PvmDataRaw>>("pvm", unless_reachable));
+  variants.push_back(with_reading(variant<PvmPort<PvmDataRaw>>("pvm", unless_reachable)));
   variants.push_back(variant<PvmPort<PvmDataDefault>>("pvm-xdr", unless_reachable));
   return variants;
 }

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "ring/message_ports.hpp"
 #include "ring/region_port.hpp"
 #include "ring/ring.hpp"
@@ -58,13 +62,41 @@ class MovingPort : public RegionPort<Travel::mpi> {
   }
 };
 
+/// Delivers the count of passes, but of the other bytes only what the first two messages of a token
+/// held.
+class SkimmingPort : public MpiPort {
+ public:
+  using MpiPort::MpiPort;
+  void begin(std::size_t bytes) {
+    MpiPort::begin(bytes);
+    bytes_ = bytes;
+    gets_ = 0;
+  }
+  char* get() {
+    char* const token = MpiPort::get();
+    const std::span<char> body = std::span(token, bytes_).subspan(counter_bytes);
+    if (++gets_ <= 2) {
+      kept_.assign(body.begin(), body.end());
+    } else {
+      std::ranges::copy(kept_, body.begin());
+    }
+    return token;
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+  int gets_ = 0;
+  std::vector<char> kept_;
+};
+
 }  // namespace
 }  // namespace roundtrip::ring
 
 int main(int argc, char** argv) {
   using namespace roundtrip::ring;
-  Ring workload("ring", {variant<MpiPort>("mpi"), variant<CorruptPort>("corrupt"),
-                         variant<StalePort>("stale"), variant<CopyingPort>("copying"),
-                         variant<MovingPort>("moving")});
+  Ring workload("ring",
+                {variant<MpiPort>("mpi"), variant<CorruptPort>("corrupt"),
+                 variant<StalePort>("stale"), variant<CopyingPort>("copying"),
+                 variant<MovingPort>("moving"), with_reading(variant<SkimmingPort>("skimming"))});
   return roundtrip::run_main(argc, argv, workload);
 }

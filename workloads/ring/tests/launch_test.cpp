@@ -20,6 +20,36 @@ TEST_F(RingLaunch, MeasuresEveryTransportAndRecordsIt) {
   EXPECT_TRUE(has(record, "\"complete\": true"));
 }
 
+TEST_F(RingLaunch, ReadsEveryByteInArmsOfTheirOwnWhereMemoryIsShared) {
+  const Ended ended = run(3, "--budget 8 --start 1000 --end 10003 --transports region,mpi,mpi-rma");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const std::string samples = text_of(in("samples.csv"));
+  for (const char* name : {"region", "region-read", "mpi", "mpi-read", "mpi-rma"}) {
+    for (const char* size : {"1000", "10000", "10003"}) {
+      const std::string key =
+          std::string("\nring,3,") + name + ',' + size + ",measure,5,time_per_pass,";
+      EXPECT_TRUE(has(samples, key)) << key;
+    }
+  }
+  EXPECT_FALSE(has(samples, ",mpi-rma-read,"));
+  EXPECT_FALSE(has(samples, ",region-read,1000,laps,"));
+  const Ended apart = run(2, "--budget 1 --end 10 --transports mpi --pretend-nodes 0,1");
+  ASSERT_EQ(apart.code, 0) << apart.err;
+  EXPECT_FALSE(has(text_of(in("samples.csv")), "-read,"));
+}
+
+TEST_F(RingLaunch, TakesAllSizesBeforeItLooksCloser) {
+  const Ended ended = run(2, "--budget 2 --end 10000 --transports region,mpi");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const std::string samples = text_of(in("samples.csv"));
+  for (const char* size : {"10", "100", "1000", "10000"}) {
+    const std::string key = std::string("\nring,2,region,") + size + ",measure,5,";
+    EXPECT_TRUE(has(samples, key)) << key;
+  }
+  // Series lie in the file in the order in which they were begun.
+  EXPECT_GT(samples.find(",laps,0,"), samples.rfind(",measure,0,"));
+}
+
 TEST_F(RingLaunch, MixesMemoryAndMessagesAndMoreRanksThanProcessors) {
   const Ended ended = run(3,
                           "--budget 1 --start 100000 --end 100000 --pretend-nodes 0,0,1 "
@@ -92,10 +122,14 @@ TEST_F(RingLaunch, WrongDataEndsItWithStatus3AndSaysWhere) {
            {"stale", "wrong data: transport stale, 10 bytes, at rank "},
            {"copying", "regions were copied"},
            {"moving", "the region was not handed over in place: it moved to offset "},
+           {"skimming", "wrong data: transport skimming-read, 10000 bytes, at rank "},
            {"moving --pretend-nodes 0,1,1",
             "at rank 2: the region was not handed over in place: it moved to offset "}}) {
     const Ended ended =
-        run(has(name, "nodes") ? 3 : 2, "--budget 1 --end 10 --transports mpi," + name, FAULTY);
+        run(has(name, "nodes") ? 3 : 2,
+            (name == "skimming" ? "--budget 1 --start 10000 --end 10000" : "--budget 1 --end 10") +
+                std::string(" --transports mpi,") + name,
+            FAULTY);
     EXPECT_EQ(ended.code, 3) << name << ended.err;
     EXPECT_TRUE(has(ended.err, message)) << ended.err;
     EXPECT_FALSE(has(ended.out, "ROUNDTRIP COMPLETE"));
