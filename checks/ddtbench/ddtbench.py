@@ -5,6 +5,7 @@ and MPI Datatypes" (EuroMPI 2012).
 """
 
 import math
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -50,7 +51,7 @@ class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.build.program
+        self.executable = shlex.quote(self.build.program)
         self.executable_opts += [
             f"--apps={self.app}",
             f"--sizes={self.sizes}",

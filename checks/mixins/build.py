@@ -7,6 +7,8 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
+from . import local_jobs  # noqa: F401  builds are local jobs
+
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -35,7 +37,7 @@ class build_workload(rfm.CompileOnlyRegressionTest):
         self.installed = environ.extras.get("programs")
         if self.installed:
             self.build_system = "CustomBuild"
-            self.build_system.commands = [f"test -x {self.program}"]
+            self.build_system.commands = [f"test -x {shlex.quote(self.program)}"]
             return
         own = f"{partition.fullname.replace(':', '-')}-{environ.name}"
         self.build_folder = CHECKOUT / "build" / environ.extras.get("build", own)
@@ -50,8 +52,8 @@ class build_workload(rfm.CompileOnlyRegressionTest):
         absolute = environ.cxx.startswith("/")
         if absolute and cache.exists() and f"={environ.cxx}\n" not in cache.read_text():
             self.prebuild_cmds.append(f"rm {shlex.quote(str(cache))}")
-        self.build_system.configuredir = str(CHECKOUT / "workloads")
-        self.build_system.builddir = str(self.build_folder)
+        self.build_system.configuredir = shlex.quote(str(CHECKOUT / "workloads"))
+        self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
         self.build_system.build_opts = [self.workload]
         self.build_system.max_concurrency = 2

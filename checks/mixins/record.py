@@ -7,6 +7,8 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
+from . import local_jobs  # noqa: F401  launches may be local jobs
+
 
 class Recorded(rfm.RegressionTestPlugin):
     """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.

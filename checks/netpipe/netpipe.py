@@ -4,6 +4,7 @@ Boost.MPI documentation, "Performance Evaluation" (Gregor and Troyer, 2005-2007)
 """
 
 import math
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -52,7 +53,7 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.build.program
+        self.executable = shlex.quote(self.build.program)
         self.executable_opts += [
             f"--variants={','.join(VARIANT_SETS[self.variants])}",
             f"--mode={self.mode}",

@@ -1,6 +1,7 @@
 """NetPIPE 3.7.2 itself, where its binaries are installed: the reference for our raw-MPI variant."""
 
 import pathlib
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -30,7 +31,7 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        self.executable = self.current_environ.extras["netpipe_reference"]
+        self.executable = shlex.quote(self.current_environ.extras["netpipe_reference"])
         self.executable_opts = ["-o", "np.out", "-u", str(self.end), "-p", str(self.perturbation)]
 
     @run_before("sanity")

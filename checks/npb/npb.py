@@ -5,6 +5,7 @@ itself, ``<bench>.<class>.x`` in the folder that the environment's extras name (
 """
 
 import pathlib
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -79,7 +80,7 @@ class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         if self.source == npb.NATIVE:
-            self.executable = self.build.program
+            self.executable = shlex.quote(self.build.program)
             self.executable_opts += [
                 f"--benchmark={self.benchmark}",
                 f"--class={self.problem_class}",
@@ -88,7 +89,7 @@ class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
         folder = pathlib.Path(self.current_environ.extras["npb_upstream"])
         program = folder / f"{self.benchmark.lower()}.{self.problem_class}.x"
         self.skip_if(not program.is_file(), f"this installation has no {program.name}")
-        self.executable, self.executable_opts = str(program), []
+        self.executable, self.executable_opts = shlex.quote(str(program)), []
 
     @run_before("sanity")
     def read_output(self):

@@ -4,6 +4,7 @@ The programs are those of the authors, versions 5.x to 7.x, as Spack or the site
 """
 
 import pathlib
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -61,7 +62,7 @@ class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
             prefix = self.current_environ.extras["osu_prefix"]
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
-        self.executable = program
+        self.executable = shlex.quote(program)
         self.executable_opts = osu.options(kind, text, self.end, self.iterations)
         self.command = [program, *self.executable_opts]
         self.executable_opts.append(f"> {osu_launch.MEASURED}")
@@ -71,7 +72,7 @@ class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds = [
-                f"{launch} {program} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
+                f"{launch} {self.executable} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
             ]
 
     @run_before("sanity")

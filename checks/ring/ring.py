@@ -4,6 +4,7 @@ elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI 
 """
 
 import math
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -54,7 +55,7 @@ class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
-        self.executable = self.build.program_of(with_pvm)
+        self.executable = shlex.quote(self.build.program_of(with_pvm))
         self.executable_opts += [
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",

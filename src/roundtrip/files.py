@@ -87,7 +87,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
     """The TOML document `text`, which stands in `file`."""
     try:
-        return _bounded(lambda: tomllib.loads(text))
+        return _bounded(lambda: tomllib.loads(text, parse_float=_real))
     except (ValueError, RecursionError) as error:
         told = _reason(error)
         place = _TOML_LINE.search(told)
@@ -129,7 +129,7 @@ def _integer(text: str) -> int:
 def _real(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is too large")
+        raise ValueError(f"the number {text[:40]} is not finite")
     return value
 
 

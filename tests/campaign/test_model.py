@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.campaign import model
+from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
@@ -50,9 +54,19 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
     [
         ("title = 'x\n", 1, "not TOML"),
         ("title = 't'\n", None, "must run something"),
-        (GOOD.replace("launches = 8", "launches = 0"), 2, "at least 1"),
-        (GOOD.replace("launches = 8", "launches = '8'"), 2, "must be a int"),
-        (GOOD.replace("launches = 8", "launches = true"), 2, "must be a int"),
+        (GOOD.replace("launches = 8", "launches = 0"), 2, "less than the minimum of 1"),
+        (GOOD.replace("launches = 8", "launches = '8'"), 2, "not of type 'integer'"),
+        (GOOD.replace("launches = 8", "launches = true"), 2, "not of type 'integer'"),
+        (GOOD.replace("launches = 8", "launches = 20000"), 2, "greater than the maximum of 10000"),
+        (GOOD.replace("launches = 8", f"launches = {10**30}"), 2, "greater than the maximum"),
+        (GOOD.replace("launches = 8", "extra_launches = -1"), 2, "less than the minimum of 0"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = nan"), None, "nan is not finite"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = inf"), None, "inf is not finite"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = 0"), 2, "time_limit_minutes: 0 is"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = -3.5"), 2, "less than or equal to"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = 1e300"), 2, "greater than the maximum"),
+        (GOOD.replace('"t"', "3"), 1, "3 is not of type 'string'"),
+        ("check = [1]\n", 1, "must be .*tables"),
         (GOOD.replace("launches", "lunches"), 2, "unknown key 'lunches'"),
         (GOOD.replace('name = "NetPIPE"', ""), 3, "needs a name"),
         (GOOD.replace('["a", "b"]', "[]"), 5, "at least one value"),
@@ -68,6 +82,28 @@ def test_a_fault_is_one_line_with_its_place(
         model.load(file)
     assert (caught.value.file, caught.value.line) == (str(file), line)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["npb+osu", "_x", " a", "a ", "a  b", "n" * 101, ".a"])
+def test_a_name_that_the_collector_refuses_is_refused_before_the_first_launch(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(GOOD)
+    with pytest.raises(UserError, match="name: .*up to 100 letters"):
+        model.load(file)
+
+
+@pytest.mark.parametrize("name", ["nacht prüfung", "2026-11.a_b", "夜", "n" * 100])
+def test_a_name_that_can_be_run_can_be_reported(
+    tmp_path: Path, make_tree: Callable[..., Any], name: str
+) -> None:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(GOOD)
+    tree = make_tree(launches=6, environs=("openmpi41-boost181",))
+    state = json.loads((tree.path / "state.json").read_text())
+    (tree.path / "state.json").write_text(json.dumps({**state, "campaign": model.load(file).name}))
+    assert manifest.verify(bundle.build(tree.path)).data["campaign"] == name
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

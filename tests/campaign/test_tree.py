@@ -45,6 +45,8 @@ def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> No
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
+    (spaced, _) = scheduler.tags("slurm", "nacht prüfung/b/c")
+    assert spaced == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
     assert scheduler.tags("local", "a/b/c") == []
     assert scheduler.tags("squeue", "a/b/c") == [
         "--job-option=comment=roundtrip:a/b/c",

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
+from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 
@@ -79,19 +80,29 @@ class _Reader:
             data, {"title", "launches", "extra_launches", "time_limit_minutes", "check"}, 0
         )
         tables = data.get("check", [])
-        if not isinstance(tables, list) or not tables:
+        if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
+            raise UserError("check must be [[check]] tables", self.file, self._line("check", 0))
+        if not tables:
             raise UserError("no [[check]] table: a campaign must run something", self.file)
         starts = [n for n, line in enumerate(self.lines, 1) if line.strip().startswith("[[check]]")]
         starts = (starts + [0] * len(tables))[: len(tables)]  # `check = [...]` has no headings
+        counts = self._collectable(data)
         return Campaign(
             name=self.file.stem,
             file=self.file,
-            title=self._typed(data, "title", str, self.file.stem, 0),
-            launches=self._positive(data, "launches", 1),
-            extra_launches=self._positive(data, "extra_launches", 0),
-            time_limit_minutes=self._typed(data, "time_limit_minutes", (int, float), 24 * 60, 0),
             checks=tuple(map(self._check, tables, starts)),
+            **counts,
         )
+
+    def _collectable(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Title and counts, which the collector must accept when the launches are done."""
+        name = self.file.stem
+        usual = {"title": name, "launches": 1, "extra_launches": 0, "time_limit_minutes": 24 * 60}
+        chosen = {key: data.get(key, default) for key, default in usual.items()}
+        if fault := records.first_fault("campaign", {"name": name, **chosen}):
+            line = self._line(fault.where, 0) if fault.where in data else None
+            raise UserError(f"{fault.where}: {fault.told}", self.file, line)
+        return chosen
 
     def _check(self, table: dict[str, Any], start: int) -> CheckPlan:
         self._known_keys(
@@ -99,8 +110,8 @@ class _Reader:
         )
         if not isinstance(table.get("name"), str):
             raise UserError("a [[check]] needs a name, the ReFrame check to run", self.file, start)
-        parameters = self._typed(table, "parameters", dict, {}, start)
-        variables = self._typed(table, "variables", dict, {}, start)
+        parameters = self._table(table, "parameters", start)
+        variables = self._table(table, "variables", start)
         return CheckPlan(
             name=table["name"],
             line=start,
@@ -125,21 +136,10 @@ class _Reader:
             )
         return tuple(_as_option(v) for v in value)
 
-    def _positive(self, data: dict[str, Any], key: str, least: int) -> int:
-        value: int = self._typed(data, key, int, least, 0)
-        if value < least:
-            raise UserError(
-                f"{key} must be at least {least}, not {value}", self.file, self._line(key, 0)
-            )
-        return value
-
-    def _typed(self, data: dict[str, Any], key: str, kind: Any, default: Any, start: int) -> Any:
-        value = data.get(key, default)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            name = "number" if isinstance(kind, tuple) else kind.__name__
-            raise UserError(
-                f"{key} must be a {name}, not {value!r}", self.file, self._line(key, start)
-            )
+    def _table(self, data: dict[str, Any], key: str, start: int) -> dict[str, Any]:
+        value = data.get(key, {})
+        if not isinstance(value, dict):
+            raise UserError(f"{key} must be a table", self.file, self._line(key, start))
         return value
 
     def _known_keys(self, table: dict[str, Any], legal: set[str], start: int) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from urllib.parse import quote
 
 from roundtrip.errors import UserError
 
@@ -62,4 +63,5 @@ def clear(scheduler: str, label: str, patience_s: float = 600.0) -> None:
 
 
 def _comment(label: str) -> str:
-    return f"roundtrip:{label}"
+    """ASCII without blanks: it stands on a line of the job's script."""
+    return f"roundtrip:{quote(label)}"

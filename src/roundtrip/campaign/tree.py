@@ -106,6 +106,9 @@ def create(
 ) -> RunTree:
     """Make the tree of a new run and write down what is expected of it, and whether a `report`."""
     start = datetime.now(UTC)
+    state = _first_state(campaign, site, matrix, revision, report, _utc(start))
+    if fault := records.first_fault("state.json", state):
+        raise UserError(f"the collector would refuse {fault.where}: {fault.told}", campaign.file)
     path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
     try:
         path.mkdir(parents=True)
@@ -115,23 +118,30 @@ def create(
         ) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
     tree = RunTree(path)
-    tree.write_state(
-        schema=1,
-        campaign=campaign.name,
-        site=site,
-        started=_utc(start),
-        git={"commit": revision.commit, "dirty": revision.dirty},
-        job=os.environ.get("SLURM_JOB_ID"),
-        repeats=campaign.launches,
-        expected=[
+    tree.write_state(**state)
+    return tree
+
+
+def _first_state(
+    campaign: Campaign, site: str, matrix: Matrix, revision: Revision, report: bool, started: str
+) -> dict[str, Any]:
+    """What is known of a run before its first launch."""
+    return {
+        "schema": 1,
+        "campaign": campaign.name,
+        "site": site,
+        "started": started,
+        "git": {"commit": revision.commit, "dirty": revision.dirty},
+        "job": os.environ.get("SLURM_JOB_ID"),
+        "repeats": campaign.launches,
+        "expected": [
             {"case": item.case.id, "launches": campaign.launches, "variables": dict(item.variables)}
             for item in matrix.expected
         ],
-        skipped=[{"case": item.case, "reason": item.reason} for item in matrix.skipped],
-        finished=None,
-        report="wanted" if report else None,
-    )
-    return tree
+        "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
+        "finished": None,
+        "report": "wanted" if report else None,
+    }
 
 
 def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from roundtrip import files
+from roundtrip.collect import schemas
 from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
 SCHEMA = 1
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_PLAIN_NAME = re.compile(schemas.NAME_PATTERN)
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
 

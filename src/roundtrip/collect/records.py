@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ _VALIDATORS = {
         "run.json": schemas.RUN,
         "case.json": schemas.CASE,
         "state.json": schemas.STATE,
+        "campaign": schemas.CAMPAIGN,
     }.items()
 }
 
@@ -30,11 +32,39 @@ def read(file: Path) -> dict[str, Any]:
     """
     text = files.read_text(file)
     data = files.parse_json(text, file)
-    fault = best_match(_VALIDATORS[file.name].iter_errors(data))
-    if fault is not None:
-        raise UserError(_explain(fault), file, _line(text, fault))
+    if fault := first_fault(file.name, data):
+        raise UserError(f"{fault.where or 'the file'}: {fault.told}", file, _line(text, fault))
     result: dict[str, Any] = data
     return result
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a schema forbids: the path to it, keys and indices, and why in one line."""
+
+    path: tuple[str | int, ...]
+    told: str
+
+    @property
+    def where(self) -> str:
+        """The path, dotted; "" for the whole."""
+        return ".".join(map(str, self.path))
+
+
+def first_fault(kind: str, data: object) -> Fault | None:
+    """What `data` breaks of the schema of `kind`, a file's name or ``campaign``; None if nothing.
+
+    The collector refuses what this finds: whoever writes such a file asks it beforehand.
+    """
+    error = best_match(_VALIDATORS[kind].iter_errors(data))
+    if error is None:
+        return None
+    told = (
+        f"{str(error.instance)[:60]!r}: {error.schema['description']}"
+        if (isinstance(error.schema, dict) and "description" in error.schema)
+        else str(error.message)[:160]
+    )
+    return Fault(tuple(error.absolute_path), told)
 
 
 def case_id(case: dict[str, Any]) -> str:
@@ -48,14 +78,9 @@ def named_case_id(display_name: str, system: str, partition: str, environ: str) 
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
 
 
-def _explain(error: Any) -> str:
-    where = ".".join(str(part) for part in error.absolute_path) or "the file"
-    return f"{where}: {str(error.message)[:160]}"
-
-
-def _line(text: str, error: Any) -> int | None:
+def _line(text: str, fault: Fault) -> int | None:
     """Where the innermost named key of the fault first stands; None if it is nowhere."""
-    keys = [part for part in error.absolute_path if isinstance(part, str)]
+    keys = [part for part in fault.path if isinstance(part, str)]
     if not keys:
         return None
     found = re.search(rf'"{re.escape(keys[-1])}"\s*:', text)

@@ -1,4 +1,8 @@
-"""JSON schemas of run.json, case.json and state.json: what the readers rely on, no more."""
+"""JSON schemas of run.json, case.json and state.json: what the readers rely on, no more.
+
+A campaign is held against the same names and counts before its first launch: what can be run can
+be reported.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,15 @@ _TEXT_OR_NULL = {"type": ["string", "null"]}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
 _COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
+#: Names that become folders and labels; a `description` is what a person is told.
+NAME_PATTERN = r"[^\W_][\w.-]*( [\w.-]+)*"
+_NAME = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": f"^(?:{NAME_PATTERN})\\Z",
+    "description": "a name has up to 100 letters, digits, single blanks, dots, - and _, "
+    "and begins with a letter or a digit",
+}
 _NUMBERS = {"type": ["array", "null"], "items": {"type": ["number", "null"]}}
 
 
@@ -129,11 +142,20 @@ CASE = _object(
     },
     {"num_tasks": {"type": "integer", "minimum": 1}, "extras": {"type": "object"}},
 )
+CAMPAIGN = _object(
+    {
+        "name": _NAME,
+        "title": {"type": "string", "maxLength": 200},
+        "launches": {**_FEW, "minimum": 1},
+        "extra_launches": _FEW,
+        "time_limit_minutes": {"type": "number", "exclusiveMinimum": 0, "maximum": 366 * 24 * 60},
+    },
+)
 STATE = _object(
     {
         "schema": {"const": 1},
-        "campaign": {"type": "string", "pattern": r"^[A-Za-z0-9][\w.-]*$"},
-        "site": {"type": "string", "pattern": r"^[A-Za-z0-9][\w.-]*$"},
+        "campaign": _NAME,
+        "site": _NAME,
         "started": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
         "expected": {
             "type": "array",

@@ -19,7 +19,7 @@ _MPIS = ("openmpi", "mpich")
 def write(name: str, facts: Facts, checkout: Path) -> Path:
     """The new folder ``site-configs/<name>``; UserError if there is one, or the name is no name."""
     sites = checkout / "site-configs"
-    if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
         raise UserError(f"'{name}' is no name for a site: letters, digits, - and _ only")
     folder = sites / name
     if folder.exists():

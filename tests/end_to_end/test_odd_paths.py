@@ -1,0 +1,62 @@
+"""A real campaign in paths with blanks and letters beyond ASCII: what can be run is reported."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+ROOMS = ("campaigns", "checks", "reframe", "site-configs", "src", "workloads")
+CAMPAIGN = f"""\
+title = "[/b] Nachtprüfung"
+launches = 2
+time_limit_minutes = 60
+[[check]]
+name = "NetPIPE"
+toolchains = ["{TOOLCHAIN}"]
+parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pingpong"] }}
+variables = {{ budget = 1, perturbation = 0, end = 4096 }}
+"""
+
+pytestmark = pytest.mark.skipif(
+    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+)
+
+
+def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
+    checkout = tmp_path / "mein Prüf stand" / "check out"
+    for room in ROOMS:
+        shutil.copytree(CHECKOUT / room, checkout / room)
+    campaign = tmp_path / "eine ablage ü" / "nacht prüfung.toml"
+    campaign.parent.mkdir()
+    campaign.write_text(CAMPAIGN)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(checkout / "src"),
+        "ROUNDTRIP_RUNS": str(tmp_path / "Läufe aller Art"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "Be richte"),
+    }
+
+    def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = ["roundtrip", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=3000
+        )
+
+    done = roundtrip("run", campaign)
+    assert done.returncode == 0, done.stderr
+    page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
+    assert page.parts[len(tmp_path.parts) :][:3] == ("Be richte", "nacht prüfung", "local")
+    assert "[/b] Nachtprüfung" in page.read_text()
+    verified = roundtrip("report", page.parent, "--verify")
+    assert verified.returncode == 0, verified.stderr
