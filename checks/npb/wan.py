@@ -8,8 +8,6 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, run_after, sanity_function
 
-from roundtrip.studies import npb
-
 from ..mixins.wan import EmulatedWan
 from .npb import NPBBase
 
@@ -21,7 +19,6 @@ class NPBWan(EmulatedWan, NPBBase):
     descr = "NAS Parallel Benchmarks over an emulated WAN"
 
     # Every value here is a test that each ReFrame session makes, whether it runs or not.
-    source = parameter([npb.NATIVE], type=str, loggable=True)
     problem_class = parameter(["S", "A", "B"], type=str, loggable=True)
     #: Ranks of both clusters together; the study had 16 in each.
     ranks = parameter([2, 4, 32], type=int, loggable=True)

@@ -73,12 +73,33 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
         ("BT", "native", "4", "one-per-node"),
     }
     assert named(made, "NPB") == ours
+    across = named(made, "NPBWan")
     reasons = {one.reason for one in made.skipped if "source=upstream" in one.case}
     assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
     (folder / "npb" / "mpich50").mkdir(parents=True)
     monkeypatch.setenv("ROUNDTRIP_NPB", str(folder / "npb"))
     theirs = {(benchmark, "upstream", *rest) for benchmark, _, *rest in ours}
-    assert named(built(folder), "NPB") == ours | theirs
+    offering = built(folder)
+    assert named(offering, "NPB") == ours | theirs
+    theirs_across = {(benchmark, "upstream", *rest) for benchmark, _, *rest in across}
+    assert named(offering, "NPBWan") == across | theirs_across
+    script = upstream_script_over_the_link(offering, folder)
+    assert f"{folder}/npb/mpich50/cg.S.x" in script
+    assert "--benchmark" not in script
+    assert script.splitlines()[-1].endswith("wan --stats --reset > wan.json")
+
+
+def upstream_script_over_the_link(made: matrix.Matrix, folder: Path) -> str:
+    """Job script of NPB's own CG on a rank in each cluster."""
+    (folder / "npb" / "mpich50" / "cg.S.x").touch()
+    wanted = {"benchmark": "CG", "source": "upstream", "ranks": "2"}
+    (case,) = [
+        one.case
+        for one in made.expected
+        if one.case.check == "NPBWan" and wanted.items() <= dict(one.case.parameters).items()
+    ]
+    (script,) = scripts.render(Site("virtual", CHECKOUT), [case])
+    return script.text
 
 
 def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Matrix) -> None:
