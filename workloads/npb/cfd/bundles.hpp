@@ -19,6 +19,27 @@ struct Bundle {
   int first;             ///< the first point's number in the whole grid
 };
 
+/// The first `count` lanes of what consists of Lanes; the others are left as they are. Returns what
+/// follows.
+template <class T>
+const double* get_lines(const double* from, int count, T& lanes_of) {
+  auto* const to = reinterpret_cast<double*>(&lanes_of);
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(double); i += lanes, from += count) {
+    std::copy_n(from, count, to + i);
+  }
+  return from;
+}
+
+/// The reverse.
+template <class T>
+double* put_lines(const T& lanes_of, int count, double* to) {
+  const auto* const from = reinterpret_cast<const double*>(&lanes_of);
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(double); i += lanes, to += count) {
+    std::copy_n(from + i, count, to);
+  }
+  return to;
+}
+
 /// All inner lines of a cell in direction d; lanes lie along x, for lines in x along y.
 inline std::vector<Bundle> bundles_of(const Cell& cell, std::size_t d) {
   const std::size_t across = d == 0 ? 1 : 0;

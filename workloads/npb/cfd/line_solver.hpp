@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "npb/cfd/bundles.hpp"
@@ -71,17 +72,20 @@ class LineSolver {
     const std::vector<Bundle>& bundles = bundles_[d][cell];
     std::size_t slot = 0;
     for (std::size_t c = 0; c < cell; ++c) slot += bundles_[d][c].size();
-    constexpr std::size_t numbers = sizeof(Handed) / sizeof(double);
-    in_.assign(bundles.size() * numbers, 0);
+    std::size_t lines = 0;
+    for (const Bundle& bundle : bundles) lines += static_cast<std::size_t>(bundle.count);
+    in_.resize(lines * sizeof(Handed) / sizeof(Lanes));
     Comm& comm = partition_.comm();
     if (receives) comm.receive(in_, partition_.neighbour(d, -step));
     comm.finish_sends();
     out_.resize(in_.size());
+    double* to = out_.data();
+    const double* from = in_.data();
     for (std::size_t b = 0; b < bundles.size(); ++b) {
       Handed in{};
-      std::memcpy(&in, in_.data() + b * numbers, sizeof in);
+      if (receives) from = get_lines(from, bundles[b].count, in);
       const Handed out = work(cell, bundles[b], slot + b, in);
-      std::memcpy(out_.data() + b * numbers, &out, sizeof out);
+      if (sends) to = put_lines(out, bundles[b].count, to);
     }
     // All ranks send at once, in circles: a send that waits for its receiver would never end.
     if (sends) comm.post_send(out_, partition_.neighbour(d, step));

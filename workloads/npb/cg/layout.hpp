@@ -1,8 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace roundtrip::npb::cg {
+
+/// Some consecutive elements.
+struct Range {
+  std::size_t begin;
+  std::size_t count;
+};
 
 /// The ranks as a grid of `rows` x `columns`, a power of two each; columns = rows or 2 * rows.
 /// Rank r sits at (r / columns, r % columns) and has that block of the matrix.
@@ -20,15 +27,23 @@ class Layout {
 
   /// The rank that has, by rows, what this rank needs by columns, and the other way round.
   [[nodiscard]] int transpose_partner() const;
-  /// What the partner needs, as indices of the whole vector.
-  [[nodiscard]] int partner_column_begin() const { return part(transpose_partner() % columns_); }
-  [[nodiscard]] int partner_column_end() const { return part(transpose_partner() % columns_ + 1); }
 
-  /// Partners of the pairwise sums over this grid row, one for each step.
+  /// Of this rank's rows, counted from the first: those that the transpose partner needs, and those
+  /// that the first row partner's needs. A half each; both are all rows if the grid is square.
+  [[nodiscard]] Range kept_rows() const { return rows_of_part(column_ % ratio()); }
+  [[nodiscard]] Range sent_rows() const { return rows_of_part(ratio() - 1 - column_ % ratio()); }
+
+  /// Partners of the pairwise sums over this grid row, one for each step. Those after the first
+  /// need the same half as this rank.
   [[nodiscard]] std::vector<int> row_partners() const;
 
  private:
   [[nodiscard]] int ratio() const { return columns_ / rows_; }
+  [[nodiscard]] Range rows_of_part(int i) const {
+    const int part_of_row = row_ * ratio() + i;
+    return {static_cast<std::size_t>(part(part_of_row) - row_begin()),
+            static_cast<std::size_t>(part(part_of_row + 1) - part(part_of_row))};
+  }
   [[nodiscard]] int part(int column) const {
     return static_cast<int>(static_cast<long long>(n_) * column / columns_);
   }

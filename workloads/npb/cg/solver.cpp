@@ -47,7 +47,7 @@ Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix, std::span<c
       p_(r_.size()),
       q_(r_.size()),
       by_rows_(static_cast<std::size_t>(matrix_.rows())),
-      received_(by_rows_.size()),
+      received_(layout.kept_rows().count),
       choice_(choose(ways)),
       product_(ways[choice_.chosen]) {}
 
@@ -62,15 +62,18 @@ Choice Solver::choose(std::span<const Product> ways) {
 void Solver::multiply(const std::vector<double>& operand, std::vector<double>& product) {
   if (comm_.size() == 1) return product_.multiply(matrix_, operand.data(), product.data());
   product_.multiply(matrix_, operand.data(), by_rows_.data());
+  const auto rows = [this](Range range) {
+    return std::span(by_rows_).subspan(range.begin, range.count);
+  };
+  const std::span<double> kept = rows(layout_.kept_rows());
+  std::span<double> out = rows(layout_.sent_rows());
   for (const int partner : row_partners_) {
-    comm_.exchange(by_rows_, partner, received_, partner);
-    for (std::size_t i = 0; i < by_rows_.size(); ++i) by_rows_[i] += received_[i];
+    comm_.exchange(out, partner, received_, partner);
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] += received_[i];
+    out = kept;
   }
-  const auto begin = static_cast<std::size_t>(layout_.partner_column_begin() - layout_.row_begin());
-  const auto count =
-      static_cast<std::size_t>(layout_.partner_column_end() - layout_.partner_column_begin());
   const int partner = layout_.transpose_partner();
-  comm_.exchange(std::span(by_rows_).subspan(begin, count), partner, product, partner);
+  comm_.exchange(kept, partner, product, partner);
 }
 
 double Solver::solve(const std::vector<double>& x, std::vector<double>& z) {

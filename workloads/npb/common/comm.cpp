@@ -115,6 +115,13 @@ void Comm::all_to_all(std::span<const double> out, std::span<double> in) {
   MPI_Alltoall(out.data(), block, MPI_DOUBLE, in.data(), block, MPI_DOUBLE, comm_);
 }
 
+void Comm::all_to_all(std::span<const int> out, std::span<int> in) {
+  const Timed timed(*this, Pattern::transpose);
+  const int block = length(out) / size_;
+  count(Pattern::transpose, static_cast<std::int64_t>(sizeof(int)) * block, size_ - 1);
+  MPI_Alltoall(out.data(), block, MPI_INT, in.data(), block, MPI_INT, comm_);
+}
+
 void Comm::all_to_all(std::span<const int> out, std::span<const int> out_counts, std::span<int> in,
                       std::span<const int> in_counts) {
   const Timed timed(*this, Pattern::transpose);
@@ -154,6 +161,14 @@ double Comm::max(double value) {
   count(Pattern::reduction, sizeof value);
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm_);
   return value;
+}
+
+void Comm::sum_at_root(std::span<double> values) {
+  if (size_ == 1) return;
+  const Timed timed(*this, Pattern::reduction);
+  count(Pattern::reduction, static_cast<std::int64_t>(values.size_bytes()));
+  MPI_Reduce(root() ? MPI_IN_PLACE : values.data(), values.data(), length(values), MPI_DOUBLE,
+             MPI_SUM, 0, comm_);
 }
 
 bool Comm::from_root(bool value) const {

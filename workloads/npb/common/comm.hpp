@@ -38,6 +38,7 @@ class Comm {
 
   /// Block r of `out` goes to rank r; blocks are of equal length.
   void all_to_all(std::span<const double> out, std::span<double> in);
+  void all_to_all(std::span<const int> out, std::span<int> in);
 
   /// Ints of any number for each rank.
   void all_to_all(std::span<const int> out, std::span<const int> out_counts, std::span<int> in,
@@ -48,6 +49,9 @@ class Comm {
   void sum(std::span<int> values);
   double sum(double value);
   double max(double value);
+
+  /// Sums over all ranks, at the root.
+  void sum_at_root(std::span<double> values);
 
   /// The root's value, on all ranks; not counted (used outside of timed sections).
   [[nodiscard]] bool from_root(bool value) const;

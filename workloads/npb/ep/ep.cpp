@@ -1,5 +1,6 @@
 #include "npb/ep/ep.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -62,14 +63,14 @@ Tally tally_batches(Comm& comm, int log2_batches) {
     random.skip(static_cast<std::uint64_t>(2 * pairs * batch));
     add_deviates(random.state(), pairs, tally);
   }
-  std::array<double, 2 + annuli> sums{tally.sum_x, tally.sum_y};
-  for (std::size_t l = 0; l < annuli; ++l) sums[2 + l] = static_cast<double>(tally.counts[l]);
-  comm.sum(sums);
-  tally.sum_x = sums[0];
-  tally.sum_y = sums[1];
-  for (std::size_t l = 0; l < annuli; ++l) {
-    tally.counts[l] = static_cast<std::int64_t>(sums[2 + l]);
-  }
+  tally.sum_x = comm.sum(tally.sum_x);
+  tally.sum_y = comm.sum(tally.sum_y);
+  std::array<double, annuli> counts{};
+  std::ranges::transform(tally.counts, counts.begin(),
+                         [](std::int64_t count) { return static_cast<double>(count); });
+  comm.sum(counts);
+  std::ranges::transform(counts, tally.counts.begin(),
+                         [](double count) { return static_cast<std::int64_t>(count); });
   return tally;
 }
 

@@ -81,6 +81,7 @@ Damping damping_at(const Layout& layout, int t) {
 }
 
 /// Sum over the points (j, 3 j, 5 j), j = 1 .. 1024, modulo the extent; over the number of points.
+/// At the root.
 Complex checksum(Comm& comm, const Layout& layout, const Field& field) {
   constexpr int samples = 1024;
   const auto& [nx, ny, nz] = layout.extent;
@@ -91,7 +92,7 @@ Complex checksum(Comm& comm, const Layout& layout, const Field& field) {
     sum += field[layout.line(3 * j % ny, z) + static_cast<std::size_t>(j % nx)];
   }
   std::array<double, 2> parts{sum.real(), sum.imag()};
-  comm.sum(parts);
+  comm.sum_at_root(parts);
   return Complex{parts[0], parts[1]} / layout.extent.points();
 }
 

@@ -35,7 +35,7 @@ class Is final : public Benchmark {
 
  private:
   void rank_once(Comm& comm, Sorter& sorter, int iteration);
-  [[nodiscard]] std::array<int, tests> test_keys(Comm& comm) const;
+  [[nodiscard]] std::array<int, tests> own_test_keys(const Comm& comm) const;
 
   char class_;
   Parameters parameters_;
@@ -62,15 +62,14 @@ Array<int> make_keys(const Comm& comm, const Parameters& parameters) {
   return keys;
 }
 
-/// The keys whose ranks are published, on all ranks.
-std::array<int, tests> Is::test_keys(Comm& comm) const {
+/// Of the keys whose ranks are published those that this rank has, 0 for the others.
+std::array<int, tests> Is::own_test_keys(const Comm& comm) const {
   std::array<int, tests> values{};
   const auto first = static_cast<std::int64_t>(keys_.size()) * comm.rank();
   for (std::size_t t = 0; t < tests; ++t) {
     const std::int64_t local = parameters_.index[t] - first;
     if (local >= 0 && local < std::ssize(keys_)) values[t] = keys_[static_cast<std::size_t>(local)];
   }
-  comm.sum(std::span<int>(values));
   return values;
 }
 
@@ -80,8 +79,8 @@ void Is::rank_once(Comm& comm, Sorter& sorter, int iteration) {
     keys_[static_cast<std::size_t>(iteration + rankings)] =
         (1 << parameters_.log2_max_key) - iteration;
   }
-  const std::array<int, tests> values = test_keys(comm);
-  sorter.rank_keys(keys_);
+  std::array<int, tests> values = own_test_keys(comm);
+  sorter.rank_keys(keys_, values);
   for (std::size_t t = 0; t < tests; ++t) {
     if (sorter.owns(values[t]) &&
         sorter.rank_of(values[t]) == published_rank(class_, t, iteration)) {
@@ -96,7 +95,7 @@ bool Is::run(Comm& comm, TimedSection& section) {
     std::printf(" Iterations:   %d\n Total number of processes:  %d\n", rankings, comm.size());
   }
   keys_ = make_keys(comm, parameters_);
-  Sorter sorter(comm, parameters_.log2_max_key);
+  Sorter sorter(comm, parameters_.log2_max_key, parameters_.log2_buckets);
   rank_once(comm, sorter, 1);
   passed_ = 0;
 

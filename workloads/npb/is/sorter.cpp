@@ -7,8 +7,6 @@
 namespace roundtrip::npb::is {
 namespace {
 
-constexpr int log2_buckets = 10;
-constexpr std::size_t buckets = std::size_t{1} << log2_buckets;
 /// Keys are gone through from so many places at once: the next one of the same bucket would have to
 /// wait for what the last one wrote.
 constexpr std::size_t streams = 4;
@@ -28,31 +26,36 @@ std::size_t at(int index) {
 
 }  // namespace
 
-Sorter::Sorter(Comm& comm, int log2_max_key)
+Sorter::Sorter(Comm& comm, int log2_max_key, int log2_buckets)
     : comm_(comm),
       log2_max_key_(log2_max_key),
+      buckets_(std::size_t{1} << static_cast<unsigned>(log2_buckets)),
       shift_(log2_max_key - log2_buckets),
-      bucket_sizes_(buckets),
       first_bucket_(at(comm.size() + 1)) {}
 
-void Sorter::rank_keys(std::span<const int> keys) {
+void Sorter::rank_keys(std::span<const int> keys, std::span<int> summed) {
   if (comm_.size() == 1) {
     end_key_ = 1 << log2_max_key_;
     owned_ = keys;
   } else {
-    own_sizes_.assign(streams * buckets, 0);
-    for_each_key(keys, [sizes = own_sizes_.data(), shift = shift_](std::size_t stream, int key) {
-      ++sizes[stream * buckets + at(key >> shift)];
-    });
-    bucket_sizes_.assign(buckets, 0);
-    for (std::size_t i = 0; i < own_sizes_.size(); ++i) {
-      bucket_sizes_[i % buckets] += own_sizes_[i];
-    }
-    comm_.sum(std::span(bucket_sizes_));
+    sum_bucket_sizes(keys, summed);
     divide_range(keys.size() * at(comm_.size()));
     owned_ = redistribute(keys);
   }
   count(owned_);
+}
+
+void Sorter::sum_bucket_sizes(std::span<const int> keys, std::span<int> summed) {
+  own_sizes_.assign(streams * buckets_, 0);
+  for_each_key(keys,
+               [sizes = own_sizes_.data(), shift = shift_, buckets = buckets_](
+                   std::size_t stream, int key) { ++sizes[stream * buckets + at(key >> shift)]; });
+  bucket_sizes_.assign(buckets_, 0);
+  for (std::size_t i = 0; i < own_sizes_.size(); ++i) bucket_sizes_[i % buckets_] += own_sizes_[i];
+  bucket_sizes_.insert(bucket_sizes_.end(), summed.begin(), summed.end());
+  comm_.sum(std::span(bucket_sizes_));
+  std::copy_n(bucket_sizes_.end() - std::ssize(summed), summed.size(), summed.begin());
+  bucket_sizes_.resize(buckets_);
 }
 
 /// Consecutive buckets to each rank, so that all have about as many keys.
@@ -60,7 +63,7 @@ void Sorter::divide_range(std::size_t total) {
   const std::size_t share = total / at(comm_.size());
   std::size_t below = 0;
   int owner = 0;
-  first_bucket_.assign(first_bucket_.size(), buckets);
+  first_bucket_.assign(first_bucket_.size(), static_cast<int>(buckets_));
   first_bucket_[0] = 0;
   keys_below_ = 0;
   for (int bucket = 0; bucket < std::ssize(bucket_sizes_); ++bucket) {
@@ -75,14 +78,14 @@ void Sorter::divide_range(std::size_t total) {
 }
 
 int Sorter::keys_for(int rank, std::size_t stream) const {
-  const int* const sizes = own_sizes_.data() + stream * buckets;
+  const int* const sizes = own_sizes_.data() + stream * buckets_;
   return std::accumulate(sizes + first_bucket_[at(rank)], sizes + first_bucket_[at(rank + 1)], 0);
 }
 
 /// Sends each key to the owner of its range.
 std::span<const int> Sorter::redistribute(std::span<const int> keys) {
   const std::size_t ranks = at(comm_.size());
-  std::array<std::size_t, buckets> owner{};
+  std::vector<std::size_t> owner(buckets_);
   std::vector<int> out_counts(ranks);
   std::vector<int*> next(streams * ranks);
   outgoing_.resize(keys.size());
@@ -96,14 +99,13 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
       out_counts[at(r)] += keys_for(r, s);
     }
   }
-  for_each_key(keys,
-               [&owner, ranks, places = next.data(), shift = shift_](std::size_t stream, int key) {
-                 *places[stream * ranks + owner[at(key >> shift)]]++ = key;
-               });
+  for_each_key(keys, [owner = owner.data(), ranks, places = next.data(), shift = shift_](
+                         std::size_t stream, int key) {
+    *places[stream * ranks + owner[at(key >> shift)]]++ = key;
+  });
 
-  const std::vector<int> one_each(ranks, 1);
   std::vector<int> in_counts(ranks);
-  comm_.all_to_all(out_counts, one_each, in_counts, one_each);
+  comm_.all_to_all(std::span<const int>(out_counts), std::span(in_counts));
   incoming_.resize(at(std::accumulate(in_counts.begin(), in_counts.end(), 0)));
   comm_.all_to_all(outgoing_, out_counts, incoming_, in_counts);
   return incoming_;

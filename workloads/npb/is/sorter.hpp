@@ -13,11 +13,12 @@ namespace roundtrip::npb::is {
 /// values, has all keys of that range and knows how many keys lie below each.
 class Sorter {
  public:
-  /// Keys are in [0, 2^log2_max_key).
-  Sorter(Comm& comm, int log2_max_key);
+  /// Keys are in [0, 2^log2_max_key) and are divided between ranks in 2^log2_buckets ranges.
+  Sorter(Comm& comm, int log2_max_key, int log2_buckets);
 
-  /// Collective. `keys`: those of this rank, the same number on each.
-  void rank_keys(std::span<const int> keys);
+  /// Collective. `keys`: those of this rank, the same number on each. `summed` becomes its sum over
+  /// all ranks, in the same message as the sizes of the buckets.
+  void rank_keys(std::span<const int> keys, std::span<int> summed);
 
   /// True if this rank owns the range of `key`.
   [[nodiscard]] bool owns(int key) const { return key >= first_key_ && key < end_key_; }
@@ -30,6 +31,7 @@ class Sorter {
   [[nodiscard]] int disorder() const;
 
  private:
+  void sum_bucket_sizes(std::span<const int> keys, std::span<int> summed);
   void divide_range(std::size_t total);
   [[nodiscard]] int keys_for(int rank, std::size_t stream) const;
   std::span<const int> redistribute(std::span<const int> keys);
@@ -37,9 +39,10 @@ class Sorter {
 
   Comm& comm_;
   int log2_max_key_;
+  std::size_t buckets_;
   int shift_;                      ///< bucket of a key: key >> shift
   std::vector<int> own_sizes_;     ///< of the buckets, keys of this rank, one stream after another
-  std::vector<int> bucket_sizes_;  ///< of all ranks together
+  std::vector<int> bucket_sizes_;  ///< of all ranks together, and what is summed with them
   std::vector<int> first_bucket_;  ///< of each rank, and the end
   int first_key_ = 0;
   int end_key_ = 0;

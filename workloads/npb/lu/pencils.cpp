@@ -3,11 +3,12 @@
 namespace roundtrip::npb::lu {
 namespace {
 
-/// Numbers along the edge of plane k that is `at` in direction d (0 or 1): visit(place).
+/// The points of a front along the edge of plane k that is `at` in direction d (0 or 1), but for
+/// those on the boundary of the grid, which never change: visit(place).
 template <class Visit>
 void for_each_of_edge(const cfd::Cell& cell, std::size_t d, int at, int k, const Visit& visit) {
   const std::size_t other = 1 - d;
-  for (int p = 0; p < cell.own()[other]; ++p) {
+  for (int p = cell.inner_begin(other); p < cell.inner_end(other); ++p) {
     visit(static_cast<std::size_t>(d == 0 ? cell.at(at, p, k) : cell.at(p, at, k)));
   }
 }
@@ -46,39 +47,37 @@ std::optional<int> Pencils::neighbour(std::size_t d, int step) const {
 }
 
 void Pencils::fill_ghosts(cfd::Vector& v) {
-  constexpr int up_tag = 1;
-  constexpr int down_tag = 2;
   for (std::size_t d = 0; d < 2; ++d) {
-    const int own = cell_.own()[d];
-    const auto below = neighbour(d, -1);
-    const auto above = neighbour(d, +1);
-    for (auto* buffers : {&in_, &out_}) {
-      for (auto& buffer : *buffers) buffer.clear();
-    }
-    const std::size_t size = cfd::layer_size(cell_, d, cfd::ghosts);
-    if (below) {
-      in_[0].resize(size);
-      comm_.start_receive(in_[0], *below, up_tag);
-      cfd::pack(cell_, v, d, 0, cfd::ghosts, out_[0]);
-      comm_.start_send(out_[0], *below, down_tag);
-    }
-    if (above) {
-      in_[1].resize(size);
-      comm_.start_receive(in_[1], *above, down_tag);
-      cfd::pack(cell_, v, d, own - cfd::ghosts, own, out_[1]);
-      comm_.start_send(out_[1], *above, up_tag);
-    }
-    comm_.finish_all();
-    if (below) cfd::unpack(in_[0].data(), cell_, v, d, -cfd::ghosts, 0);
-    if (above) cfd::unpack(in_[1].data(), cell_, v, d, own, own + cfd::ghosts);
+    for (const int step : {+1, -1}) shift_layers(v, d, step);
   }
+}
+
+/// The last own layers in direction d become the ghosts of the neighbour `step` away.
+void Pencils::shift_layers(cfd::Vector& v, std::size_t d, int step) {
+  const int own = cell_.own()[d];
+  const auto from = neighbour(d, -step);
+  const auto to = neighbour(d, step);
+  if (from) {
+    in_.resize(cfd::layer_size(cell_, d, cfd::ghosts));
+    comm_.start_receive(in_, *from, 0);
+  }
+  if (to) {
+    const int begin = step > 0 ? own - cfd::ghosts : 0;
+    out_.clear();
+    cfd::pack(cell_, v, d, begin, begin + cfd::ghosts, out_);
+    comm_.start_send(out_, *to, 0);
+  }
+  comm_.finish_all();
+  const int begin = step > 0 ? -cfd::ghosts : own;
+  if (from) cfd::unpack(in_.data(), cell_, v, d, begin, begin + cfd::ghosts);
 }
 
 void Pencils::receive_front(cfd::Vector& v, int k, int step) {
   for (std::size_t d = 0; d < 2; ++d) {
     const auto from = neighbour(d, -step);
     if (!from) continue;
-    buffer_.resize(cfd::equations * static_cast<std::size_t>(cell_.own()[1 - d]));
+    const int points = cell_.inner_end(1 - d) - cell_.inner_begin(1 - d);
+    buffer_.resize(cfd::equations * static_cast<std::size_t>(points));
     comm_.receive(buffer_, *from);
     const double* next = buffer_.data();
     const int ghost = step > 0 ? -1 : cell_.own()[d];

@@ -19,7 +19,7 @@ class Pencils {
 
   [[nodiscard]] const cfd::Cell& cell() const { return cell_; }
 
-  /// Collective: ghosts of `v` in x and y from the neighbours.
+  /// Collective: ghosts of `v` in x and y from the neighbours, first upwards, then downwards.
   void fill_ghosts(cfd::Vector& v);
 
   /// A stage of a wavefront that runs upwards (step +1) or downwards (-1) in x and y: takes the
@@ -28,6 +28,7 @@ class Pencils {
   void send_front(const cfd::Vector& v, int k, int step);
 
  private:
+  void shift_layers(cfd::Vector& v, std::size_t d, int step);
   /// The neighbour `step` away in direction d, none at the boundary of the grid.
   [[nodiscard]] std::optional<int> neighbour(std::size_t d, int step) const;
   static cfd::Cell make_cell(int n, std::array<int, 2> ranks, std::array<int, 2> position);
@@ -37,8 +38,8 @@ class Pencils {
   std::array<int, 2> position_;
   cfd::Cell cell_;
   std::vector<double> buffer_;
-  std::array<std::vector<double>, 2> out_;
-  std::array<std::vector<double>, 2> in_;
+  std::vector<double> out_;
+  std::vector<double> in_;
 };
 
 }  // namespace roundtrip::npb::lu
