@@ -32,14 +32,21 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         self.executable = shlex.quote(self.current_environ.extras["netpipe_reference"])
-        self.executable_opts = ["-o", "np.out", "-u", str(self.end), "-p", str(self.perturbation)]
+        self.executable_opts = ["-o", "np.out", *self.schedule().options()]
+
+    def schedule(self):
+        from roundtrip.collect.netpipe_output import Schedule
+
+        return Schedule(end=self.end, perturbation=self.perturbation)
 
     @run_before("sanity")
     def convert_output(self):
         from roundtrip.collect import netpipe_output
 
         stage = pathlib.Path(self.stagedir)
-        self.points = netpipe_output.convert(stage / "np.out", self.executable, self.num_tasks)
+        self.points = netpipe_output.convert(
+            stage / "np.out", self.executable, self.num_tasks, self.schedule()
+        )
 
     @sanity_function
     def reached_the_end(self):

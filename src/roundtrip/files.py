@@ -47,7 +47,11 @@ def read_bytes(file: Path) -> bytes:
 
 def read_text(file: Path) -> str:
     """UTF-8 text; UserError with the line of the first byte that is none."""
-    content = read_bytes(file)
+    return decode(read_bytes(file), file)
+
+
+def decode(content: bytes, file: Path | str) -> str:
+    """`content` as UTF-8 text, which stands in `file`, for messages."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -64,7 +68,13 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
     """The JSON value `text`, which stands in `file`, for messages; there from `line` on."""
 
     def parse() -> Any:
-        value = json.loads(text, parse_int=_integer, parse_float=_real, parse_constant=_no_constant)
+        value = json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_int=_integer,
+            parse_float=_real,
+            parse_constant=_no_constant,
+        )
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -115,6 +125,15 @@ def _inside(value: Any) -> list[Any]:
     elif not isinstance(value, list):
         return []
     return [item for item in value if isinstance(item, dict | list)]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:40]!a} stands twice")
+    return found
 
 
 def _integer(text: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from roundtrip.collect import bundle, hosts, manifest
+from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 
 ENVIRON = "openmpi41-boost181"
@@ -107,15 +107,6 @@ def test_what_a_workload_says_of_its_launch_is_kept(make_tree: Maker) -> None:
     assert json.loads(details) == {
         "skipped": [{"variant": "mpi-rma", "reason": "no windows on node1"}]
     }
-
-
-def test_pseudonyms_do_not_hit_parts_of_words() -> None:
-    names = hosts.Pseudonyms(["n1.site", "n10.site", "N1", "localhost"])
-    assert names.scrub("n1 n10.site n100 xn1 n1.site: localhost") == (
-        "node1 node2 n100 xn1 node1: localhost"
-    )
-    assert names.of("n10") == "node2"
-    assert hosts.Pseudonyms([]).scrub("n1") == "n1"
 
 
 def test_nothing_is_an_error(make_tree: Maker) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.collect import netpipe_output
+from roundtrip.collect.netpipe_output import Schedule
 from roundtrip.errors import UserError
 
 DATA = Path(__file__).parents[1] / "data" / "netpipe"
@@ -26,6 +27,36 @@ def test_times_agree_with_the_time_column_within_its_rounding() -> None:
         assert point.seconds == pytest.approx(float(line.split()[2]), abs=0.6e-8)
 
 
+@pytest.mark.parametrize("lost", [1, 7, 60, 122])
+def test_a_missing_line_is_found(tmp_path: Path, lost: int) -> None:
+    file = tmp_path / "np.out"
+    lines = (DATA / "NPopenmpi-4.1.4.full.out").read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:lost] + lines[lost + 1 :]))
+    with pytest.raises(UserError, match="is next: a line is missing") as caught:
+        netpipe_output.parse(file)
+    assert caught.value.line == lost + 1
+
+
+def test_a_line_too_many_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "np.out"
+    text = (DATA / "NPopenmpi-4.1.4.full.out").read_text()
+    file.write_text(text + text.splitlines(keepends=True)[-1])
+    with pytest.raises(UserError, match="size 8388611 where NetPIPE was to end"):
+        netpipe_output.parse(file)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "sizes"),
+    [
+        (Schedule(end=64, perturbation=0), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]),
+        (Schedule(1, 1, 0), [1]),
+        (Schedule(131072, 1 << 19, 0), [131072, 196608, 262144, 393216, 524288]),
+    ],
+)
+def test_schedules_of_other_options(schedule: Schedule, sizes: list[int]) -> None:
+    assert list(schedule.sizes()) == sizes
+
+
 def test_convert_writes_a_launch(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     file.write_bytes((DATA / "NPmpich2-4.0.2.full.out").read_bytes())
@@ -40,7 +71,11 @@ def test_convert_writes_a_launch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"       1 1.831682   0.00000417\n       2 9.45", 2),
+        (b"       1 1.831682   0.00000417\n       2 9.45\n", 2),
+        (b"       1 1.831682   0.00000417\n       2 3.66", 2),
+        (b"       1 1.831682   0.00000419\n", 1),
+        (b"       1 1_8.831682   0.00000417\n", 1),
+        (b"       2 3.663364   0.00000417\n", 1),
         (b"       1 -1.8   0.00000417\n", 1),
         (b"       1 inf   0.00000417\n", 1),
         (b"       1 1.8 0.1 7\n", 1),
@@ -62,5 +97,5 @@ def test_the_integrity_mode_has_no_times() -> None:
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no output of NetPIPE"):
+    with pytest.raises(UserError, match="missing"):
         netpipe_output.parse(tmp_path / "np.out")

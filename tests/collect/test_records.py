@@ -61,7 +61,13 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
         (b"\xff\xfe", "not UTF-8"),
         (b"[1]", "the file: [1] is not of type 'object'"),
         (b'{"ranks": NaN}', "NaN is not a JSON number"),
-        (b"[" * 100_000, "not JSON"),
+        (b"[" * 100_000, "not JSON: nested more than 64 deep"),
+        (b"[" * 70 + b"]" * 70, "not JSON: nested more than 64 deep"),
+        (b'{"elapsed_s": 1' + b"0" * 400 + b"}", "a number of 401 digits"),
+        (b'{"elapsed_s": 1e400}', "1e400 is not finite"),
+        (b'{"hosts": ["\\ud800"]}', "half of a surrogate pair"),
+        (b'{"\\udfff": 1}', "half of a surrogate pair"),
+        (b'{"ranks": 1, "ranks": 2}', "the key 'ranks' stands twice"),
     ],
 )
 def test_what_is_not_a_record(launch: Path, content: bytes, told: str) -> None:

@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/sha256.hpp"
+
 namespace roundtrip {
 namespace {
 
@@ -53,6 +55,20 @@ std::string Recorder::csv(const nlohmann::ordered_json& header) const {
     }
   }
   return text;
+}
+
+nlohmann::ordered_json Recorder::seal(std::string_view csv_text) const {
+  nlohmann::ordered_json counts = nlohmann::ordered_json::array();
+  for (const auto& [key, samples] : series_) {
+    if (samples.empty()) continue;
+    counts.push_back({{"case", key.case_name},
+                      {"variant", key.variant},
+                      {"size_bytes", key.size_bytes},
+                      {"phase", key.phase},
+                      {"metric", key.metric},
+                      {"samples", samples.size()}});
+  }
+  return {{"rows", rows()}, {"sha256", sha256(csv_text)}, {"counts", counts}};
 }
 
 }  // namespace roundtrip

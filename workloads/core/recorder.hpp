@@ -34,6 +34,10 @@ class Recorder {
   /// comma, quote or line break is quoted as in RFC 4180.
   [[nodiscard]] std::string csv(const nlohmann::ordered_json& header) const;
 
+  /// What a reader can hold samples.csv against: the number of rows, the sha256 of `csv_text`, and
+  /// how many samples each series has.
+  [[nodiscard]] nlohmann::ordered_json seal(std::string_view csv_text) const;
+
  private:
   struct Series {
     SeriesKey key;

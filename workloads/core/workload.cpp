@@ -109,12 +109,13 @@ void write_files(const Launch& launch, const ordered_json& description,
                  const ordered_json& disturbance) {
   ordered_json head = description;
   head["disturbance"] = disturbance;
-  write_whole(launch.flags.samples, launch.recorder.csv(head));
+  const std::string samples = launch.recorder.csv(head);
+  write_whole(launch.flags.samples, samples);
 
   ordered_json record = head;
   record["elapsed_s"] = now() - launch.session.start();
   record.update(launch.record);
-  record["samples"] = {{"rows", launch.recorder.rows()}};
+  record["samples"] = launch.recorder.seal(samples);
   record["complete"] = true;
   write_whole(record_path(launch.flags), record.dump(1) + '\n');
 }

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roundtrip.bench import programs
+from roundtrip.collect.netpipe_output import Schedule
 
 VARIANTS = 5
 
@@ -24,7 +25,7 @@ def measure() -> Iterator[str]:
         ours = time.monotonic() - start
         points = json.loads((Path(folder) / "run.json").read_text())["points"]
     start = time.monotonic()
-    reference = programs.run_reference(pair, [])
+    reference = programs.run_reference(pair, Schedule())
     theirs = time.monotonic() - start
     ended = ", ".join(
         f"{count} {status}" for status, count in Counter(p["status"] for p in points).items()

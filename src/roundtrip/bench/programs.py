@@ -11,7 +11,7 @@ from pathlib import Path
 
 from roundtrip import paths
 from roundtrip.collect import netpipe_output
-from roundtrip.collect.netpipe_output import Point
+from roundtrip.collect.netpipe_output import Point, Schedule
 from roundtrip.errors import UserError
 
 #: Seconds after which a run is given up.
@@ -83,9 +83,9 @@ def run(pair: Pair, command: list[str]) -> str:
     return done.stdout
 
 
-def run_reference(pair: Pair, options: list[str]) -> list[Point]:
+def run_reference(pair: Pair, schedule: Schedule) -> list[Point]:
     """Points of one run of NetPIPE 3.7.2."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "np.out"
-        run(pair, [reference(pair), "-o", str(file), *options])
-        return netpipe_output.parse(file)
+        run(pair, [reference(pair), "-o", str(file), *schedule.options()])
+        return netpipe_output.parse(file, schedule)

@@ -10,7 +10,7 @@ from pathlib import Path
 from roundtrip.bench import programs
 from roundtrip.bench.programs import Pair
 from roundtrip.collect import netpipe_output
-from roundtrip.collect.netpipe_output import Point
+from roundtrip.collect.netpipe_output import Point, Schedule
 from roundtrip.stats.intervals import median_interval
 
 RUNS = 9
@@ -41,8 +41,7 @@ def measure() -> Iterator[str]:
 def _reference(pair: Pair) -> list[Point]:
     points = []
     for first, last in _RANGES:
-        options = ["-p", "0", "-l", str(first), "-u", str(last)]
-        points += programs.run_reference(pair, options)
+        points += programs.run_reference(pair, Schedule(first, last, perturbation=0))
     return points
 
 
@@ -54,7 +53,7 @@ def _ours(pair: Pair, netpipe: str) -> list[Point]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "np.out"
             file.write_text("\n".join(output.splitlines()[:-1]) + "\n")  # less the end marker
-            points += netpipe_output.parse(file)
+            points += netpipe_output.parse(file, Schedule(first, last, perturbation=0))
     return points
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
+from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
 
@@ -100,7 +101,7 @@ def default() -> Analysis:
 
 def load(file: Path) -> Analysis:
     """Read an analysis.toml; UserError if it is not one."""
-    return parse(files.read_text(file), file)
+    return parse(confined.text(file), file)
 
 
 def parse(text: str, file: Path | str) -> Analysis:

@@ -13,8 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, cases, hosts, manifest, records, samples
-from roundtrip.collect.launches import Launch, scan
+from roundtrip.collect import analysis, cases, confined, manifest, records, samples, seal
+from roundtrip.collect.environment import Environment
+from roundtrip.collect.hosts import named
+from roundtrip.collect.launch import SAMPLES, Launch
+from roundtrip.collect.launches import scan
+from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
@@ -34,18 +38,22 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     if not passed:
         raise UserError(_nothing(launches), run_dir)
-    names = _pseudonyms(run_dir, launches)
+    environment = Environment.read(run_dir)
+    declared = confined.read(run_dir / "campaign.toml")
+    names = Pseudonyms([*environment.hosts(), *named([launch.run for launch in launches])])
     folder = bundles or run_dir / "bundles"
+    if folder.is_symlink():
+        raise UserError("a symbolic link: bundles are not written through one", folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
         try:
             partial.chmod(0o755)
-            _write_frame(_samples(passed), partial / "samples.parquet")
+            _write_frame(_samples(passed, run_dir), partial / "samples.parquet")
             _write_frame(cases.table(launches, state, names), partial / "cases.parquet")
             (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-            _copy_text(run_dir / "campaign.toml", partial / "campaign.toml", names)
-            _copy_environment(run_dir / "env", partial / "env", names)
+            (partial / "campaign.toml").write_bytes(declared)
+            environment.write(partial / "env", names)
             written = manifest.write(partial, _facts(state))
             return _keep(partial, folder / written.digest[:16])
         finally:
@@ -55,7 +63,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
 def _analysis(run_dir: Path) -> analysis.Analysis:
     """The run's own thresholds if it has some, else the package's."""
     own = run_dir / analysis.FILE_NAME
-    return analysis.load(own) if own.exists() else analysis.default()
+    return analysis.load(own) if confined.stamp(own) else analysis.default()
 
 
 def _identity(launch: Launch) -> str:
@@ -68,18 +76,15 @@ def _nothing(launches: Sequence[Launch]) -> str:
     return f"none of {len(launches)} launches came back; the first: {launches[0].reason}"
 
 
-def _pseudonyms(run_dir: Path, launches: Sequence[Launch]) -> hosts.Pseudonyms:
-    named = hosts.names(run_dir / "env" / "host.json")
-    return hosts.Pseudonyms(
-        named + [host for launch in launches for host in launch.run.get("hosts", [])]
-    )
-
-
-def _samples(passed: Sequence[Launch]) -> pl.DataFrame:
+def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
     frames = []
     for launch in passed:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
-        frame = samples.read(launch.folder / "samples.csv").frame
+        file = launch.folder / SAMPLES
+        content = confined.read(file, root, confined.SAMPLES)
+        if seal.digest(content) != launch.digest:
+            raise UserError("was changed while it was collected; try again", file)
+        frame = samples.parse(content, file).frame
         labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)
@@ -92,21 +97,6 @@ def _write_frame(frame: pl.DataFrame, file: Path) -> None:
         buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
     )
     file.write_bytes(buffer.getbuffer())
-
-
-def _copy_environment(source: Path, target: Path, names: hosts.Pseudonyms) -> None:
-    target.mkdir()
-    for file in sorted(source.glob("*")):
-        if file.is_file() and not file.is_symlink():
-            _copy_text(file, target / file.name, names)
-
-
-def _copy_text(source: Path, target: Path, names: hosts.Pseudonyms) -> None:
-    try:
-        text = source.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        raise UserError("missing: not the tree of a campaign run", source) from None
-    target.write_text(names.scrub(text), encoding="utf-8")
 
 
 def _facts(state: dict[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.hosts import Pseudonyms
-from roundtrip.collect.launches import Launch
+from roundtrip.collect.launch import Launch
+from roundtrip.collect.pseudonyms import Pseudonyms
 
 SCHEMA = {
     "launch": pl.String,
@@ -46,9 +46,10 @@ SCHEMA = {
     "details": pl.String,
     "campaign_round": pl.Int64,
     "wanted": pl.Int64,  # launches asked for of the case
+    "sealed": pl.Boolean,
 }
 #: Columns that older bundles lack: empty there.
-ADDED = ("details", "campaign_round", "wanted")
+ADDED = ("details", "campaign_round", "wanted", "sealed")
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
@@ -65,7 +66,7 @@ def table(
     rows += _missing(launches, state, by_check)
     for number, skipped in enumerate(state["skipped"], 1):
         named = _named(skipped["case"], by_check)
-        reason = pseudonyms.scrub(skipped["reason"])
+        reason = pseudonyms.message(skipped["reason"])
         rows.append(
             {"launch": f"skipped/{number:04d}", **named, "status": "skipped", "reason": reason}
         )
@@ -77,13 +78,19 @@ def table(
     )
 
 
+def require_fits(launch: Launch) -> None:
+    """Make the row of one launch; raises whatever a value that fits no column raises."""
+    row = _scanned(launch, {}, Pseudonyms(()))
+    pl.DataFrame([row], schema={name: SCHEMA[name] for name in row})
+
+
 def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dict[str, Any]:
     case, run = launch.case, launch.run
     row = {
         "launch": launch.id,
         **_named(launch.case_id, by_check),
         "status": launch.status,
-        "reason": names.scrub(launch.reason),
+        "reason": names.message(launch.reason),
         "round": launch.round,
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
@@ -105,17 +112,18 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "started": run["start_time"],
             "elapsed_s": run.get("elapsed_s"),
             "ranks": run["ranks"],
+            "sealed": launch.sealed,
             "hosts": _json([names.of(host) for host in run["hosts"]]),
-            "disturbance": names.scrub(_json(run.get("disturbance"))),
-            "mpi_library": names.scrub((run.get("mpi") or {}).get("library") or "") or None,
+            "disturbance": _json(run.get("disturbance")),
+            "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
             "boost": run.get("boost"),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
-            "binding": names.scrub(_json(run.get("placement"))),
+            "binding": _json(names.fields(run.get("placement"))),
             "clock": _json(run.get("clock")),
             "warmup_discarded": run.get("warmup_discarded"),
-            "points": _json(run["points"]),
-            "details": names.scrub(_json(details)) if details else None,
+            "points": _json(names.fields(run["points"])),
+            "details": _json(names.fields(details)) if details else None,
         }
     return row
 

@@ -1,57 +1,42 @@
-"""Facts about hosts in env/host.json, and their pseudonyms."""
+"""Facts about hosts in env/host.json, and the names of hosts in JSON."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files
+from roundtrip.collect import confined
 from roundtrip.errors import UserError
 
+#: Fields of JSON that hold the name of a host, or a list of names.
+FIELDS = ("host", "hosts", "hostname")
 
-def cores(file: Path) -> int | None:
+
+def cores(file: Path, root: Path | None = None) -> int | None:
     """Number of online processors of the host described in host.json; None if not told."""
-    cpu = _read(file).get("cpu")
+    cpu = read(file, root).get("cpu")
     logical = cpu.get("logical") if isinstance(cpu, dict) else None
     return logical if isinstance(logical, int) and logical > 0 else None
 
 
-def names(file: Path) -> list[str]:
-    """The host name written in host.json, if there is one."""
-    name = _read(file).get("hostname")
-    return [name] if isinstance(name, str) and name else []
-
-
-def _read(file: Path) -> dict[str, Any]:
+def read(file: Path, root: Path | None = None) -> dict[str, Any]:
+    """The object in a JSON file; empty if there is none."""
     try:
-        data = files.read_json(file)
+        data = confined.json(file, root)
     except UserError:
         return {}
     return data if isinstance(data, dict) else {}
 
 
-class Pseudonyms:
-    """node1, node2, ... for host names, in order of the names: the same every time."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        real = sorted({name.lower() for name in names if name.lower() != "localhost"})
-        self._names: dict[str, str] = {}
-        for host in real:
-            short = host.split(".")[0]
-            known = self._names.get(short) or f"node{len(set(self._names.values())) + 1}"
-            self._names[host] = self._names[short] = known
-        longest_first = sorted(self._names, key=lambda host: (-len(host), host))
-        body = "|".join(re.escape(host) for host in longest_first)
-        self._pattern = re.compile(rf"(?<![\w.-])(?:{body})(?![\w-])", re.IGNORECASE)
-
-    def of(self, host: str) -> str:
-        """Pseudonym of one host name; unknown names stay."""
-        return self._names.get(host.lower(), host)
-
-    def scrub(self, text: str) -> str:
-        """`text` with every host name replaced where it stands as a word."""
-        if not self._names:
-            return text
-        return self._pattern.sub(lambda found: self._names[found[0].lower()], text)
+def named(data: Any) -> Iterator[str]:
+    """Every name in a field of hosts, at any depth of JSON data."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            values = value if isinstance(value, list) else [value]
+            if key in FIELDS:
+                yield from (item for item in values if isinstance(item, str))
+            yield from named(value)
+    elif isinstance(data, list):
+        for item in data:
+            yield from named(item)

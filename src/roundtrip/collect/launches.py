@@ -1,201 +1,145 @@
 """The one scanner of a run tree: every launch that came back, and every one that failed, with why.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete
-run.json and exactly the samples that run.json counts.  All others failed: what they left is below
-``rounds/*/stage``, and what ReFrame says of them is in ``rounds/*/report.json``.
+run.json and exactly the samples that run.json vouches for.  All others failed: what they left is
+below ``rounds/*/stage``, and what ReFrame says of them is in ``rounds/*/report.json``.
+
+Each launch is read inside a fence: whatever its files hold, it alone fails.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
-from roundtrip.collect import analysis, disturbance, hosts, records, rounds, samples
+import polars as pl
+
+from roundtrip.collect import analysis, cases, confined, disturbance, hosts, launch, records, rounds
+from roundtrip.collect.launch import Launch, Status
 from roundtrip.collect.session_report import SessionReport, TestCase
+from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
-Status = Literal["passed", "failed", "skipped"]
-_FILES = ("case.json", "run.json", "samples.csv")
+__all__ = ["Launch", "scan"]
 
-
-@dataclass(frozen=True)
-class Launch:
-    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` None if it left none.
-
-    `case` and `run` are the contents of case.json and run.json, empty if not readable.
-    `disturbed` says why its timings are doubtful; a disturbed launch is kept.
-    `digest` is the sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its
-    session, `campaign_round` the round that this belonged to, None where nobody wrote it down.
-    """
-
-    id: str
-    case_id: str
-    status: Status
-    reason: str
-    round: str
-    environ: str
-    folder: Path | None = None
-    case: dict[str, Any] = field(default_factory=dict)
-    run: dict[str, Any] = field(default_factory=dict)
-    disturbed: tuple[str, ...] = ()
-    digest: str = ""
-    campaign_round: int | None = None
+#: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
+_LEVELS = 4
+#: A panic of polars is not an Exception.
+_ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
     """All launches of a run tree, in the order of rounds; empty if there are none."""
     limits = limits or analysis.default()
-    cores = hosts.cores(run_dir / "env" / "host.json")
+    cores = hosts.cores(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
-    for folder in sorted((run_dir / "rounds").glob("*")):
-        if folder.is_dir():
-            number = rounds.read(folder)
-            launched = _round(folder, limits.disturbance, cores)
-            found += [replace(launch, campaign_round=number) for launch in launched]
+    for folder, refused in confined.folders(run_dir / "rounds", 1):
+        if refused:
+            found.append(_unknown(folder, folder.name, refused))
+            continue
+        number = rounds.read(folder, run_dir)
+        report = SessionReport.read(folder / "report.json", run_dir)
+        session = _Session(folder, run_dir, report, limits.disturbance, cores)
+        found += [replace(item, campaign_round=number) for item in session.launches()]
     return list(_without_copies(found))
 
 
 def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
     """A launch with the very samples of an earlier one is its copy, and counts as failed."""
     first: dict[str, str] = {}
-    for launch in launches:
-        original = first.setdefault(launch.digest, launch.id) if launch.digest else launch.id
-        if original == launch.id:
-            yield launch
+    for item in launches:
+        original = first.setdefault(item.digest, item.id) if item.digest else item.id
+        if original == item.id:
+            yield item
         else:
             reason = f"samples.csv: the very samples of launch {original}: a copy"
-            yield replace(launch, status="failed", reason=reason, disturbed=(), digest="")
+            yield replace(item, status="failed", reason=reason, disturbed=(), digest="")
 
 
-def _round(folder: Path, limits: analysis.Disturbance, cores: int | None) -> Iterator[Launch]:
-    report = SessionReport.read(folder / "report.json")
-    seen: set[tuple[str, str]] = set()
-    for part in ("output", "stage"):
-        for file in sorted((folder / part).rglob("case.json")):
-            key = (file.parent.parent.name, file.parent.name)
-            if key not in seen:
-                seen.add(key)
-                came_back = part == "output"
-                yield _launch(file.parent, folder.name, report, came_back, limits, cores)
-    for test in report.tests:
-        if not test.is_fixture and (test.environ, test.folder) not in seen:
-            yield _without_folder(test, folder.name, report)
+def _unknown(folder: Path, session: str, reason: str, test: TestCase | None = None) -> Launch:
+    """A failed launch of which the place is known, and what ReFrame's report says if it does."""
+    environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
+    case_id = test.case_id if test else _unknown_case(name, environ)
+    return Launch(f"{round_}/{environ}/{name}", case_id, "failed", reason, round_, environ)
 
 
-def _launch(
-    folder: Path,
-    round_: str,
-    report: SessionReport,
-    came_back: bool,
-    limits: analysis.Disturbance,
-    cores: int | None,
-) -> Launch:
-    environ = folder.parent.name
-    case, run, fault = _contents(folder, _stamp(folder))
-    test = report.find(environ, folder.name)
-    if case:
-        case_id = records.case_id(case)
-    else:
-        case_id = test.case_id if test else f"unknown/{folder.name}@unknown:unknown+{environ}"
-    identity = (f"{round_}/{environ}/{folder.name}", case_id)
-    if came_back and not fault and (test is None or test.result == "pass"):
-        disturbed = disturbance.reasons(run, limits, cores)
-        digest = _digest(folder, _stamp(folder))
-        return Launch(
-            *identity, "passed", "", round_, environ, folder, case, run, disturbed, digest
-        )
-    reason = test.reason(report) if test else ""
-    if not reason and not report.whole:
-        reason = "interrupted: the ReFrame session was killed before this launch ended"
-    parts = [reason or fault or "left unfinished", _last_words(folder)]
-    told = "; ".join(part for part in parts if part)
-    return Launch(*identity, "failed", told, round_, environ, folder, case, run)
+def _unknown_case(name: str, environ: str) -> str:
+    return f"unknown/{name}@unknown:unknown+{environ}"
 
 
-def _without_folder(test: TestCase, round_: str, report: SessionReport) -> Launch:
-    reason = test.reason(report) or "ReFrame says it passed, but its files are gone"
-    status: Status = "skipped" if test.result == "skip" else "failed"
-    name = test.folder or test.hash or "unknown"
-    launch = f"{round_}/{test.environ}/{name}"
-    return Launch(launch, test.case_id, status, reason, round_, test.environ)
+@dataclass(frozen=True)
+class _Session:
+    """One folder of ``rounds/``: what ReFrame launched in it, and what it says of that."""
 
+    folder: Path
+    root: Path
+    report: SessionReport
+    limits: analysis.Disturbance
+    cores: int | None
 
-def _stamp(folder: Path) -> tuple[tuple[int, int], ...]:
-    """Changes when one of the launch's files does."""
-    stamps = []
-    for name in _FILES:
+    def launches(self) -> Iterator[Launch]:
+        seen: set[tuple[str, str]] = set()
+        for part in ("output", "stage"):
+            for folder, refused in confined.folders(self.folder / part, _LEVELS):
+                key = (folder.parent.name, folder.name)
+                if refused:
+                    seen.add(key)
+                    yield self._refused(folder, refused)
+                elif key not in seen and confined.stamp(folder / "case.json"):
+                    seen.add(key)
+                    yield self._fenced(folder, came_back=part == "output")
+        for test in self.report.tests:
+            if not test.is_fixture and (test.environ, test.folder) not in seen:
+                yield self._without_folder(test)
+
+    def _fenced(self, folder: Path, came_back: bool) -> Launch:
+        """The launch of a folder; a failed one if anything at all goes wrong with reading it."""
         try:
-            stat = (folder / name).stat()
-            stamps.append((stat.st_mtime_ns, stat.st_size))
-        except OSError:
-            stamps.append((0, 0))
-    return tuple(stamps)
+            found = self._launch(folder, came_back)
+            cases.require_fits(found)
+        except _ANYTHING as error:
+            told = printable(str(error).splitlines()[0] if str(error) else "")[:160]
+            return self._refused(folder, f"cannot be used: {type(error).__name__}: {told}")
+        return found
 
+    def _refused(self, folder: Path, reason: str) -> Launch:
+        test = self.report.find(folder.parent.name, folder.name)
+        return _unknown(folder, self.folder.name, reason, test)
 
-@cache
-def _contents(
-    folder: Path, stamp: tuple[tuple[int, int], ...]
-) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """case.json, run.json (empty if bad), and the first fault of the launch, "" if it is whole.
+    def _launch(self, folder: Path, came_back: bool) -> Launch:
+        environ, round_ = folder.parent.name, self.folder.name
+        read = launch.contents(self.root, folder)
+        test = self.report.find(environ, folder.name)
+        if read.case:
+            case_id = records.case_id(read.case)
+        else:
+            case_id = test.case_id if test else _unknown_case(folder.name, environ)
+        identity = f"{round_}/{environ}/{folder.name}"
+        place = (round_, environ, folder)
+        found = Launch(identity, case_id, "failed", "", *place, case=read.case, run=read.run)
+        if came_back and not read.fault and (test is None or test.result == "pass"):
+            disturbed = disturbance.reasons(read.run, self.limits, self.cores)
+            return replace(found, status="passed", disturbed=disturbed, digest=read.digest)
+        reason = test.reason(self.report) if test else ""
+        if not reason and not self.report.whole and not came_back:
+            reason = "interrupted: the ReFrame session was killed before this launch ended"
+        parts = [reason or read.fault or "left unfinished", self._last_words(folder)]
+        return replace(found, reason="; ".join(part for part in parts if part))
 
-    A resumed campaign scans again after each round: what has been read is remembered.
-    """
-    case: dict[str, Any] = {}
-    run: dict[str, Any] = {}
-    try:
-        case = records.read(folder / "case.json")
-        run = records.read(folder / "run.json")
-    except UserError as error:
-        return case, run, _relative(str(error), folder)
-    return case, run, _relative(_fault(folder, case, run), folder)
+    def _without_folder(self, test: TestCase) -> Launch:
+        reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
+        status: Status = "skipped" if test.result == "skip" else "failed"
+        name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
+        identity = f"{round_}/{test.environ}/{name}"
+        return Launch(identity, test.case_id, status, reason, round_, test.environ)
 
-
-@cache
-def _digest(folder: Path, stamp: tuple[tuple[int, int], ...]) -> str:
-    with (folder / "samples.csv").open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _fault(folder: Path, case: dict[str, Any], run: dict[str, Any]) -> str:
-    if not run["complete"]:
-        return "run.json: the workload did not complete"
-    if run["ranks"] != case.get("num_tasks", run["ranks"]):
-        return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
-    try:
-        read = samples.read(folder / "samples.csv")
-    except OSError as error:
-        return f"samples.csv: {error.strerror}"
-    if read.problems:
-        more = len(read.problems) - 1
-        return str(read.problems[0]) + (f" (and {more} more)" if more else "")
-    if read.frame.height != run["samples"]["rows"]:
-        return f"samples.csv has {read.frame.height} rows, run.json says {run['samples']['rows']}"
-    studies = read.frame["study"].unique().to_list()
-    if studies != [case["study"]]:
-        return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
-    return ""
-
-
-def _relative(text: str, folder: Path) -> str:
-    return text.replace(f"{folder}/", "")
-
-
-def _last_words(folder: Path) -> str:
-    """The last line on standard error of the job, if it wrote any."""
-    try:
-        with (folder / "rfm_job.err").open("rb") as stream:
-            stream.seek(0, 2)
-            stream.seek(max(0, stream.tell() - 4096))
-            text = stream.read().decode("utf-8", errors="replace")
-    except OSError:
-        return ""
-    lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
-    return f"last words: {_printable(lines[-1])[:160]}" if lines else ""
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    def _last_words(self, folder: Path) -> str:
+        """The last line on standard error of the job, if it wrote any."""
+        try:
+            end = confined.tail(folder / "rfm_job.err", self.root)
+        except UserError:
+            return ""
+        text = end.decode("utf-8", errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
+        return f"last words: {printable(lines[-1])[:160]}" if lines else ""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from roundtrip.collect import confined, foreign
 from roundtrip.errors import UserError
 
 #: NetPIPE's megabit, bits (it prints Mbps with 2^20, not 10^6).
 MEGABIT = 1024 * 1024
 VARIANT = "netpipe-3.7.2"
+_CASE = "pingpong/same"
+_LINE = re.compile(
+    r" *(?P<size>[0-9]{1,12}) +(?P<rate>[0-9]{1,12}\.[0-9]{6}) +(?P<seconds>[0-9]{1,9}\.[0-9]{8}) *"
+)
 
 
 @dataclass(frozen=True)
@@ -25,96 +27,102 @@ class Point:
     seconds: float
 
 
-def parse(file: Path) -> list[Point]:
+@dataclass(frozen=True)
+class Schedule:
+    """NetPIPE's options -l, -u and -p, bytes: which sizes it measures.  `end` bounds the centre."""
+
+    start: int = 1
+    end: int = 8 << 20
+    perturbation: int = 3
+
+    def options(self) -> list[str]:
+        """For NetPIPE's command line."""
+        return ["-l", str(self.start), "-u", str(self.end), "-p", str(self.perturbation)]
+
+    def sizes(self) -> Iterator[int]:
+        """Powers of two times the start and one and a half times them, in their order; each also
+        with the perturbation below and above once the steps are wide enough."""
+        centre, increment, steps = self.start, max(1, self.start // 2), int(self.start > 1)
+        while centre <= self.end:
+            if steps > 2 and steps % 2:
+                increment *= 2
+            offset = self.perturbation if increment > self.perturbation + 1 else 0
+            yield from sorted({centre - offset, centre, centre + offset})
+            centre += increment
+            steps += 1
+
+
+def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     """Points of an output file; UserError with file and line for anything else.
 
-    The time is computed back from the rate, which has six decimals: the time column is rounded
-    to 10 ns, 3 % of a shared-memory latency.
+    Their sizes are those of `schedule` (NetPIPE's own by default), from the first on; where they
+    end is for the caller to judge, since NetPIPE stops where a message takes it too long.  The time
+    is computed back from the rate, which has six decimals: the time column is rounded to 10 ns, 3 %
+    of a shared-memory latency.
     """
-    points = []
-    for number, line in enumerate(_lines(file), 1):
-        columns = line.split()
-        try:
-            size, rate, _ = int(columns[0]), float(columns[1]), float(columns[2])
-        except (IndexError, ValueError):
-            raise UserError(
-                f"not a line of NetPIPE: {line[:60]!r}; right is: bytes Mbps seconds", file, number
-            ) from None
-        if len(columns) != 3 or size <= 0 or not (rate > 0 and math.isfinite(rate)):
-            raise UserError(f"sizes and rates must be positive: {line[:60]!r}", file, number)
-        points.append(Point(size, size * 8 / (rate * MEGABIT)))
+    points: list[Point] = []
+    lines = _lines(file)
+    sizes = (schedule or Schedule()).sizes()
+    for number, line in enumerate(lines, 1):
+        point = _point(line, file, number)
+        right = next(sizes, None)
+        if point.size_bytes != right:
+            told = f"{right} is next: a line is missing" if right else "NetPIPE was to end"
+            raise UserError(f"size {point.size_bytes} where {told}", file, number)
+        points.append(point)
     return points
 
 
-def convert(file: Path, program: str, ranks: int) -> list[Point]:
+def _point(line: str, file: Path, number: int) -> Point:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        told = f"not a line of NetPIPE: {line[:60]!r}; right is: bytes Mbps seconds"
+        raise UserError(told, file, number)
+    size, rate, seconds = int(found["size"]), float(found["rate"]), float(found["seconds"])
+    if size == 0 or rate == 0:
+        raise UserError(f"sizes and rates must be positive: {line[:60]!r}", file, number)
+    time = size * 8 / (rate * MEGABIT)
+    if abs(time - seconds) > 1e-8 + 1e-4 * time:
+        raise UserError(f"rate and time contradict each other: {line[:60]!r}", file, number)
+    return Point(size, time)
+
+
+def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = None) -> list[Point]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would."""
-    points = parse(file)
-    ended = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    run = {
-        "schema": 1,
+    points = parse(file, schedule)
+    if not points:
+        raise UserError("NetPIPE wrote no point", file)
+    record = {
         "workload": "netpipe-reference",
         "version": "3.7.2",
         "command": [program],
-        "mpi": {"standard": None, "library": None},
-        "boost": None,
-        "compiler": {"id": None, "version": None, "flags": None},
         "clock": {"name": "gettimeofday", "resolution_s": 1e-6, "overhead_s": None},
         "ranks": ranks,
-        "hosts": [],
-        "placement": [],
-        "start_time": ended.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "elapsed_s": None,
-        "seed": None,
-        "budget_s": None,
-        "disturbance": None,
         "warmup_discarded": 100,
         "points": [
-            {
-                "case": "pingpong/same",
-                "variant": VARIANT,
-                "size_bytes": point.size_bytes,
-                "samples": 1,
-                "batch": None,
-                "median_s": point.seconds,
-                "ci_relative_half_width": None,
-                "status": "minimum-of-3",
-                "verified": False,
-            }
+            foreign.point(
+                *(_CASE, VARIANT, point.size_bytes),
+                median_s=point.seconds,
+                status="minimum-of-3",
+                verified=False,
+            )
             for point in points
         ],
-        "samples": {"rows": len(points)},
-        "complete": True,
     }
-    _write_samples(file.with_name("samples.csv"), points)
-    file.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n")
+    foreign.write(file, record, map(_row, points))
     return points
 
 
-def _write_samples(file: Path, points: Iterable[Point]) -> None:
-    with file.open("w", newline="") as stream:
-        stream.write('# schema: 1\n# workload: "netpipe-reference 3.7.2"\n')
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(
-            "study case variant size_bytes phase rep metric value unit".split()  # noqa: SIM905
-        )
-        for point in points:
-            rows.writerow(
-                [
-                    "netpipe-reference",
-                    "pingpong/same",
-                    VARIANT,
-                    point.size_bytes,
-                    "measure",
-                    0,
-                    "half_round_trip_time",
-                    f"{point.seconds:.12g}",
-                    "s",
-                ]
-            )
+def _row(point: Point) -> list[object]:
+    key = ("netpipe-reference", _CASE, VARIANT, point.size_bytes, "measure", 0)
+    return [*key, "half_round_trip_time", f"{point.seconds:.12g}", "s"]
 
 
 def _lines(file: Path) -> list[str]:
     try:
-        return [line for line in file.read_text(encoding="ascii").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
+        text = confined.read(file).decode("ascii")
+    except UnicodeDecodeError as error:
         raise UserError(f"no output of NetPIPE: {error}", file) from None
+    if text.strip() and not text.endswith("\n"):
+        raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
+    return [line for line in text.splitlines() if line.strip()]

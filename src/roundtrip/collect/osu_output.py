@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from roundtrip.collect import osu_columns
+from roundtrip.collect import confined, osu_columns
 from roundtrip.collect.osu_columns import Column
 from roundtrip.errors import UserError
 from roundtrip.studies.osu import BENCHMARKS, Benchmark
@@ -186,8 +186,8 @@ def _follow(sizes: list[int]) -> bool:
 
 def _lines(file: Path) -> list[str]:
     try:
-        text = file.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError) as error:
+        text = confined.read(file).decode("ascii")
+    except UnicodeDecodeError as error:
         raise UserError(f"no output of OSU: {error}", file) from None
     if text.strip() and not text.endswith("\n"):
         raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)

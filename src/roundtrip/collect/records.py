@@ -11,11 +11,17 @@ import jsonschema  # type: ignore[import-untyped]
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
 from roundtrip import files
-from roundtrip.collect import schemas
+from roundtrip.collect import confined, schemas
+from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
+#: JSON Schema takes 2.0 for an integer; a column of integers does not.
+_INTEGERS = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+    "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+)
+_Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=_INTEGERS)
 _VALIDATORS = {
-    name: jsonschema.Draft202012Validator(schema)
+    name: _Validator(schema)
     for name, schema in {
         "run.json": schemas.RUN,
         "case.json": schemas.CASE,
@@ -25,12 +31,13 @@ _VALIDATORS = {
 }
 
 
-def read(file: Path) -> dict[str, Any]:
+def read(file: Path, root: Path | None = None) -> dict[str, Any]:
     """The object in `file`, checked against the schema of that file name.
 
-    UserError with file and line for anything that is not such a file.
+    No link between `root` (its own folder by default) and the file is followed.  UserError with
+    file and line for anything that is not such a file.
     """
-    text = files.read_text(file)
+    text = confined.text(file, root)
     data = files.parse_json(text, file)
     if fault := first_fault(file.name, data):
         raise UserError(f"{fault.where or 'the file'}: {fault.told}", file, _line(text, fault))
@@ -48,7 +55,7 @@ class Fault:
     @property
     def where(self) -> str:
         """The path, dotted; "" for the whole."""
-        return ".".join(map(str, self.path))
+        return printable(".".join(map(str, self.path)))
 
 
 def first_fault(kind: str, data: object) -> Fault | None:
@@ -64,7 +71,7 @@ def first_fault(kind: str, data: object) -> Fault | None:
         if (isinstance(error.schema, dict) and "description" in error.schema)
         else str(error.message)[:160]
     )
-    return Fault(tuple(error.absolute_path), told)
+    return Fault(tuple(error.absolute_path), printable(told))
 
 
 def case_id(case: dict[str, Any]) -> str:

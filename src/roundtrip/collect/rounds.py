@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from roundtrip import files
+from roundtrip.collect import confined
 from roundtrip.errors import UserError
 
 _FILE = "round.json"
@@ -21,10 +21,10 @@ def write(session: Path, number: int) -> None:
     (session / _FILE).write_text(json.dumps({"round": number}) + "\n")
 
 
-def read(session: Path) -> int | None:
-    """The round; None where none is told, or nothing that could be one."""
+def read(session: Path, root: Path | None = None) -> int | None:
+    """The round, in the run tree `root`; None where none is told, or nothing that could be one."""
     try:
-        told = files.read_json(session / _FILE)
+        told = confined.json(session / _FILE, root)
     except UserError:
         return None
     number = told.get("round") if isinstance(told, dict) else None

@@ -1,21 +1,24 @@
 """The reader of samples.csv: all good rows, and a list of ``file:line: reason``.
 
 Clean files take a fast path (polars).  Only a file in which the fast path finds anything wrong is
-read again line by line, to say what is wrong where and to keep every row that is right.
+read again line by line, to say what is wrong where and to keep every row that is right.  What a
+good row is, both take from the same patterns.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-import json
-import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from roundtrip import files
+from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.studies.metrics import METRICS
 
@@ -32,8 +35,18 @@ SCHEMA = {
 }
 HEADER = ",".join(SCHEMA)
 _HEADER = HEADER.encode()
-_TEXT = [name for name, kind in SCHEMA.items() if kind == pl.String]
-_INT64_MAX = 2**63 - 1
+_LINE_END = re.compile(rb"\r?\n")
+#: A row is text; polars and Python understand these patterns alike.
+_PATTERNS = {
+    "text": r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]{1,200}",
+    "count": r"0|[1-9][0-9]{0,17}",
+    "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
+}
+_KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
+_COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+#: No size and no number of samples is larger; no value but 0 lies outside.
+MOST_COUNT = 2**53
+LEAST_VALUE, MOST_VALUE = 1e-15, 1e15
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,8 @@ class Samples:
     problems: tuple[Problem, ...] = ()
 
 
-def read(file: Path) -> Samples:
-    """Read one samples.csv; never raises for its content, OSError if it cannot be read."""
-    content = file.read_bytes()
+def parse(content: bytes, file: Path) -> Samples:
+    """Read the content of one samples.csv; never raises for what it holds."""
     metadata, body, first_line, problems = _head(content, file)
     if body is None:
         return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
@@ -73,12 +85,14 @@ def read(file: Path) -> Samples:
     return Samples(frame, metadata, tuple(problems))
 
 
+def read(file: Path) -> Samples:
+    """Read one samples.csv; UserError if it is no regular file that can be read."""
+    return parse(confined.read(file, most=confined.SAMPLES), file)
+
+
 def whole(file: str | Path) -> pl.DataFrame:
     """The rows of a samples.csv; UserError with the first problem if it is not a good one."""
-    try:
-        found = read(Path(file))
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", file) from None
+    found = read(Path(file))
     if found.problems:
         first = found.problems[0]
         raise UserError(first.reason, first.file, first.line)
@@ -97,15 +111,15 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
         line = content[start : end if end >= 0 else len(content)]
         try:
             key, value = line[1:].decode("utf-8").split(":", 1)
-            metadata[key.strip()] = json.loads(value)
-        except ValueError:
+            metadata[key.strip()] = files.parse_json(value)
+        except (ValueError, UserError):
             problems.append(Problem(file, number, "not metadata; right is: # key: JSON value"))
         if end < 0:
             problems.append(Problem(file, number, "ends before the header: truncated"))
             return metadata, None, number, problems
         start, number = end + 1, number + 1
     end = content.find(b"\n", start)
-    header = content[start : end if end >= 0 else len(content)].rstrip(b"\r")
+    header = content[start : end if end >= 0 else len(content)].removesuffix(b"\r")
     if header != _HEADER:
         problems.append(Problem(file, number, f"no header; right is: {HEADER}"))
         return metadata, None, number, problems
@@ -114,37 +128,46 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
 
 
 def _fast(body: bytes) -> pl.DataFrame | None:
-    """All rows if every one is good, else None."""
-    if not body.endswith(b"\n") or b"\0" in body or b'"' in body or b"\r" in body:
+    """All rows if every one is good and none is quoted, else None."""
+    body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
+    if not body.endswith(b"\n") or b'"' in body or body.startswith(codecs.BOM_UTF8):
         return None
     try:
-        frame = pl.read_csv(
+        body.decode("utf-8")  # polars passes some bytes that are not
+        texts = pl.read_csv(
             io.BytesIO(body),
             has_header=False,
-            new_columns=list(SCHEMA),
-            schema=SCHEMA,
+            schema=dict.fromkeys(SCHEMA, pl.String),
             quote_char=None,
         )
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return None
-    if frame.height != body.count(b"\n"):
+    if texts.height != body.count(b"\n"):
         return None
-    units = {name: metric.unit for name, metric in METRICS.items()}
-    value = pl.col("value")
-    zero_is_good = [name for name, metric in METRICS.items() if metric.may_be_zero]
-    positive = (value > 0) | ((value == 0) & pl.col("metric").is_in(zero_is_good))
-    good = frame.lazy().select(
-        pl.all_horizontal(
-            pl.all_horizontal(pl.all().is_not_null()).all(),
-            (value.is_finite() & positive).all(),
-            (pl.col("size_bytes") >= 0).all(),
-            (pl.col("rep") >= 0).all(),
-            (pl.col("metric").replace_strict(units, default=None) == pl.col("unit"))
-            .fill_null(False)
-            .all(),
-        )
+    formed = [
+        pl.col(name).str.contains(f"^(?:{_PATTERNS[_KINDS[kind]]})$").fill_null(False).all()
+        for name, kind in SCHEMA.items()
+    ]
+    if not texts.select(pl.all_horizontal(formed)).item():
+        return None
+    frame = texts.with_columns(
+        pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
     )
-    return frame if good.collect().item() else None
+    return frame if frame.select(_all_good()).item() else None
+
+
+def _all_good() -> pl.Expr:
+    """Whether units and numbers of every row are what `METRICS` and the limits allow."""
+    metric, value = pl.col("metric"), pl.col("value")
+    units = {name: known.unit for name, known in METRICS.items()}
+    zero_is_good = [name for name, known in METRICS.items() if known.may_be_zero]
+    positive = value.is_between(LEAST_VALUE, MOST_VALUE)
+    return pl.all_horizontal(
+        (positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
+        (pl.col("size_bytes") <= MOST_COUNT).all(),
+        (pl.col("rep") <= MOST_COUNT).all(),
+        (metric.replace_strict(units, default=None) == pl.col("unit")).fill_null(False).all(),
+    )
 
 
 def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[Problem]]:
@@ -173,35 +196,33 @@ def _row(line: bytes) -> list[Any]:
         raise ValueError(f"byte 0x{line[error.start]:02x} is not UTF-8") from None
     if text == HEADER:
         raise ValueError("a second header")
-    columns = next(csv.reader([text])) if '"' in text else text.split(",")
+    columns = next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
     if len(columns) != len(SCHEMA):
         raise ValueError(f"{len(columns)} columns instead of {len(SCHEMA)}")
     row: dict[str, Any] = dict(zip(SCHEMA, columns, strict=True))
-    for name in _TEXT:
-        if not row[name]:
-            raise ValueError(f"{name} is empty")
-    for name in ("size_bytes", "rep"):
-        row[name] = _count(name, row[name])
+    for name, kind in SCHEMA.items():
+        row[name] = _typed(name, row[name], _KINDS[kind])
     metric = METRICS.get(row["metric"])
     if metric is None:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
     if row["unit"] != metric.unit:
         raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
-    row["value"] = _time(row["value"], metric.may_be_zero)
+    zero_is_good = metric.may_be_zero and row["value"] == 0
+    if not (LEAST_VALUE <= row["value"] <= MOST_VALUE or zero_is_good):
+        raise ValueError(f"value {columns[7][:40]!r} is not a positive number")
     return list(row.values())
 
 
-def _count(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _INT64_MAX):
-        raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
-    return int(text)
-
-
-def _time(text: str, may_be_zero: bool) -> float:
-    try:
-        value = float(text) if "_" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and (value > 0 or (may_be_zero and value == 0))):
-        raise ValueError(f"value {text[:40]!r} is not a positive number")
-    return value
+def _typed(name: str, text: str, kind: str) -> Any:
+    formed = _COMPILED[kind].fullmatch(text)
+    if kind == "text":
+        if not formed:
+            raise ValueError(f"{name} {'holds what is no text' if text else 'is empty'}")
+        return text
+    if kind == "count":
+        if not (formed and int(text) <= MOST_COUNT):
+            raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
+        return int(text)
+    if not formed:
+        raise ValueError(f"{name} {text[:40]!r} is not a positive number")
+    return float(text)

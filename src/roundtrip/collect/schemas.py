@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-_TEXT = {"type": "string", "minLength": 1}
+_NO_CONTROL = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*\Z"
+_TEXT = {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": _NO_CONTROL}
+_LABEL = {**_TEXT, "maxLength": 200}
+_HOST = {**_TEXT, "maxLength": 255, "pattern": r"\A[^\s\x00-\x1f\x7f-\x9f\ufeff]*\Z"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
+_AMOUNT_OR_NULL = {"type": ["number", "null"], "minimum": 0, "maximum": 1e15}
+_AMOUNT = {"type": "number", "minimum": 0, "maximum": 1e15}
 _COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
 #: Names that become folders and labels; a `description` is what a person is told.
@@ -22,7 +27,7 @@ _NAME = {
     "description": "a name has up to 100 letters, digits, single blanks, dots, - and _, "
     "and begins with a letter or a digit",
 }
-_NUMBERS = {"type": ["array", "null"], "items": {"type": ["number", "null"]}}
+_NUMBERS = {"type": ["array", "null"], "items": _AMOUNT_OR_NULL}
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -44,25 +49,25 @@ _DISTURBANCE = _object(
         "load_average_end": _NUMBERS,
         "involuntary_context_switches": _NUMBERS,
         "core_migrations": _NUMBERS,
-        "steal_s": _NUMBER_OR_NULL,
+        "steal_s": _AMOUNT_OR_NULL,
     },
 )
 _PLACE = _object(
-    {"rank": _COUNT, "host": {"type": "string"}},
+    {"rank": _COUNT, "host": _HOST},
     {"cpus": {"type": ["array", "null"], "items": {"type": "integer"}}},
 )
 _POINT = _object(
     {
-        "case": _TEXT,
-        "variant": _TEXT,
+        "case": _LABEL,
+        "variant": _LABEL,
         "size_bytes": _COUNT,
         "samples": _COUNT,
         "status": _TEXT,
     },
     {
-        "batch": {"type": ["number", "null"]},
-        "median_s": _NUMBER_OR_NULL,
-        "ci_relative_half_width": _NUMBER_OR_NULL,
+        "batch": _AMOUNT_OR_NULL,
+        "median_s": _AMOUNT_OR_NULL,
+        "ci_relative_half_width": _AMOUNT_OR_NULL,
     },
 )
 _RING = _object(
@@ -101,15 +106,34 @@ _NPB = _object(
         }
     },
 )
+_SEAL = _object(
+    {"rows": _COUNT},
+    {
+        "sha256": {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"},
+        "counts": {
+            "type": "array",
+            "items": _object(
+                {
+                    "case": _LABEL,
+                    "variant": _LABEL,
+                    "size_bytes": _COUNT,
+                    "phase": _LABEL,
+                    "metric": _LABEL,
+                    "samples": _COUNT,
+                }
+            ),
+        },
+    },
+)
 RUN = _object(
     {
         "schema": {"const": 1},
-        "workload": _TEXT,
+        "workload": _LABEL,
         "ranks": {**_COUNT, "minimum": 1},
-        "hosts": {"type": "array", "items": {"type": "string"}},
+        "hosts": {"type": "array", "items": _HOST},
         "start_time": _TEXT,
         "points": {"type": "array", "items": _POINT},
-        "samples": _object({"rows": _COUNT}),
+        "samples": _SEAL,
         "complete": {"type": "boolean"},
     },
     {
@@ -117,27 +141,37 @@ RUN = _object(
         "boost": _TEXT_OR_NULL,
         "compiler": _or_null(_object({}, {"id": _TEXT_OR_NULL, "flags": _TEXT_OR_NULL})),
         "clock": _or_null(
-            _object({}, {"resolution_s": _NUMBER_OR_NULL, "overhead_s": _NUMBER_OR_NULL})
+            _object({}, {"resolution_s": _AMOUNT_OR_NULL, "overhead_s": _AMOUNT_OR_NULL})
         ),
         "placement": {"type": ["array", "null"], "items": _PLACE},
         "warmup_discarded": {**_COUNT, "type": ["integer", "null"]},
-        "elapsed_s": _NUMBER_OR_NULL,
+        "elapsed_s": _AMOUNT_OR_NULL,
         "disturbance": _or_null(_DISTURBANCE),
         "ring": _RING,
         "npb": _NPB,
     },
 )
+#: What a person chooses: ReFrame also has parameters that are tuples.
+_PLAIN = {
+    "type": ["string", "number", "boolean", "array", "null"],
+    "maxLength": 1000,
+    "items": {"type": ["string", "number", "boolean", "null"]},
+}
+_EMULATED = {
+    **_object({}, {"wan_rtt_ms": _AMOUNT, "hub_mbit_s": _AMOUNT}),
+    "additionalProperties": _PLAIN,
+}
 CASE = _object(
     {
         "schema": {"const": 1},
-        "study": _TEXT,
-        "check": _TEXT,
+        "study": _LABEL,
+        "check": _LABEL,
         "display_name": _TEXT,
-        "parameters": {"type": "object"},
-        "system": _TEXT,
-        "partition": _TEXT,
-        "environ": _TEXT,
-        "emulated": {"type": ["object", "null"]},
+        "parameters": {"type": "object", "additionalProperties": _PLAIN},
+        "system": _LABEL,
+        "partition": _LABEL,
+        "environ": _LABEL,
+        "emulated": _or_null(_EMULATED),
         "simulated": {"type": "boolean"},
     },
     {"num_tasks": {"type": "integer", "minimum": 1}, "extras": {"type": "object"}},

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from roundtrip import files
-from roundtrip.collect import records
+from roundtrip.collect import confined, records
+from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
+
+#: ReFrame writes what it knows of every test, fixtures included: megabytes.
+_MOST = 1 << 28
+
+
+def _line(text: str) -> str:
+    """The first line of a text: what ReFrame captured of a job may hold anything."""
+    lines = text.strip().splitlines()
+    return printable(lines[0])[:500] if lines else ""
 
 
 @dataclass(frozen=True)
@@ -29,19 +39,22 @@ class TestCase:
 
     @staticmethod
     def of(entry: dict[str, Any]) -> TestCase:
-        name = str(entry.get("display_name") or entry.get("name") or "unknown")
-        place = [str(entry.get(key) or "unknown") for key in ("system", "partition", "environ")]
+        def text(key: str, default: str = "") -> str:
+            return _line(str(entry.get(key) or default))
+
+        name = text("display_name") or text("name", "unknown")
+        place = [text(key, "unknown") for key in ("system", "partition", "environ")]
         exit_code = entry.get("job_exitcode")
         return TestCase(
             name=name,
             case_id=records.named_case_id(name, *place),
             environ=place[2],
-            folder=Path(str(entry.get("stagedir") or "")).name,
-            hash=str(entry.get("hashcode") or ""),
-            result=str(entry.get("result") or ""),
+            folder=PurePosixPath(text("stagedir")).name,
+            hash=text("hashcode"),
+            result=text("result"),
             is_fixture=bool(entry.get("fixture")),
-            fail_phase=str(entry.get("fail_phase") or ""),
-            fail_reason=str(entry.get("fail_reason") or ""),
+            fail_phase=text("fail_phase"),
+            fail_reason=text("fail_reason"),
             exit_code=exit_code if isinstance(exit_code, int) else None,
         )
 
@@ -53,8 +66,7 @@ class TestCase:
             return report.broken_fixture(self.environ)
         if self.result == "abort":
             return "interrupted: the ReFrame session was told to stop"
-        lines = self.fail_reason.strip().splitlines()
-        told = lines[0] if lines else f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
+        told = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
         return told + self._signal()
 
     def _signal(self) -> str:
@@ -75,13 +87,14 @@ class SessionReport:
     whole: bool
 
     @staticmethod
-    def read(file: Path) -> SessionReport:
-        """Read a report.json; a broken one counts as absent."""
+    def read(file: Path, root: Path | None = None) -> SessionReport:
+        """Read a report.json of the run tree `root`; a broken one counts as absent."""
         try:
-            data = files.read_json(file)
+            # Not through `files`: ReFrame's texts may hold halves of characters, see `_line`.
+            data = json.loads(confined.read(file, root, _MOST))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
-        except (UserError, KeyError, TypeError, AttributeError):
+        except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
     def find(self, environ: str, folder: str) -> TestCase | None:

@@ -6,17 +6,13 @@ are taken from `Mop/s total`.
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from roundtrip.collect import confined, foreign
 from roundtrip.errors import UserError
 from roundtrip.studies.npb import STUDY, UPSTREAM
-
-_HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 
 
 @dataclass(frozen=True)
@@ -36,10 +32,7 @@ class Result:
 
 def parse(output: Path) -> Result:
     """`parse_output` of a file; UserError if it cannot be read or has no result block."""
-    try:
-        return parse_output(output.read_text(errors="replace"), output)
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", output) from None
+    return parse_output(confined.read(output).decode(errors="replace"), output)
 
 
 def parse_output(text: str, file: str | Path) -> Result:
@@ -52,11 +45,11 @@ def parse_output(text: str, file: str | Path) -> Result:
         return Result(
             benchmark=name[1],
             problem_class=_field(block, "Class"),
-            iterations=int(_field(block, "Iterations")),
-            seconds=float(_field(block, "Time in seconds")),
-            total_processes=int(_field(block, "Total processes")),
-            active_processes=int(_field(block, "Active processes")),
-            rate=float(_field(block, "Mop/s total")),
+            iterations=_whole(block, "Iterations"),
+            seconds=_number(block, "Time in seconds"),
+            total_processes=_whole(block, "Total processes"),
+            active_processes=_whole(block, "Active processes"),
+            rate=_number(block, "Mop/s total"),
             verified=_field(block, "Verification") == "SUCCESSFUL",
             version=_field(block, "Version"),
         )
@@ -78,11 +71,16 @@ def convert(output: Path, program: str) -> Result:
             output,
         )
     case = f"{result.benchmark}/{result.problem_class}"
-    with output.with_name("samples.csv").open("w", newline="") as stream:
-        stream.write(f'# schema: 1\n# workload: "npb-upstream {result.version}"\n{_HEADER}\n')
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow([STUDY, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s"])
-    output.with_name("run.json").write_text(json.dumps(_run_record(result, output, program)) + "\n")
+    known = {"median_s": result.seconds or None, "status": "converged", "verified": True}
+    record = {
+        "workload": "npb-upstream",
+        "version": result.version,
+        "command": [program],
+        "ranks": result.total_processes,
+        "points": [foreign.point(case, UPSTREAM, 0, **known)],
+    }
+    row = (STUDY, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
+    foreign.write(output, record, [row])
     return result
 
 
@@ -93,38 +91,15 @@ def _field(block: str, label: str) -> str:
     return found[1]
 
 
-def _run_record(result: Result, output: Path, program: str) -> dict[str, object]:
-    ended = datetime.fromtimestamp(output.stat().st_mtime, UTC)
-    point = {
-        "case": f"{result.benchmark}/{result.problem_class}",
-        "variant": UPSTREAM,
-        "size_bytes": 0,
-        "samples": 1,
-        "batch": None,
-        "median_s": result.seconds or None,
-        "ci_relative_half_width": None,
-        "status": "converged",
-        "verified": True,
-    }
-    return {
-        "schema": 1,
-        "workload": "npb-upstream",
-        "version": result.version,
-        "command": [program],
-        "mpi": {"standard": None, "library": None},
-        "boost": None,
-        "compiler": {"id": None, "version": None, "flags": None},
-        "clock": {"name": "MPI_Wtime", "resolution_s": None, "overhead_s": None},
-        "ranks": result.total_processes,
-        "hosts": [],
-        "placement": [],
-        "start_time": ended.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "elapsed_s": None,
-        "seed": None,
-        "budget_s": None,
-        "disturbance": None,
-        "warmup_discarded": None,
-        "points": [point],
-        "samples": {"rows": 1},
-        "complete": True,
-    }
+def _whole(block: str, label: str) -> int:
+    text = _field(block, label)
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError(f"{label} {text[:20]!r} is not a whole number")
+    return int(text)
+
+
+def _number(block: str, label: str) -> float:
+    text = _field(block, label)
+    if not re.fullmatch(r"[0-9]{0,20}\.?[0-9]{0,20}(E[+-]?[0-9]{1,2})?", text):
+        raise ValueError(f"{label} {text[:20]!r} is not a number >= 0")
+    return float(text)

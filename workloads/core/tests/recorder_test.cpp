@@ -49,6 +49,21 @@ TEST(Recorder, NumbersReadBackTheSame) {
   }
 }
 
+TEST(Recorder, SealsTheTextAndCountsEachSeriesThatHasSamples) {
+  Recorder recorder;
+  recorder.open(key("mpi", 1)) = {0.25, 0.5};
+  recorder.open(key("mpi", 2));
+  recorder.open(key("boost", 8)) = {0.5};
+  const nlohmann::ordered_json seal = recorder.seal("abc");
+  EXPECT_EQ(seal["rows"], 3);
+  EXPECT_EQ(seal["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  ASSERT_EQ(seal["counts"].size(), 2U);
+  EXPECT_EQ(seal["counts"][0].dump(),
+            R"({"case":"pingpong/same","variant":"mpi","size_bytes":1,"phase":"measure",)"
+            R"("metric":"half_round_trip_time","samples":2})");
+  EXPECT_EQ(seal["counts"][1]["samples"], 1);
+}
+
 TEST(Recorder, QuotesWhatWouldBreakARow) {
   EXPECT_EQ(csv_field("plain/text"), "plain/text");
   EXPECT_EQ(csv_field("a,b"), "\"a,b\"");

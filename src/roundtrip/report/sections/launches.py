@@ -27,7 +27,7 @@ _POINTS = ((1, "latency at 1 B, µs"), (1 << 20, "bandwidth at 1 MiB, MB/s"))
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
-    blocks: list[Block] = [_counts(data), *_lost(data), *_disturbed(data)]
+    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_disturbed(data)]
     return Part("launches", "Launches: what came back, and how", tuple(blocks))
 
 
@@ -59,6 +59,18 @@ def _counts(data: Data) -> Table:
         (Column("Case"), *(Column(name, "right") for name in names)),
         tuple(rows),
     )
+
+
+def _unsealed(data: Data) -> list[Block]:
+    """Says of which launches nothing proves that their samples are as they were written."""
+    passed = data.launches.filter(pl.col("status") == "passed")
+    count = passed.filter(~pl.col("sealed").fill_null(False)).height
+    if not count:
+        return []
+    told = f"{units.plural(count, 'launch', 'launches')} of {passed.height}"
+    verb = "is" if count == 1 else "are"
+    reason = " not sealed: run.json has no digest of samples.csv to hold the rows against."
+    return [Paragraph((f"{told} {verb}{reason}",))]
 
 
 def _lost(data: Data) -> list[Block]:

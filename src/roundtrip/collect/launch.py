@@ -1,0 +1,92 @@
+"""A launch, and what its folder holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from roundtrip.collect import confined, records, samples, seal
+from roundtrip.errors import UserError
+
+Status = Literal["passed", "failed", "skipped"]
+SAMPLES = "samples.csv"
+_FILES = ("case.json", "run.json", SAMPLES)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` None if it left none.
+
+    `case` and `run` are the contents of case.json and run.json, empty if not readable.
+    `disturbed` says why its timings are doubtful; a disturbed launch is kept.
+    `digest` is the sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its
+    session, `campaign_round` the round that this belonged to, None where nobody wrote it down.
+    """
+
+    id: str
+    case_id: str
+    status: Status
+    reason: str
+    round: str
+    environ: str
+    folder: Path | None = None
+    case: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    disturbed: tuple[str, ...] = ()
+    digest: str = ""
+    campaign_round: int | None = None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether run.json vouches for the samples, row for row."""
+        return bool(self.run) and seal.is_whole(self.run["samples"])
+
+
+@dataclass(frozen=True)
+class Contents:
+    """case.json, run.json (empty if bad), the digest of samples.csv, and the first fault or ""."""
+
+    case: dict[str, Any]
+    run: dict[str, Any]
+    digest: str
+    fault: str
+
+
+def contents(root: Path, folder: Path) -> Contents:
+    """What lies in the folder of a launch of the run tree `root`.
+
+    A resumed campaign scans again after each round: what has been read is remembered.
+    """
+    return _contents(root, folder, tuple(confined.stamp(folder / name) for name in _FILES))
+
+
+@cache
+def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
+    case: dict[str, Any] = {}
+    run: dict[str, Any] = {}
+    digest = ""
+    try:
+        case = records.read(folder / "case.json", root)
+        run = records.read(folder / "run.json", root)
+        content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
+        digest = seal.digest(content)
+        fault = _fault(case, run, samples.parse(content, folder / SAMPLES), digest)
+    except UserError as error:
+        fault = str(error)
+    return Contents(case, run, digest, fault.replace(f"{folder}/", ""))
+
+
+def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, digest: str) -> str:
+    if not run["complete"]:
+        return "run.json: the workload did not complete"
+    if run["ranks"] != case.get("num_tasks", run["ranks"]):
+        return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
+    if read.problems:
+        more = len(read.problems) - 1
+        return str(read.problems[0]) + (f" (and {more} more)" if more else "")
+    studies = read.frame["study"].unique().to_list()
+    if studies != [case["study"]]:
+        return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
+    return seal.fault(digest, read.frame, run["samples"])

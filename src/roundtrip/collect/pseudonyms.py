@@ -1,0 +1,93 @@
+"""Pseudonyms of hosts: put where a field holds a host's name, and in messages where one stands.
+
+Words that people chose or that name software stay as they are: `open`, `mpi` and `node1` are names
+of hosts too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from roundtrip.collect.hosts import FIELDS
+
+#: Fields of JSON that hold what a program said.
+_MESSAGES = ("reason", "error", "finding", "message")
+_KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
+_COMMENT = re.compile(r"#.*$", re.MULTILINE)
+_HOSTNAMES = re.compile(r"(?<=hostnames)[\"']\s*:\s*\[[^\]]*\]")
+
+
+class Pseudonyms:
+    """node1, node2, ... for host names, in order of the names: the same every time."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        spelled = {name.casefold(): name for name in sorted(names) if name.strip(".")}
+        spelled.pop("localhost", None)
+        self._names: dict[str, str] = {}
+        for host in sorted(spelled):
+            short = host.split(".")[0]
+            if not short or short.isdecimal():  # of an address, the first number says nothing
+                short = host
+            known = self._names.get(short) or f"node{len(set(self._names.values())) + 1}"
+            self._names[host] = self._names[short] = known
+        hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
+        # A name with a dot or with letters and digits is a word of its own; any other may be
+        # plain English, and stands for a host only where one is expected.  A number never does.
+        alone = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
+        words = _any_of(host for host in hosts if host.isalpha())
+        self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{alone})(?![\w-])")
+        self._expected = _pattern(
+            rf"(?P<before>{_KEYWORD}|@)(?P<host>{words})(?![\w-])",
+            rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
+        )
+        self._account = _pattern(rf"(?P<before>@)(?P<host>{_any_of(hosts)})(?![\w-])")
+
+    def of(self, host: str) -> str:
+        """Pseudonym of one host name; unknown names stay."""
+        return self._names.get(host.casefold(), host)
+
+    def fields(self, data: Any) -> Any:
+        """JSON data with the names in fields of hosts replaced, and those in messages."""
+        return self._value(data, "")
+
+    def message(self, text: str) -> str:
+        """What a program said, with host names replaced where they stand as such."""
+        for pattern in (*self._anywhere, *self._expected):
+            text = pattern.sub(self._replace, text)
+        return text
+
+    def library(self, text: str) -> str:
+        """A library's description of itself, which may name who built it where: ``user@host``."""
+        for pattern in self._account:
+            text = pattern.sub(self._replace, text)
+        return text
+
+    def source(self, text: str) -> str:
+        """A site's configuration in Python: comments, and the values of ``hostnames``."""
+        text = _HOSTNAMES.sub(lambda found: self._words(found[0]), text)
+        return _COMMENT.sub(lambda found: self.message(found[0]), text)
+
+    def _words(self, text: str) -> str:
+        return re.sub(r"[^\W_][\w-]*(?:\.[\w-]+)*", lambda found: self.of(found[0]), text)
+
+    def _replace(self, found: re.Match[str]) -> str:
+        return found["before"] + self.of(found["host"])
+
+    def _value(self, data: Any, key: str) -> Any:
+        if isinstance(data, dict):
+            return {name: self._value(value, name) for name, value in data.items()}
+        if isinstance(data, list):
+            return [self._value(item, key) for item in data]
+        if isinstance(data, str) and key in FIELDS:
+            return self.of(data)
+        return self.message(data) if isinstance(data, str) and key in _MESSAGES else data
+
+
+def _any_of(hosts: Iterable[str]) -> str:
+    return "|".join(re.escape(host) for host in hosts) or r"(?!)"  # which matches nothing
+
+
+def _pattern(*alternatives: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(text, re.IGNORECASE) for text in alternatives)

@@ -1,0 +1,116 @@
+"""Pseudonyms of hosts: by field, and in messages where a host is expected; nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.report import data
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+def renamed(tree: Any, host: str) -> Path:
+    """The bundle of a tree whose only host has another name."""
+    for file in [*tree.path.rglob("run.json"), tree.path / "env" / "host.json"]:
+        text = file.read_text().replace("thunderbolt.example.org", json.dumps(host)[1:-1])
+        file.write_text(text)
+    return bundle.build(tree.path)
+
+
+@pytest.mark.parametrize(
+    "host", ["open", "node1", "node2", "1", "mpi", "übung", "İ.\u017f", "rank"]
+)
+def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: str) -> None:
+    plain = renamed(make_tree("a", launches=1, environs=(ENVIRON,)), "neverland")
+    odd = renamed(make_tree("b", launches=1, environs=(ENVIRON,)), host)
+    for name in ("campaign.toml", "cases.parquet", "samples.parquet"):
+        assert (odd / name).read_bytes() == (plain / name).read_bytes()
+    read = data.read(odd)
+    assert read.title == "What does Boost.MPI cost over raw MPI on this machine?"
+    assert read.environment["host.json"]["hostname"] == "node1"
+    assert json.loads(read.launches["hosts"][0]) == ["node1"]
+    assert [p["host"] for p in json.loads(read.launches["binding"][0])] == ["node1", "node1"]
+    assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
+
+
+def test_an_empty_name_of_a_host_fails_its_launch_alone(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    file = tree.folder(2, ENVIRON) / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "hosts": [""]}))
+    cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
+    told = cases.filter(pl.col("status") == "failed")["reason"].to_list()
+    assert told == ["run.json:1: hosts.0: '' should be non-empty"]
+
+
+def test_a_host_json_without_a_name_is_copied_as_it_is(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    file = tree.path / "env" / "host.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "hostname": ""}))
+    built = bundle.build(tree.path)
+    assert (built / "env" / "host.json").read_bytes() == file.read_bytes()
+
+
+def test_names_are_counted_in_their_order_and_a_domain_is_one_host_with_its_short_name() -> None:
+    names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""])
+    assert [names.of(host) for host in ("n1", "n1.site", "N10", "localhost", "x")] == [
+        *("node1", "node1", "node2", "localhost", "x")
+    ]
+
+
+def test_addresses_are_hosts_of_their_own() -> None:
+    names = Pseudonyms(["10.0.0.1", "10.0.0.2"])
+    assert names.message("10.0.0.2 after 10 s") == "node2 after 10 s"
+
+
+@pytest.mark.parametrize(
+    ("host", "message", "told"),
+    [
+        ("n1", "n1 n100 xn1 n1.site: n1:", "node1 n100 xn1 node1.site: node1:"),
+        ("open", "could not open the file", "could not open the file"),
+        ("open", "failed; last words: open: Killed", "failed; last words: node1: Killed"),
+        ("open", "srun: error: open: task 0: Killed", "srun: error: node1: task 0: Killed"),
+        ("open", "[open:1234] *** Process received", "[node1:1234] *** Process received"),
+        ("mpi", "an MPI process on node mpi died", "an MPI process on node node1 died"),
+        ("mpi", "STEP 1.0 ON MPI CANCELLED", "STEP 1.0 ON node1 CANCELLED"),
+        ("1", "killed by signal 1; 1 of 2 on node 1", "killed by signal 1; 1 of 2 on node 1"),
+        ("überhost", "no windows on ÜBERHOST", "no windows on node1"),
+        ("s", "on \u017f", "on node1"),
+        ("a.b", "a.b and a", "node1 and a"),
+    ],
+)
+def test_messages(host: str, message: str, told: str) -> None:
+    assert Pseudonyms([host]).message(message) == told
+
+
+def test_who_built_a_library_where_is_no_ones_business() -> None:
+    text = "Open MPI v5.0.3, package: Open MPI root@open Distribution"
+    assert Pseudonyms(["open"]).library(text) == text.replace("@open", "@node1")
+
+
+def test_a_site_s_configuration_keeps_what_is_no_host() -> None:
+    source = '"hostnames": [r"^mpi\\d*$", "mpi"], "features": ["mpi"]  # on mpi\n'
+    assert Pseudonyms(["mpi"]).source(source) == (
+        '"hostnames": [r"^node1\\d*$", "node1"], "features": ["mpi"]  # on node1\n'
+    )
+
+
+def test_fields_are_found_at_any_depth() -> None:
+    known = {"ranks": [{"host": "open", "library": "open"}], "hosts": ["open"], "reason": "on open"}
+    assert Pseudonyms(["open"]).fields(known) == {
+        "ranks": [{"host": "node1", "library": "open"}],
+        "hosts": ["node1"],
+        "reason": "on node1",
+    }
+
+
+def test_no_host_at_all() -> None:
+    assert Pseudonyms([]).message("on x at 1: y") == "on x at 1: y"
