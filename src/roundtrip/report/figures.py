@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 import altair as alt
@@ -14,6 +17,7 @@ from roundtrip.report.blocks import Figure
 
 WIDTH = 300
 _VEGA_LITE = "6.4"
+_FONTS_VARIABLE = "FONTCONFIG_FILE"
 _FONT = (
     "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
     "sans-serif"
@@ -133,9 +137,29 @@ def _svg(chart: Any, theme: Theme) -> str:
         limit=WIDTH + 120,
         offset=22,
     )
-    svg: str = vl_convert.vegalite_to_svg(styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE)
+    with _own_fonts():
+        svg: str = vl_convert.vegalite_to_svg(
+            styled.to_dict(format="vega-lite"), vl_version=_VEGA_LITE
+        )
     shorter = _COORDINATES.sub(lambda found: _NUMBER.sub(_shorter, found[0]), svg)
     return _renumbered(shorter)
+
+
+@contextmanager
+def _own_fonts() -> Iterator[None]:
+    """The renderer measures text with the fonts that it brings (Liberation), whatever is installed.
+
+    Only for as long as it draws: other programs shall see this machine's fonts.
+    """
+    before = os.environ.get(_FONTS_VARIABLE)
+    with resources.as_file(resources.files("roundtrip.report") / "fonts.conf") as conf:
+        os.environ[_FONTS_VARIABLE] = str(conf)
+        try:
+            yield
+        finally:
+            del os.environ[_FONTS_VARIABLE]
+            if before is not None:
+                os.environ[_FONTS_VARIABLE] = before
 
 
 def _renumbered(svg: str) -> str:
