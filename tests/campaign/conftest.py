@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,9 @@ Player = Callable[[Case, Path, int], None]
 
 
 class Quiet:
-    def launching(self, cases: int, launches: int, limit_s: float) -> None: ...
+    def launching(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
+
+    def waiting(self, why: str) -> None: ...
 
     def expect(self, launches: int) -> None: ...
 
@@ -46,6 +49,8 @@ class Stage:
     player: Player
     launches: int
     extra: int
+    scheduler: str = "local"
+    minutes: float = 60
     attempts: Counter[str] = field(default_factory=Counter)
     expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
 
@@ -57,10 +62,20 @@ class Stage:
 
     def run(self) -> bool:
         campaign = Campaign(
-            "night", Path("night.toml"), "t", self.launches, self.extra, 60, (CheckPlan("N", 1),)
+            "night",
+            Path("night.toml"),
+            "t",
+            self.launches,
+            self.extra,
+            self.minutes,
+            (CheckPlan("N", 1),),
         )
         with self.tree:
-            site = SimpleNamespace(name="local")
+            site = SimpleNamespace(
+                name="local",
+                partitions={"smp": {"scheduler": self.scheduler}},
+                environment=dict(os.environ),
+            )
             return Runner(campaign, site, self.tree, self.expected, Quiet()).run()  # type: ignore[arg-type]
 
     def passed(self) -> Counter[str]:
@@ -76,6 +91,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         campaign = Campaign("night", file, "t", launches, extra, 60, ())
         matrix = Matrix(tuple(EXPECTED), (Skipped("Other/@local:smp+a", "no such feature"),))
         run_tree = tree.create(tmp_path / "runs", campaign, "local", matrix, Revision("c", False))
+        (run_tree.path / "env").mkdir()
         made = Stage(run_tree, player, launches, extra)
         monkeypatch.setattr(session, "run", made.session)
         return made

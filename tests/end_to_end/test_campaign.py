@@ -76,7 +76,7 @@ def tree(environment: dict[str, str]) -> Path:
 
 def wait_for_a_round(environment: dict[str, str]) -> None:
     """Until the run has begun: before that there is nothing to lose."""
-    for _ in range(600):
+    for _ in range(3000):  # the first run on this machine builds before
         if list(Path(environment["ROUNDTRIP_RUNS"]).glob("small/local/*/rounds/*")):
             return
         time.sleep(0.1)

@@ -115,7 +115,7 @@ class Trial:
             assert time.monotonic() < deadline, "the killed campaign's session never ended"
 
     def _in_tree(self) -> bool:
-        return "cases, " in self.log
+        return "building what it launches" in self.log
 
     def complete(self, row: Row, process: subprocess.Popen[bytes] | None = None) -> None:
         """Resume until it is whole, a few times at most, and see that nothing is left behind."""
@@ -157,7 +157,7 @@ class Trial:
         launch = "*/*/*/rounds/*/{part}/*/*/*/{test}"
         stage = launch.format(part="stage", test="NetPIPE*")
         output = launch.format(part="output", test="NetPIPE*")
-        build = launch.format(part="stage", test="build_*")
+        build = "*/*/*/builds/*/stage/*/*/*/build_*"
         return {
             "start": lambda: bool(processes(self.runs, "driver")),
             "build": self._news(self.runs, f"{build}/rfm_build.sh"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roundtrip.campaign.tree import RunTree
+from roundtrip.collect import silences
 from roundtrip.collect.counts import Counts
 from roundtrip.collect.launches import scan
 
@@ -18,6 +19,7 @@ class Outcome:
     counts: Counts
     failures: tuple[str, ...]
     skipped: int
+    silence: str = ""
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
@@ -33,6 +35,7 @@ class Outcome:
                 f"{item.case_id}: {item.reason}" for item in launches if item.status == "failed"
             ),
             skipped=len(state["skipped"]),
+            silence=silences.told(silences.spells(silences.read(tree.path))),
         )
 
     @property
@@ -56,6 +59,8 @@ class Outcome:
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.told()}"
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
+        if self.silence:
+            yield self.silence
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"
         for case, count in self.missing.items():

@@ -40,6 +40,7 @@ class TerminalProgress:
         self._now: Callable[[], str] = str
         self._start = time.monotonic()
         self._limit_s: float | None = None
+        self._note: Callable[[], str] = str
 
     def __enter__(self) -> TerminalProgress:
         self._bar.start()
@@ -58,18 +59,24 @@ class TerminalProgress:
 
     def building(self, builds: int, now: Callable[[], str]) -> None:
         """So many programs are to be built; `now()` says which one, how far, how long yet."""
+        self._say(f"{self._title}: building what it launches")
         self._begin(f"{self._title}: building", builds, now)
 
     def built(self, seconds: float) -> None:
         """All are built, or have failed to be."""
         self._say(f"built in {told(seconds)}")
 
-    def launching(self, cases: int, launches: int, limit_s: float) -> None:
-        """The clock of the campaign starts: it has `limit_s` for so many launches."""
+    def launching(
+        self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
+    ) -> None:
+        """The clock of the campaign starts: it has `limit_s` for so many launches.
+
+        `note()` says what keeps it waiting, if anything does.
+        """
         told_cases = f"{cases} case{'s' if cases != 1 else ''}"
         self._say(f"{self._title}: {told_cases}, {launches} launches, at most {told(limit_s)}")
         self._begin(self._title, launches, str)
-        self._limit_s = limit_s
+        self._limit_s, self._note = limit_s, note
 
     def expect(self, launches: int) -> None:
         """So many launches are still to come."""
@@ -93,7 +100,7 @@ class TerminalProgress:
 
     def status(self) -> str:
         """What runs now and how long yet, as far as that is known."""
-        parts = [self._now()]
+        parts = [self._now(), self._note()]
         if self._limit_s is not None:
             parts = [self._left(self._limit_s), *parts]
         return ", ".join(part for part in parts if part)

@@ -6,7 +6,7 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,22 +15,40 @@ from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect.launches import scan
+from roundtrip.collect import silences
+from roundtrip.collect.launches import Launch, scan
 
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
 
 
+#: Pause after a round in which Slurm did not answer, s; doubled each time.
+_FIRST_PAUSE_S = 5.0
+_LONGEST_PAUSE_S = 60.0
+
+
 class Progress(Protocol):
     """Told what happens; shows it to people."""
 
-    def launching(self, cases: int, launches: int, limit_s: float) -> None: ...
+    def launching(
+        self, cases: int, launches: int, limit_s: float, note: Callable[[], str]
+    ) -> None: ...
+
+    def waiting(self, why: str) -> None: ...
 
     def expect(self, launches: int) -> None: ...
 
     def running(self, name: str) -> None: ...
 
     def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Round:
+    """How long its launches took; whether nothing came back and Slurm alone is to blame."""
+
+    seconds: float
+    only_silence: bool
 
 
 @dataclass
@@ -48,56 +66,103 @@ class Runner:
     progress: Progress
     order: random.Random = field(default_factory=random.Random)
     _failures: Counter[str] = field(default_factory=Counter)
+    _patience: scheduler.Patience | None = None
 
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False: time was over first.
 
         A round is the unit of pairing: one that would not be whole in time, going by the others,
-        is not begun.  What it builds, all being built before, is no part of its length.
+        is not begun.  What it builds, all being built before, and waiting for Slurm are no part of
+        its length.
         """
-        scheduler.cancel(self._label)
         limit_s = 60 * self.campaign.time_limit_minutes
-        self.progress.launching(
-            len(self.expected), self.campaign.launches * len(self.expected), limit_s
-        )
         deadline = time.monotonic() + limit_s
-        rounds_s: list[float] = []
-        in_time = True
+        if any(scheduler.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
+            self._patience = scheduler.Patience(time.time() + limit_s, self.tree.path)
+        launches = self.campaign.launches * len(self.expected)
+        note = self._patience.now if self._patience else str
+        self.progress.launching(len(self.expected), launches, limit_s, note)
+        try:
+            self._cancel()
+            in_time = self._rounds(deadline)
+            # One that Slurm took back into the queue would run for nobody.
+            self._cancel()
+        except scheduler.NoAnswerError:
+            return False
+        finally:
+            silences.record(self.tree.path)
+        return in_time
+
+    def _rounds(self, deadline: float) -> bool:
+        lengths_s: list[float] = []
+        pause_s = _FIRST_PAUSE_S
         while wanted := self._wanted():
             self.progress.expect(self._left(wanted))
-            if rounds_s and time.monotonic() + statistics.median(rounds_s) > deadline:
-                in_time = False
-                break
-            rounds_s.append(self._round(wanted))
-        # One that Slurm took back into the queue would run for nobody.
-        scheduler.cancel(self._label)
-        return in_time
+            length_s = statistics.median(lengths_s) if lengths_s else 0.0
+            if lengths_s and time.monotonic() + length_s > deadline:
+                return False
+            done = self._round(wanted)
+            if done.only_silence:
+                # Nothing was measured, and nothing says that it could be now.
+                pause_s = min(pause_s, deadline - time.monotonic())
+                if pause_s <= 0:
+                    return False
+                self.progress.waiting(f"Slurm did not answer: trying again in {pause_s:.0f} s")
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            else:
+                lengths_s.append(done.seconds)
+                pause_s = _FIRST_PAUSE_S
+        return True
+
+    def _cancel(self) -> None:
+        scheduler.cancel(self._label, self.site.environment, self._patience)
 
     @property
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, wanted: Sequence[Expected]) -> float:
-        """Launch each case once; the seconds that took."""
+    def _round(self, wanted: Sequence[Expected]) -> _Round:
+        """Launch each case once.
+
+        A launch that failed while Slurm did not answer says nothing of its case.
+        """
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
         before, _ = self._passed()
         number = self.tree.next_round()
         seconds = 0.0
+        silent: set[str] = set()
         for block in todo:
+            start = time.time()
+            folder = self.tree.next_session(number)
             seconds += session.run(
                 self.site,
                 block,
-                self.tree.next_session(number),
+                folder,
                 self._label,
                 self.tree.lock_descriptor,
                 self._on_event,
+                self._patience,
             )
+            if self._patience:
+                lost_s = self._patience.since(start)
+                seconds -= lost_s or 0.0
+                hit = {item.case.id for item in block} if lost_s is not None else set()
+                silent |= hit | self._unanswered(folder.name)
         after, _ = self._passed()
-        for item in wanted:
-            if after[item.case.id] == before[item.case.id]:
-                self._failures[item.case.id] += 1
-        return seconds
+        failed = {i.case.id for i in wanted if after[i.case.id] == before[i.case.id]}
+        self._failures.update(failed - silent)
+        return _Round(max(0.0, seconds), bool(failed) and failed <= silent and after == before)
+
+    def _unanswered(self, round_: str) -> set[str]:
+        """Cases of which a launch of that session failed with the words of a silent Slurm."""
+        failed = [
+            launch
+            for launch in scan(self.tree.path)
+            if launch.round == round_ and launch.status == "failed"
+        ]
+        return {item.case_id for item in failed if scheduler.is_silence(_words(item))}
 
     def _on_event(self, kind: str, name: str) -> None:
         words = session.in_words(name)
@@ -133,3 +198,12 @@ class Runner:
     def _left(self, wanted: Iterable[Expected]) -> int:
         passed, _ = self._passed()
         return sum(max(1, self.campaign.launches - passed[item.case.id]) for item in wanted)
+
+
+def _words(launch: Launch) -> str:
+    """Why it failed, and the end of what its job wrote on standard error."""
+    try:
+        error = (launch.folder / "rfm_job.err").read_bytes()[-4096:] if launch.folder else b""
+    except OSError:
+        error = b""
+    return f"{launch.reason}\n{error.decode(errors='replace')}"

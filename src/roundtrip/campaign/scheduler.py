@@ -1,16 +1,72 @@
-"""Slurm jobs of a campaign: marked, so that those of a killed run can be found and cancelled."""
+"""Slurm jobs of a campaign: marked, found again, and waited for while Slurm does not answer."""
 
 from __future__ import annotations
 
-import os
+import getpass
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
+from roundtrip.collect import silences
 from roundtrip.errors import UserError
 
 _SLURM = ("slurm", "squeue")
+#: Slurm's commands, which try again as long as nobody answers.
+_COMMANDS = Path(__file__).parent / "slurm"
+
+
+class NoAnswerError(Exception):
+    """Slurm did not answer until the campaign's time was over."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Until when (seconds since 1970) a run waits for Slurm, and the folder of its log."""
+
+    deadline: float
+    run_dir: Path
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """`base`, with commands of Slurm that wait and say so in the log."""
+        return {
+            **base,
+            "PATH": f"{_COMMANDS}:{base['PATH']}",
+            "ROUNDTRIP_SLURM_DEADLINE": str(int(self.deadline)),
+            "ROUNDTRIP_SLURM_LOG": str(self.run_dir / silences.FILE_NAME),
+        }
+
+    @property
+    def over(self) -> bool:
+        return time.time() >= self.deadline
+
+    def now(self) -> str:
+        """What to tell people while Slurm does not answer; "" while it does."""
+        waiting = [item for item in silences.read(self.run_dir) if item.end is None]
+        if not waiting:
+            return ""
+        return (
+            f"waiting for Slurm, which does not answer, for {time.time() - waiting[-1].start:.0f} s"
+        )
+
+    def since(self, moment: float) -> float | None:
+        """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
+        found = silences.spells(silences.read(self.run_dir))
+        later = [(max(start, moment), end) for start, end in found if end >= int(moment)]
+        return sum(end - start for start, end in later if end > start) if later else None
+
+
+def is_slurm(scheduler: str) -> bool:
+    """Whether a partition with this scheduler of ReFrame submits to Slurm."""
+    return scheduler in _SLURM
+
+
+def is_silence(text: str) -> bool:
+    """Whether that is what a command of Slurm says when nobody answers it."""
+    return not subprocess.run([_COMMANDS / "patient", text.replace("\0", "")]).returncode
 
 
 def tags(scheduler: str, label: str) -> list[str]:
@@ -19,46 +75,54 @@ def tags(scheduler: str, label: str) -> list[str]:
     A job that Slurm requeues may be held for good ("launch failed requeued held"), with ReFrame
     waiting for it; one that ends is launched again by the campaign.
     """
-    if scheduler not in _SLURM:
+    if not is_slurm(scheduler):
         return []
     return [f"--job-option=comment={_comment(label)}", "--job-option=--no-requeue"]
 
 
-def cancel(label: str) -> list[str]:
+def cancel(label: str, environment: Mapping[str, str], patience: Patience | None) -> list[str]:
     """Cancel jobs that sessions of run `label` left in the queue; their ids.
 
-    A launch that such a job would still produce belongs to nobody.  Without Slurm: nothing.
+    A launch that such a job would still produce belongs to nobody.  Without Slurm, or without
+    `patience` if it does not answer: nothing.  NoAnswerError when the patience is over.
     """
-    if shutil.which("squeue") is None:
+    if shutil.which("squeue", path=environment.get("PATH")) is None:
         return []
-    query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]
-    listing = subprocess.run(query, capture_output=True, text=True)
-    if listing.returncode:
+    env = dict(patience.environment(environment) if patience else environment)
+    query = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--format=%i %k"]
+    listing = subprocess.run(query, capture_output=True, text=True, env=env)
+    if listing.returncode and patience is None:
         return []  # Slurm's commands are installed, but there is no cluster
+    _require(listing, "cannot see which jobs there are")
     left = [
         job
         for job, _, comment in (line.partition(" ") for line in listing.stdout.splitlines())
         if comment.strip() == _comment(label)
     ]
     if left:
-        done = subprocess.run(["scancel", *left], capture_output=True, text=True)
-        if done.returncode:
-            raise UserError(f"cannot cancel jobs {' '.join(left)}: {done.stderr.strip()}")
+        done = subprocess.run(["scancel", *left], capture_output=True, text=True, env=env)
+        _require(done, f"cannot cancel jobs {' '.join(left)}")
     return left
 
 
-def clear(scheduler: str, label: str, patience_s: float = 600.0) -> None:
+def _require(done: subprocess.CompletedProcess[str], what: str) -> None:
+    if not done.returncode:
+        return
+    error = done.stderr.strip()
+    if is_silence(error):
+        raise NoAnswerError(error)
+    raise UserError(f"{what}: {error.splitlines()[-1] if error else 'no reason given'}")
+
+
+def clear(label: str, environment: Mapping[str, str], patience: Patience) -> None:
     """See that no job of run `label` is left when its next session begins.
 
-    ReFrame takes a controller that does not answer for the end of a job, which then goes on beside
-    the next launch.  Waits for the controller; UserError if it is silent for `patience_s`.
+    A job that outlives its session would run beside the next launch.  NoAnswerError when the
+    patience is over.
     """
-    if scheduler not in _SLURM:
-        return
-    deadline = time.monotonic() + patience_s
-    while subprocess.run(["scontrol", "ping"], capture_output=True).returncode or cancel(label):
-        if time.monotonic() > deadline:
-            raise UserError(f"Slurm did not answer, or cancel jobs, for {patience_s:g} s")
+    while cancel(label, environment, patience):
+        if patience.over:
+            raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
 

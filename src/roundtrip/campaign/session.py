@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from roundtrip.campaign import scheduler
@@ -92,17 +92,23 @@ def run(
     label: str,
     lock_descriptor: int,
     on_event: Listener,
+    patience: scheduler.Patience | None = None,
 ) -> float:
     """Run one block; `on_event(kind, name)` is called as ReFrame begins and ends tests.
 
     Returns the seconds it took, those of building apart.  They, ReFrame's exit status and the wall
     time go to ``session.json``, all that ReFrame prints to ``console.log``.  The session is told to
-    stop (TERM) when this process dies or is interrupted, and cancels its jobs then.
+    stop (TERM) when this process dies or is interrupted, and cancels its jobs then.  While Slurm
+    does not answer, `patience` waits.
     """
-    scheduler.clear(site.partitions[block[0].case.partition]["scheduler"], label)
+    environment = site.environment
+    if patience:
+        scheduler.clear(label, environment, patience)
+        environment = patience.environment(environment)
     clock = _BuildClock(on_event)
     start = time.monotonic()
-    status = _supervise(site, command(site, block, folder, label), folder, lock_descriptor, clock)
+    arguments = command(site, block, folder, label)
+    status = _supervise(site, arguments, folder, lock_descriptor, clock, environment)
     wall_s = time.monotonic() - start
     _write_end(folder, status, wall_s, build_s=round(clock.seconds, 3))
     return wall_s - clock.seconds
@@ -118,7 +124,7 @@ def build(
     """Build what the cases of `block` need, and launch none of them; as `run` in all else."""
     arguments = [*_named(site, block, folder), "--setvar=build_only=yes", "--run"]
     start = time.monotonic()
-    status = _supervise(site, arguments, folder, lock_descriptor, on_event)
+    status = _supervise(site, arguments, folder, lock_descriptor, on_event, site.environment)
     _write_end(folder, status, time.monotonic() - start)
 
 
@@ -142,7 +148,12 @@ class _BuildClock:
 
 
 def _supervise(
-    site: Site, arguments: Sequence[str], folder: Path, lock_descriptor: int, on_event: Listener
+    site: Site,
+    arguments: Sequence[str],
+    folder: Path,
+    lock_descriptor: int,
+    on_event: Listener,
+    environment: Mapping[str, str],
 ) -> int:
     """Run ReFrame to its end; its exit status."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,7 +161,7 @@ def _supervise(
         process = subprocess.Popen(
             arguments,
             cwd=site.checkout,
-            env=site.environment,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.collect import silences
 from roundtrip.collect.counts import Counts, of_rows
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
@@ -27,7 +28,8 @@ _POINTS = ((1, "latency at 1 B, µs"), (1 << 20, "bandwidth at 1 MiB, MB/s"))
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
-    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_disturbed(data)]
+    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_silences(data)]
+    blocks += _disturbed(data)
     return Part("launches", "Launches: what came back, and how", tuple(blocks))
 
 
@@ -71,6 +73,16 @@ def _unsealed(data: Data) -> list[Block]:
     verb = "is" if count == 1 else "are"
     reason = " not sealed: run.json has no digest of samples.csv to hold the rows against."
     return [Paragraph((f"{told} {verb}{reason}",))]
+
+
+def _silences(data: Data) -> list[Block]:
+    """When the scheduler did not answer; a bundle without such a record has nothing to say."""
+    record = data.environment.get("scheduler.json")
+    told = silences.recorded(record)
+    if not told:
+        return []
+    why = "Launches that failed because of it were repeated and count against no case."
+    return [Paragraph((f"{told}. {why}",))]
 
 
 def _lost(data: Data) -> list[Block]:

@@ -1,0 +1,99 @@
+"""When Slurm did not answer during a campaign: ``scheduler.log`` of its run tree.
+
+``campaign/slurm/patient`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
+command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gave up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+FILE_NAME = "scheduler.log"
+
+
+@dataclass(frozen=True)
+class Silence:
+    """`start` and `end` in seconds since 1970; `end` is None while it lasts."""
+
+    start: float
+    end: float | None
+    command: str
+
+
+def read(run_dir: Path) -> list[Silence]:
+    """All silences of a run tree, by start; lines that are none of the log's are passed over."""
+    begun: dict[str, tuple[float, str]] = {}
+    found: list[Silence] = []
+    for moment, verb, identity, rest in _lines(run_dir / FILE_NAME):
+        if verb == "lost":
+            begun[identity] = (moment, rest.partition(" ")[0])
+        elif verb in ("back", "left") and identity in begun:
+            start, command = begun.pop(identity)
+            found.append(Silence(start, max(start, moment), command))
+    # One that is killed while it waits says nothing more.
+    found += [Silence(start, None, command) for start, command in begun.values()]
+    return sorted(found, key=lambda silence: silence.start)
+
+
+def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for line in text.splitlines():
+        moment, verb, identity, rest = [*line.split(" ", 3), "", "", ""][:4]
+        if moment.isascii() and moment.isdigit() and len(moment) < 12:
+            yield float(moment), verb, identity, rest
+
+
+def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
+    """Start and end of each time without an answer, however many commands it kept waiting.
+
+    One without an end is counted up to its start: how long it lasted, nobody saw.
+    """
+    merged: list[tuple[float, float]] = []
+    for silence in sorted(silences, key=lambda silence: silence.start):
+        end = silence.end if silence.end is not None else silence.start
+        if merged and silence.start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((silence.start, end))
+    return merged
+
+
+def told(pairs: Sequence[tuple[float, float]]) -> str:
+    """For people: ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
+    if not pairs:
+        return ""
+    seconds = sum(end - start for start, end in pairs)
+    times = "once" if len(pairs) == 1 else f"{len(pairs)} times"
+    return f"Slurm did not answer {times}, {seconds:.0f} s in total"
+
+
+def record(run_dir: Path) -> None:
+    """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence.
+
+    Without the errors themselves, which name hosts.
+    """
+    if pairs := spells(read(run_dir)):
+        content = [{"start": _utc(start), "seconds": round(end - start)} for start, end in pairs]
+        (run_dir / "env" / "scheduler.json").write_text(json.dumps({"silences": content}, indent=1))
+
+
+def recorded(content: object) -> str:
+    """What ``env/scheduler.json`` of a bundle says, for people; "" if it is no such record."""
+    items = content.get("silences") if isinstance(content, dict) else None
+    if not isinstance(items, list):
+        return ""
+    seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
+    if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
+        return ""
+    return told([(0.0, float(s)) for s in seconds if s is not None])
+
+
+def _utc(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,202 @@
+"""While Slurm does not answer a run waits, and no case is blamed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.launches import leave
+
+from roundtrip.campaign import runner, scheduler
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.collect import silences
+
+COMMANDS = Path(scheduler.__file__).parent / "slurm"
+LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+Stages = Callable[..., Any]
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
+        calls = tmp_path / f"{name}.calls"
+        script = f"""\
+            #!/bin/sh
+            echo "$*" >> {calls}
+            if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
+            [ -z "{answer}" ] || echo "{answer}"
+            exit {then}
+            """
+        lines = [line.strip() for line in script.splitlines()]
+        (folder / name).write_text("\n".join(lines))
+        (folder / name).chmod(0o755)
+        return calls
+
+    return make
+
+
+def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60):  # type: ignore[no-untyped-def]
+    patience = scheduler.Patience(time.time() + wait_s, run_dir)
+    return subprocess.run(
+        [name, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=patience.environment(os.environ),
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LOST,
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller",
+        "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+        "sbatch: error: Batch job submission failed: Protocol authentication error",
+        "Invalid authentication credential",
+        "sacct: error: Sending PersistInit msg: Connection refused",
+        "sacct: error: Problem talking to the database: Connection refused",
+        "squeue: error: If munged is up, restart with --num-threads=10",
+    ],
+)
+def test_what_says_that_nobody_answered(error: str) -> None:
+    assert scheduler.is_silence(f"the job failed:\n{error}\n")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "",
+        "sbatch: error: invalid partition specified: nope",
+        "slurm_load_jobs error: Invalid job id specified",
+        "no end marker: it died or was killed",
+        "Segmentation fault",
+        "sbatch: error: Batch job submission failed: Requested node configuration is not available",
+    ],
+)
+def test_what_does_not(error: str) -> None:
+    assert not scheduler.is_silence(error)
+
+
+def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -> None:
+    calls = fake("squeue", failures=2, answer="7 job")
+    done = patient("squeue", "--me", run_dir=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7 job\n", "")
+    assert calls.read_text().splitlines() == ["--me"] * 3
+    (found,) = silences.read(tmp_path)
+    assert found.command == "squeue"
+    assert found.end is not None
+    assert 2 <= found.end - found.start < 60
+
+
+def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
+    calls = fake("squeue", failures=9, error="slurm_load_jobs error: Invalid job id specified")
+    done = patient("squeue", run_dir=tmp_path)
+    assert done.returncode == 1
+    assert "Invalid job id" in done.stderr
+    assert len(calls.read_text().splitlines()) == 1
+    assert silences.read(tmp_path) == []
+
+
+def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
+    fake("sacct", failures=99)
+    done = patient("sacct", run_dir=tmp_path, wait_s=2)
+    assert done.returncode == 1
+    assert LOST in done.stderr
+    assert scheduler.Patience(time.time(), tmp_path).now() == ""
+
+
+def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) -> None:
+    stage = tmp_path / "rounds" / "001" / "stage"
+    stage.mkdir(parents=True)
+    calls = fake("sbatch", failures=9, error="sbatch: error: Socket timed out on send/recv")
+    fake("squeue", failures=0, answer=f"12 {stage}")
+    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    assert (done.returncode, done.stdout) == (0, "Submitted batch job 12\n")
+    assert len(calls.read_text().splitlines()) == 1
+
+
+def test_a_job_of_another_folder_is_not_taken_for_the_submitted_one(
+    fake: Any, tmp_path: Path
+) -> None:
+    stage = tmp_path / "rounds" / "001" / "stage"
+    stage.mkdir(parents=True)
+    fake("sbatch", failures=1, answer="Submitted batch job 13")
+    fake("squeue", failures=0, answer=f"12 {stage}/other")
+    assert patient("sbatch", run_dir=tmp_path, cwd=stage).stdout == "Submitted batch job 13\n"
+
+
+def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
+    lines = ["100 lost a sacct x", "105 lost b squeue y", "120 back b", "125 back a"]
+    lines += ["200 lost c sbatch", "216 left c", "300 lost d sbatch", "what is this"]
+    (tmp_path / silences.FILE_NAME).write_text("\n".join(lines))
+    pairs = silences.spells(silences.read(tmp_path))
+    assert pairs == [(100, 125), (200, 216), (300, 300)]
+    assert silences.told(pairs) == "Slurm did not answer 3 times, 41 s in total"
+    patience = scheduler.Patience(400, tmp_path)
+    assert patience.since(210) == 6
+    assert patience.since(301) is None
+
+
+def test_a_case_is_not_given_up_because_slurm_was_silent(
+    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four rounds without an answer, twice as many as give a case up, then all is measured."""
+    fake("squeue", failures=0)
+    monkeypatch.setattr(runner, "_FIRST_PAUSE_S", 0.01)
+
+    def player(case: Any, folder: Path, before: int) -> None:
+        leave(case, folder, passed=before >= 4)
+        if before < 4:
+            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
+            (stage_folder / "rfm_job.err").write_text(f"srun: error: {LOST}\n")
+
+    made = stage(player)
+    made.scheduler = "slurm"
+    assert made.run()
+    outcome = Outcome.of(made.tree)
+    assert outcome.whole
+    assert set(made.attempts.values()) == {7}
+
+
+def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
+    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("squeue", failures=0)
+    monkeypatch.setattr(runner, "_FIRST_PAUSE_S", 0.01)
+
+    def player(case: Any, folder: Path, before: int) -> None:
+        leave(case, folder, passed=before >= 3)
+        now = int(time.time())
+        if before < 3:
+            with (folder.parents[1] / silences.FILE_NAME).open("a") as log:
+                log.write(
+                    f"{now} lost {case.hash}{before} sacct x\n{now} back {case.hash}{before}\n"
+                )
+
+    made = stage(player)
+    made.scheduler = "slurm"
+    made.run()
+    outcome = Outcome.of(made.tree)
+    assert outcome.whole
+    assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
+
+
+def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, fake: Any) -> None:
+    fake("squeue", failures=999)
+    made = stage(lambda *_: None)
+    made.scheduler = "slurm"
+    made.minutes = 2 / 60
+    assert not made.run()
+    assert made.attempts == {}
+    assert (made.tree.path / "env" / "scheduler.json").exists()
