@@ -60,6 +60,7 @@ def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, 
     "error",
     [
         LOST,
+        "slurm_load_jobs error: Unexpected missing socket error",
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller",
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
         "sbatch: error: Batch job submission failed: Protocol authentication error",
@@ -106,6 +107,15 @@ def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     assert "Invalid job id" in done.stderr
     assert len(calls.read_text().splitlines()) == 1
     assert silences.read(tmp_path) == []
+
+
+def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
+    fake: Any, tmp_path: Path
+) -> None:
+    fake("squeue", failures=1, error="slurm_load_jobs error: out of luck", answer="7 job")
+    fake("scontrol", failures=1)
+    assert patient("squeue", run_dir=tmp_path).stdout == "7 job\n"
+    assert len(silences.read(tmp_path)) == 1
 
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:

@@ -13,25 +13,27 @@ from roundtrip.campaign.revision import Revision
 from roundtrip.errors import UserError
 
 
-def begin(runs: Path, report: bool = False) -> tree.RunTree:
+def begin(runs: Path, report: bool = False, night: str | None = None) -> tree.RunTree:
     file = runs.parent / "night.toml"
     file.write_text("title = 't'\n")
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    return tree.create(runs, campaign, "site", Matrix((), ()), Revision("c", False), report)
+    return tree.create(runs, campaign, "site", Matrix((), ()), Revision("c", False), report, night)
 
 
-def test_a_requeued_job_finds_the_run_it_began_and_no_other(
+def test_a_night_finds_the_run_it_began_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also not that of an earlier job with the same number."""
     runs = tmp_path / "runs"
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    run = begin(runs)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    run = begin(runs, night="one")
     run.finish()
-    found = tree.begun_by(runs, "night", "site", "7")
+    found = tree.begun_by(runs, "night", "site", "one")
     assert found is not None
     assert found.path == run.path
-    assert tree.begun_by(runs, "night", "site", "8") is None
-    assert tree.begun_by(runs, "other", "site", "7") is None
+    assert tree.begun_by(runs, "night", "site", "1") is None
+    assert tree.begun_by(runs, "night", "site", "two") is None
+    assert tree.begun_by(runs, "other", "site", "one") is None
 
 
 def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> None:

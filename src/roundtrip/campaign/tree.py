@@ -103,10 +103,12 @@ def create(
     matrix: Matrix,
     revision: Revision,
     report: bool = False,
+    night: str | None = None,
 ) -> RunTree:
     """Make the tree of a new run and write down what is expected of it, and whether a `report`."""
     start = datetime.now(UTC)
     state = _first_state(campaign, site, matrix, revision, report, _utc(start))
+    state["night"] = night
     if fault := records.first_fault("state.json", state):
         raise UserError(f"the collector would refuse {fault.where}: {fault.told}", campaign.file)
     path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
@@ -166,11 +168,14 @@ def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
 
 
-def begun_by(runs: Path, campaign: str, site: str, job: str) -> RunTree | None:
-    """The newest run of `campaign` on `site` that Slurm job `job` began, finished or not."""
+def begun_by(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
+    """The newest run of `campaign` on `site` that began under the name `night`, finished or not.
+
+    A Slurm job's number would be no such name: numbers are used again.
+    """
     for path in sorted((runs / campaign / site).glob("*/state.json"), reverse=True):
         tree = RunTree(path.parent)
-        if tree.state.get("job") == job:
+        if tree.state.get("night") == night:
             return tree
     return None
 

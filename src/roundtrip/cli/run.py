@@ -37,8 +37,8 @@ def run(
     tree_path: Annotated[
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
     ] = None,
-    resume_job: Annotated[
-        str | None, typer.Option(help="Go on with the run this Slurm job began, if it did.")
+    night: Annotated[
+        str | None, typer.Option(help="Any name: go on with the run begun under it, or begin one.")
     ] = None,
     dry_run: Annotated[bool, typer.Option(help="Print the matrix and stop.")] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
@@ -56,12 +56,14 @@ def run(
     if dry_run:
         _print_matrix(declared, plan)
         return
-    run_tree = _existing(declared.name, site, resume, tree_path, resume_job)
+    run_tree = _existing(declared.name, site, resume, tree_path, night)
     if run_tree:
         tree.check_same_matrix(run_tree, plan)
     else:
         with writing(paths.runs()):
-            run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout), report)
+            run_tree = tree.create(
+                paths.runs(), declared, site, plan, revision(checkout), report, night
+            )
     signal.signal(signal.SIGTERM, _terminate)
     with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
@@ -100,17 +102,17 @@ def _say(line: str) -> None:
 
 
 def _existing(
-    campaign: str, site: str, resume: bool, path: Path | None, job: str | None
+    campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
     """The run to go on with; None to begin one.
 
-    A requeued job may have been stopped before it began a run, or after it had finished it: the
-    newest unfinished run could be another night's.
+    A night that is started again may have been stopped before it began a run, or after it had
+    finished it: the newest unfinished run could be another night's.
     """
     if path:
         return tree.RunTree(path)
-    if job:
-        return tree.begun_by(paths.runs(), campaign, site, job)
+    if night:
+        return tree.begun_by(paths.runs(), campaign, site, night)
     return tree.unfinished(paths.runs(), campaign, site) if resume else None
 
 
