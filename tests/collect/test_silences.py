@@ -1,0 +1,41 @@
+"""What a run says of a Slurm that did not answer reaches the report, and no host name with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle, silences
+from roundtrip.report import data, markdown
+from roundtrip.report.build import build
+
+LOG = """\
+1795307959 lost 1503-1795307959 sacct sacct: error: failed to reach host:secret-head:6819
+1795307990 back 1503-1795307959
+"""
+
+
+def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=6)
+    (tree.path / silences.FILE_NAME).write_text(LOG)
+    silences.record(tree.path)
+    built = bundle.build(tree.path)
+    assert "Slurm did not answer once, 31 s in total." in markdown.render(build(data.read(built)))
+    recorded = (built / "env" / "scheduler.json").read_text()
+    assert json.loads(recorded) == {"silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]}
+
+
+def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=6)
+    silences.record(tree.path)
+    assert not (tree.path / "env" / "scheduler.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], {"silences": 3}, {"silences": [3]}, {"silences": [{"seconds": -1}]}]
+)
+def test_what_is_no_such_record_says_nothing(content: object) -> None:
+    assert silences.recorded(content) == ""
