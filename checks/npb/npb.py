@@ -106,6 +106,10 @@ class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
     def verified(self):
         checks = [
             sn.assert_true(self.result.verified, msg="verification failed"),
+            sn.assert_false(
+                (self.result.history or "").startswith("deviates"),
+                msg=f"verified as NPB has it, but its history {self.result.history}",
+            ),
             sn.assert_eq(
                 self.result.total_processes,
                 self.num_tasks,

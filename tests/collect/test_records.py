@@ -39,6 +39,7 @@ def test_a_case_id_has_its_parameters_sorted() -> None:
         ({"disturbance": {"steal_s": "much"}}, "disturbance"),
         ({"ring": {"skipped": [{"variant": "mpi-rma"}]}}, "ring.skipped.0: 'reason' is a required"),
         ({"npb": {"choices": [{"of": "x"}]}}, "npb.choices.0: 'chosen' is a required"),
+        ({"npb": {"verification": {"history": ""}}}, "npb.verification"),
     ],
 )
 def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str) -> None:

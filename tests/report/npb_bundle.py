@@ -38,6 +38,7 @@ class Bundle:
         problem_class: str = "A",
         shared: bool = False,
         status: str = "passed",
+        history: str | None = "agrees",
     ) -> None:
         """One case, a launch of it in each round."""
         emulated: dict[str, float] = {} if rtt is None else {"wan_rtt_ms": rtt}
@@ -68,6 +69,7 @@ class Bundle:
                     "parameters": json.dumps(parameters),
                     "emulated": json.dumps(emulated) if emulated and status == "passed" else None,
                     "simulated": False,
+                    "details": None if source == "upstream" else _details(history),
                 }
             )
             if status != "passed":
@@ -85,6 +87,9 @@ class Bundle:
                     parts = (*parts, ("exchange", communication * noise))
                 for phase, seconds in parts:
                     self.rows.append((*key, 0, phase, i, "time", seconds / ITERATIONS, "s"))
+            for rank in range(ranks):
+                share = communication * noise * (1 + rank) * 2 / (ranks + 1)
+                self.rows.append((*key, 0, "rank", rank, "communication", share, "s"))
             if messages:
                 self.rows.append((*key, 8, "exchange", 0, "messages", float(messages), "1"))
 
@@ -104,6 +109,13 @@ class Bundle:
             campaign_text="",
             environment={},
         )
+
+
+def _details(history: str | None) -> str | None:
+    """None: a record from before there were histories."""
+    if history is None:
+        return None
+    return json.dumps({"verification": {"specification": True, "history": history}})
 
 
 def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:

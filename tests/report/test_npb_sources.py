@@ -94,9 +94,10 @@ def test_rates_and_times_of_both_programs() -> None:
     rows = {(row[0].text.endswith("2 ranks"), "NPB 3.4" in row[0].text): row for row in found.rows}
     ours, theirs = rows[True, False], rows[True, True]
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "998", "499", "0.902"]
+    assert ours[7].text == "0.0668 to 0.134"  # 2/3 and 4/3 of the mean
     # 1000 Mop of ours over the rate that NPB's own program told.
     assert [cell.text.split(" ")[0] for cell in theirs[2:5]] == ["1.25", "798", "399"]
-    assert [cell.text for cell in theirs[5:]] == ["not measured", "not measured"]
+    assert [cell.text for cell in theirs[5:]] == ["not measured"] * 3
 
 
 def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
@@ -158,6 +159,41 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
 def warned(report: Report) -> Report:
     first, *others = report.parts
     return replace(report, parts=(replace(first, warnings=("slow\x1b[31m\nhere",)), *others))
+
+
+def test_both_verifications_are_told_apart() -> None:
+    made = machine()
+    made.add("CG", 4, history="not recorded for this class", problem_class="C")
+    made.add("CG", 4, history=None, problem_class="D")
+    found = table(part(made.data()), "Launches counted here")
+    assert [tuple(cell.text for cell in row) for row in found.rows] == [
+        ("CG A", "12 of 12", "12 of 12"),
+        ("CG A, NPB 3.4", "12 of 12", "not measured"),
+        ("CG C", "6 of 6", "not recorded for this class"),
+        ("CG D", "6 of 6", "not measured"),
+    ]
+
+
+def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
+    made = make.Bundle()
+    for source, compute in (("native", 1.0), ("upstream", 2.0)):
+        made.add("CG", 1, compute=2 * compute, source=source)
+        for rtt in (0.0, 4.0):
+            names = {"placement": "one-per-node", "source": source}
+            waited = 0.1 + 100 * rtt / 1e3
+            made.add("CG", 2, rtt, compute=compute, communication=waited, **names)
+    report = part(made.data())
+    found = {row[0].text: row for row in table(report, "Compute and communication apart").rows}
+    ours = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" not in name)
+    theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
+    assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
+    assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
+    waits = {row[0].text: row[2].text for row in table(report, "What an iteration waits").rows}
+    assert all(text.startswith("10.0") for text in waits.values())
+    assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
+    assert {
+        key.rtt for key in section.section(made.data()).claims() if hasattr(key, "upstream")
+    } == {*(None, 0.0, 4.0)}
 
 
 def test_both_renderers_draw_the_section() -> None:

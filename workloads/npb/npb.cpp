@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -12,6 +13,9 @@
 
 namespace roundtrip::npb {
 namespace {
+
+const std::string by_specification = "specification";
+const std::string by_history = "history";
 
 std::vector<std::string> class_names() {
   std::vector<std::string> names;
@@ -32,6 +36,27 @@ void require_legal(const RankRule& rule, const std::string& benchmark, int ranks
                                  ", ...: " + rule.text);
 }
 
+/// What became of the history of a run.
+struct Compared {
+  std::string told;
+  std::vector<std::string> quantities;
+  bool deviates = false;
+};
+
+Compared compare(const Entry& entry, char problem_class, std::span<const double> history) {
+  const auto recorded = entry.histories.find(problem_class);
+  if (recorded == entry.histories.end()) return {"not recorded for this class", {}};
+  Compared compared{"agrees", {}};
+  for (const Quantity& quantity : recorded->second.quantities) {
+    compared.quantities.emplace_back(quantity.name);
+  }
+  if (const auto deviation = first_deviation(recorded->second, history)) {
+    compared.told = deviation->text();
+    compared.deviates = true;
+  }
+  return compared;
+}
+
 }  // namespace
 
 Npb::Npb(std::vector<Entry> benchmarks) : benchmarks_(std::move(benchmarks)) {}
@@ -48,6 +73,10 @@ void Npb::declare(CLI::App& app) {
       ->check(CLI::IsMember(names));
   app.add_option("--class", class_, "Size of the problem")
       ->check(CLI::IsMember(class_names()))
+      ->capture_default_str();
+  app.add_option("--verification", verification_,
+                 "The specification's alone, or also that of each iteration by its history")
+      ->check(CLI::IsMember({by_specification, by_history}))
       ->capture_default_str();
 }
 
@@ -67,7 +96,12 @@ void Npb::run(Launch& launch) {
   Comm comm(session.world());
   TimedSection section(comm);
   if (session.root()) std::printf("%s", headline(entry.name).c_str());
-  const bool verified = benchmark->run(comm, section);
+  const auto [verified, history] = benchmark->run(comm, section);
+  Compared compared{"not compared", {}};
+  if (verification_ == by_history && session.root()) {
+    compared = compare(entry, problem_class, history);
+  }
+  if (session.root()) std::printf(" History: %s\n", compared.told.c_str());
 
   const Result result{.benchmark = entry.name,
                       .problem_class = problem_class,
@@ -75,16 +109,24 @@ void Npb::run(Launch& launch) {
                       .seconds = section.seconds(),
                       .ranks = session.size(),
                       .verified = verified,
+                      .compared = compared.told,
+                      .quantities = compared.quantities,
+                      .history = history,
                       .choices = benchmark->choices()};
-  const std::vector<Iteration> iterations = section.iterations();
-  const MessageSizes sizes = section.sizes();
+  const Measured measured{section.iterations(), section.rank_times(), section.sizes()};
   if (session.root()) {
     std::printf("%s", result_block(result).c_str());
-    record(launch, result, iterations, sizes);
+    record(launch, result, measured);
   }
   if (!verified) {
     throw Failure(Exit::wrong_data, entry.name + ' ' + class_ + ": verification failed");
   }
+  session.settle([&] {
+    if (!compared.deviates) return;
+    throw Failure(Exit::wrong_data, entry.name + ' ' + class_ +
+                                        ": verified as the specification has it, but its history " +
+                                        compared.told);
+  });
 }
 
 }  // namespace roundtrip::npb

@@ -25,6 +25,7 @@ class Npb final : public Workload {
   std::vector<Entry> benchmarks_;
   std::string benchmark_;
   std::string class_ = "S";
+  std::string verification_ = "history";  ///< or `specification`
 };
 
 }  // namespace roundtrip::npb

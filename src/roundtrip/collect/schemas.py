@@ -103,7 +103,14 @@ _NPB = _object(
                     },
                 }
             ),
-        }
+        },
+        "verification": _object(
+            {"specification": {"type": "boolean"}, "history": _TEXT},
+            {
+                "quantities": {"type": "array", "items": _TEXT},
+                "values": {"type": "array", "items": {"type": ["number", "null"]}},
+            },
+        ),
     },
 )
 _SEAL = _object(

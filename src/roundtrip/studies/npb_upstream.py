@@ -28,6 +28,8 @@ class Result:
     rate: float
     verified: bool
     version: str
+    #: What our program says of its iterations beside the recorded ones; None of NPB's own.
+    history: str | None = None
 
 
 def parse(output: Path) -> Result:
@@ -41,6 +43,7 @@ def parse_output(text: str, file: str | Path) -> Result:
     if name is None:
         raise UserError("no result block of NPB: it died, was killed or is something else", file)
     block = text[name.start() :]
+    history = re.search(r"^ History: (.+)$", text, re.MULTILINE)
     try:
         return Result(
             benchmark=name[1],
@@ -52,6 +55,7 @@ def parse_output(text: str, file: str | Path) -> Result:
             rate=_number(block, "Mop/s total"),
             verified=_field(block, "Verification") == "SUCCESSFUL",
             version=_field(block, "Version"),
+            history=history[1] if history else None,
         )
     except (KeyError, ValueError) as error:
         raise UserError(f"the result block of NPB is damaged: {error}", file) from None

@@ -30,7 +30,7 @@ class Bt final : public Benchmark {
     return cfd::Fields::bytes(parameters_.n, static_cast<int>(std::sqrt(ranks))) + factors;
   }
 
-  bool run(Comm& comm, TimedSection& section) override {
+  Outcome run(Comm& comm, TimedSection& section) override {
     cfd::MultiPartition partition(comm, parameters_.n);
     cfd::Fields fields(partition, parameters_.dt);
     cfd::LineSolver<BlockScheme<0>> along_x(partition);
@@ -44,7 +44,7 @@ class Bt final : public Benchmark {
       along_x.solve(0, in_x);
       along_y.solve(1, in_y);
       along_z.solve(2, in_z);
-      fields.add_change();
+      return fields.add_change();
     };
     const auto& [n, steps, dt, norms] = parameters_;
     return cfd::run_time_steps({class_, n, steps, dt, norms}, fields, step, comm, section);
@@ -63,7 +63,8 @@ Entry entry() {
           [](char problem_class) {
             return perfect_square(parameters(problem_class).n / fewest_points);
           },
-          [](char problem_class) { return std::make_unique<Bt>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Bt>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::bt

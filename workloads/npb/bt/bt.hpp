@@ -8,4 +8,7 @@ namespace roundtrip::npb::bt {
 /// block-tridiagonal systems with 5 x 5 blocks.
 Entry entry();
 
+/// Of the classes that were recorded: history.cpp, made by record_history.py.
+const Histories& histories();
+
 }  // namespace roundtrip::npb::bt

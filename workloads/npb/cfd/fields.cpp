@@ -27,7 +27,8 @@ void Fields::update_rhs() {
   }
 }
 
-void Fields::add_change() {
+State Fields::add_change() {
+  State squares{};
   for (CellFields& c : cells_) {
     const int begin = c.cell.inner_begin(0);
     const int count = c.cell.inner_end(0) - begin;
@@ -36,11 +37,18 @@ void Fields::add_change() {
         for (int j = c.cell.inner_begin(1); j < c.cell.inner_end(1); ++j) {
           double* __restrict to = c.u[m].data() + c.cell.at(begin, j, k);
           const double* __restrict change = c.rhs[m].data() + c.cell.at(begin, j, k);
-          for (int i = 0; i < count; ++i) to[i] += change[i];
+          double sum = 0;
+#pragma omp simd reduction(+ : sum)
+          for (int i = 0; i < count; ++i) {
+            to[i] += change[i];
+            sum += change[i] * change[i];
+          }
+          squares[m] += sum;
         }
       }
     }
   }
+  return squares;
 }
 
 Norms Fields::norms() {

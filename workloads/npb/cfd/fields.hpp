@@ -34,8 +34,8 @@ class Fields {
   /// Collective: rhs = dt times the residual of u.
   void update_rhs();
 
-  /// u += rhs.
-  void add_change();
+  /// u += rhs. The sums of squares of what this rank has added, taken on the way.
+  State add_change();
 
   /// Collective: norms of the residual and of the error of u.
   [[nodiscard]] Norms norms();

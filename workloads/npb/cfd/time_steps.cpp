@@ -6,8 +6,8 @@
 
 namespace roundtrip::npb::cfd {
 
-bool run_time_steps(const TimeSteps& run, Fields& fields, const std::function<void()>& step,
-                    Comm& comm, TimedSection& section) {
+Outcome run_time_steps(const TimeSteps& run, Fields& fields, const std::function<State()>& step,
+                       Comm& comm, TimedSection& section) {
   if (comm.root()) {
     std::printf(" Size: %s  (class %c)\n", grid_size(run.n, run.n, run.n).c_str(),
                 run.problem_class);
@@ -18,17 +18,22 @@ bool run_time_steps(const TimeSteps& run, Fields& fields, const std::function<vo
   step();
   fields.reset();
 
+  std::vector<double> change;
+  change.reserve(equations * static_cast<std::size_t>(run.steps));
   section.start();
   for (int i = 0; i < run.steps; ++i) {
-    step();
+    const State squares = step();
+    change.insert(change.end(), squares.begin(), squares.end());
     section.lap();
   }
   section.stop();
 
-  const bool agree = compare(fields.norms(), run.published, run.problem_class, comm.root());
+  const Norms norms = fields.norms();
+  const bool agree = compare(norms, run.published, run.problem_class, comm.root());
   const bool verified = comm.from_root(agree);
   if (comm.root()) std::printf(" Verification %s\n", verified ? "Successful" : "failed");
-  return verified;
+  comm.sum_at_root(change);
+  return {verified, history(change, norms.residual, run.published, run.n)};
 }
 
 }  // namespace roundtrip::npb::cfd

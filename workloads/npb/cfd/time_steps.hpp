@@ -4,7 +4,7 @@
 #include <string>
 
 #include "npb/cfd/fields.hpp"
-#include "npb/common/timed_section.hpp"
+#include "npb/common/benchmark.hpp"
 
 namespace roundtrip::npb::cfd {
 
@@ -18,7 +18,8 @@ struct TimeSteps {
 };
 
 /// Collective: an untimed step, then the timed ones from the start again; verifies and prints.
-bool run_time_steps(const TimeSteps& run, Fields& fields, const std::function<void()>& step,
-                    Comm& comm, TimedSection& section);
+/// `step` returns what Fields::add_change does.
+Outcome run_time_steps(const TimeSteps& run, Fields& fields, const std::function<State()>& step,
+                       Comm& comm, TimedSection& section);
 
 }  // namespace roundtrip::npb::cfd

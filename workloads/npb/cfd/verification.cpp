@@ -1,5 +1,6 @@
 #include "npb/cfd/verification.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -30,6 +31,12 @@ bool compare_states(const char* title, const State& computed, const State& publi
   return agree;
 }
 
+double magnitude(const State& norms, const State& scale) {
+  double sum = 0;
+  for (std::size_t m = 0; m < equations; ++m) sum += std::pow(norms[m] / scale[m], 2);
+  return std::sqrt(sum / equations);
+}
+
 }  // namespace
 
 State root_mean(const State& sum_of_squares, int n) {
@@ -38,6 +45,18 @@ State root_mean(const State& sum_of_squares, int n) {
     norm[m] = std::sqrt(sum_of_squares[m] / std::pow(n - 2, 3));
   }
   return norm;
+}
+
+std::vector<double> history(const std::vector<double>& change, const State& residual,
+                            const Norms& published, int n) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i + equations <= change.size(); i += equations) {
+    State sums{};
+    std::copy_n(change.begin() + static_cast<std::ptrdiff_t>(i), equations, sums.begin());
+    values.push_back(magnitude(root_mean(sums, n), published.residual));
+  }
+  values.push_back(magnitude(residual, published.residual));
+  return values;
 }
 
 bool compare(const Norms& computed, const Norms& published, char problem_class, bool print) {

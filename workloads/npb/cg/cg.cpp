@@ -48,7 +48,7 @@ class Cg final : public Benchmark {
            vectors * sizeof(double) * n / std::sqrt(ranks);
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
   [[nodiscard]] std::vector<Choice> choices() const override { return {product_}; }
 
@@ -86,7 +86,7 @@ void Cg::print_header(int ranks) const {
   std::printf(" Total number of processes: %6d\n", ranks);
 }
 
-bool Cg::run(Comm& comm, TimedSection& section) {
+Outcome Cg::run(Comm& comm, TimedSection& section) {
   const auto& [n, nonzeros, iterations, shift, published] = parameters_;
   if (comm.root()) print_header(comm.size());
   const Layout layout(n, comm.rank(), comm.size());
@@ -122,7 +122,11 @@ bool Cg::run(Comm& comm, TimedSection& section) {
     std::printf(" Zeta is     %s\n Error is    %s\n", fortran_e(zeta, 13).c_str(),
                 fortran_e(relative_error(zeta, published), 13).c_str());
   }
-  return verified;
+  Outcome outcome{verified, {}};
+  for (const Estimate& estimate : estimates) {
+    outcome.history.insert(outcome.history.end(), {estimate.zeta, estimate.residual});
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -130,7 +134,8 @@ bool Cg::run(Comm& comm, TimedSection& section) {
 Entry entry() {
   constexpr int most = 256;
   return {"CG", [](char) { return power_of_two(most); },
-          [](char problem_class) { return std::make_unique<Cg>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Cg>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::cg

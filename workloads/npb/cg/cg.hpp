@@ -8,4 +8,7 @@ namespace roundtrip::npb::cg {
 /// conjugate-gradient solution.
 Entry entry();
 
+/// Of the classes that were recorded: history.cpp, made by record_history.py.
+const Histories& histories();
+
 }  // namespace roundtrip::npb::cg

@@ -9,6 +9,7 @@
 
 #include "npb/common/comm.hpp"
 #include "npb/common/fastest.hpp"
+#include "npb/common/history.hpp"
 #include "npb/common/timed_section.hpp"
 
 namespace roundtrip::npb {
@@ -22,6 +23,12 @@ struct Problem {
   int iterations = 0;     ///< as printed; 0 for EP
   double operations = 0;  ///< in the timed section, by NPB's formula
   std::string operation_type = "floating point";
+};
+
+/// What a run has found out.
+struct Outcome {
+  bool verified = false;        ///< as the specification has it; on every rank
+  std::vector<double> history;  ///< at the root: of each iteration what class History names
 };
 
 /// One benchmark of one class. A new object for each run.
@@ -38,8 +45,8 @@ class Benchmark {
   [[nodiscard]] virtual double bytes(int ranks) const = 0;
 
   /// Collective: set-up, untimed iteration, timed section, verification. The root prints what NPB
-  /// prints before the result block. True on every rank if the results are the published ones.
-  virtual bool run(Comm& comm, TimedSection& section) = 0;
+  /// prints before the result block.
+  virtual Outcome run(Comm& comm, TimedSection& section) = 0;
 
   /// After run(): what was chosen by measurement before the timed section.
   [[nodiscard]] virtual std::vector<Choice> choices() const { return {}; }
@@ -57,6 +64,7 @@ struct Entry {
   std::function<RankRule(char problem_class)> ranks;
   std::function<std::unique_ptr<Benchmark>(char problem_class)> make;
   std::string classes = problem_classes;  ///< that there are
+  Histories histories = {};
 };
 
 /// All benchmarks, in alphabetical order.

@@ -171,6 +171,14 @@ void Comm::sum_at_root(std::span<double> values) {
              MPI_SUM, 0, comm_);
 }
 
+void Comm::sum_at_root(std::span<std::uint64_t> values) {
+  if (size_ == 1) return;
+  const Timed timed(*this, Pattern::reduction);
+  count(Pattern::reduction, static_cast<std::int64_t>(values.size_bytes()));
+  MPI_Reduce(root() ? MPI_IN_PLACE : values.data(), values.data(), length(values), MPI_UINT64_T,
+             MPI_SUM, 0, comm_);
+}
+
 bool Comm::from_root(bool value) const {
   int flag = value ? 1 : 0;
   MPI_Bcast(&flag, 1, MPI_INT, 0, comm_);

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,7 @@ class Comm {
 
   /// Sums over all ranks, at the root.
   void sum_at_root(std::span<double> values);
+  void sum_at_root(std::span<std::uint64_t> values);
 
   /// The root's value, on all ranks; not counted (used outside of timed sections).
   [[nodiscard]] bool from_root(bool value) const;

@@ -20,10 +20,17 @@ ordered_json choices(const Result& result) {
   return all;
 }
 
+ordered_json described(const Result& result) {
+  return {{"specification", result.verified},
+          {"history", result.compared},
+          {"quantities", result.quantities},
+          {"values", result.history}};
+}
+
 }  // namespace
 
-void record(Launch& launch, const Result& result, const std::vector<Iteration>& iterations,
-            const MessageSizes& sizes) {
+void record(Launch& launch, const Result& result, const Measured& measured) {
+  const auto& [iterations, rank_times, sizes] = measured;
   const std::string case_name = result.benchmark + '/' + result.problem_class;
   const auto series = [&](const std::string& phase, const char* metric, const char* unit,
                           std::int64_t size = 0) -> std::vector<double>& {
@@ -52,6 +59,11 @@ void record(Launch& launch, const Result& result, const std::vector<Iteration>& 
     }
   }
 
+  auto& computing = series("rank", "compute", "s");
+  for (const RankTime& rank : rank_times) computing.push_back(rank.compute);
+  auto& communicating = series("rank", "communication", "s");
+  for (const RankTime& rank : rank_times) communicating.push_back(rank.communication);
+
   launch.record["points"] = ordered_json::array({{{"case", case_name},
                                                   {"variant", "native"},
                                                   {"size_bytes", 0},
@@ -67,7 +79,8 @@ void record(Launch& launch, const Result& result, const std::vector<Iteration>& 
                           {"seconds", result.seconds},
                           {"mops", result.mops()},
                           {"verified", result.verified},
-                          {"choices", choices(result)}};
+                          {"choices", choices(result)},
+                          {"verification", described(result)}};
 }
 
 }  // namespace roundtrip::npb

@@ -14,8 +14,11 @@ struct Result {
   Problem problem;
   double seconds = 0;
   int ranks = 1;
-  bool verified = false;
-  std::vector<Choice> choices;  ///< made by measurement before the timed section
+  bool verified = false;                ///< as the specification has it
+  std::string compared;                 ///< history: what the comparison with that recorded says
+  std::vector<std::string> quantities;  ///< of a recorded history
+  std::vector<double> history;          ///< iterations x quantities
+  std::vector<Choice> choices;          ///< made by measurement before the timed section
 
   [[nodiscard]] double mops() const {
     constexpr double mega = 1e6;

@@ -96,6 +96,18 @@ std::vector<Iteration> TimedSection::iterations() const {
   return iterations;
 }
 
+std::vector<RankTime> TimedSection::rank_times() const {
+  RankTime mine;
+  for (const Mark& lap : laps_) {
+    mine.compute += lap.time;
+    for (const Traffic& traffic : lap.traffic) mine.communication += traffic.seconds;
+  }
+  mine.compute -= mine.communication;
+  std::vector<RankTime> all(static_cast<std::size_t>(comm_.size()));
+  MPI_Gather(&mine, 2, MPI_DOUBLE, all.data(), 2, MPI_DOUBLE, 0, comm_.handle());
+  return all;
+}
+
 MessageSizes TimedSection::sizes() const {
   std::vector<std::int64_t> mine;
   for (std::size_t p = 0; p < patterns; ++p) {

@@ -13,6 +13,12 @@ struct Iteration {
   TrafficByPattern traffic;  ///< seconds: mean over the ranks; messages and bytes: their sum
 };
 
+/// What one rank did in all iterations, in seconds.
+struct RankTime {
+  double compute = 0;
+  double communication = 0;  ///< in MPI, waiting included
+};
+
 /// The part of a benchmark that counts, with its iterations. Nothing is communicated or written
 /// for its sake between start() and stop().
 class TimedSection {
@@ -36,6 +42,9 @@ class TimedSection {
 
   /// Collective, after stop(): the iterations, at the root; empty elsewhere.
   [[nodiscard]] std::vector<Iteration> iterations() const;
+
+  /// Collective, after stop(): every rank's time, at the root.
+  [[nodiscard]] std::vector<RankTime> rank_times() const;
 
   /// Collective, after stop(): messages of the whole section by size, at the root.
   [[nodiscard]] MessageSizes sizes() const;

@@ -44,7 +44,7 @@ class Ep final : public Benchmark {
 
   [[nodiscard]] double bytes(int) const override { return sizeof(Tally); }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   void print(const Tally& tally, double pairs, double seconds) const;
@@ -74,7 +74,7 @@ Tally tally_batches(Comm& comm, int log2_batches) {
   return tally;
 }
 
-bool Ep::run(Comm& comm, TimedSection& section) {
+Outcome Ep::run(Comm& comm, TimedSection& section) {
   if (comm.root()) {
     std::printf(" Number of random numbers generated: %15s  (class %c)\n", problem().size.c_str(),
                 class_);
@@ -92,8 +92,14 @@ bool Ep::run(Comm& comm, TimedSection& section) {
   for (const std::int64_t count : tally.counts) pairs += static_cast<double>(count);
   if (comm.root()) print(tally, pairs, section.seconds());
   constexpr double tolerance = 1e-8;
-  return comm.from_root(relative_error(tally.sum_x, parameters_.sum_x) <= tolerance &&
-                        relative_error(tally.sum_y, parameters_.sum_y) <= tolerance);
+  Outcome outcome;
+  outcome.verified = comm.from_root(relative_error(tally.sum_x, parameters_.sum_x) <= tolerance &&
+                                    relative_error(tally.sum_y, parameters_.sum_y) <= tolerance);
+  outcome.history = {tally.sum_x, tally.sum_y};
+  for (const std::int64_t count : tally.counts) {
+    outcome.history.push_back(static_cast<double>(count));
+  }
+  return outcome;
 }
 
 void Ep::print(const Tally& tally, double pairs, double seconds) const {
@@ -112,7 +118,8 @@ void Ep::print(const Tally& tally, double pairs, double seconds) const {
 
 Entry entry() {
   return {"EP", [](char) { return any_number(); },
-          [](char problem_class) { return std::make_unique<Ep>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Ep>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::ep

@@ -34,7 +34,7 @@ class Ft final : public Benchmark {
     return sizeof(Complex) * parameters_.extent.points() / ranks * (ranks == 1 ? 2 : 3);
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   void print_header(int ranks) const;
@@ -103,7 +103,7 @@ void Ft::print_header(int ranks) const {
   std::printf(" Layout type         : %14s\n\n", ranks == 1 ? "0D" : "1D");
 }
 
-bool Ft::run(Comm& comm, TimedSection& section) {
+Outcome Ft::run(Comm& comm, TimedSection& section) {
   if (comm.root()) print_header(comm.size());
   const Layout layout{parameters_.extent, comm.rank(), comm.size()};
   Transform transform(comm, layout);
@@ -127,10 +127,12 @@ bool Ft::run(Comm& comm, TimedSection& section) {
   constexpr double tolerance = 1e-12;
   constexpr int digits = 12;
   bool verified = true;
+  Outcome outcome;
   for (std::size_t i = 0; i < checksums.size(); ++i) {
     const Complex published = parameters_.checksums[i];
     const double error = std::abs((checksums[i] - published) / published);
     verified = verified && error <= tolerance;
+    outcome.history.insert(outcome.history.end(), {checksums[i].real(), checksums[i].imag()});
     if (comm.root()) {
       std::printf(" T = %4zu     Checksum = %21s %21s\n", i + 1,
                   fortran_d(checksums[i].real(), digits).c_str(),
@@ -138,7 +140,8 @@ bool Ft::run(Comm& comm, TimedSection& section) {
     }
   }
   if (comm.root()) std::printf(" Result verification %s\n", verified ? "successful" : "failed");
-  return comm.from_root(verified);
+  outcome.verified = comm.from_root(verified);
+  return outcome;
 }
 
 }  // namespace
@@ -149,7 +152,8 @@ Entry entry() {
             const Extent& extent = parameters(problem_class).extent;
             return power_of_two(std::min(extent.ny, extent.nz));
           },
-          [](char problem_class) { return std::make_unique<Ft>(problem_class); }, "SWABC"};
+          [](char problem_class) { return std::make_unique<Ft>(problem_class); }, "SWABC",
+          histories()};
 }
 
 }  // namespace roundtrip::npb::ft

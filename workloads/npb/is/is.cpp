@@ -31,7 +31,7 @@ class Is final : public Benchmark {
     return sizeof(int) * (copies * keys + values) / ranks;
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   void rank_once(Comm& comm, Sorter& sorter, int iteration);
@@ -89,7 +89,7 @@ void Is::rank_once(Comm& comm, Sorter& sorter, int iteration) {
   }
 }
 
-bool Is::run(Comm& comm, TimedSection& section) {
+Outcome Is::run(Comm& comm, TimedSection& section) {
   if (comm.root()) {
     std::printf(" Size:  %s  (class %c)\n", problem().size.c_str(), class_);
     std::printf(" Iterations:   %d\n Total number of processes:  %d\n", rankings, comm.size());
@@ -99,16 +99,25 @@ bool Is::run(Comm& comm, TimedSection& section) {
   rank_once(comm, sorter, 1);
   passed_ = 0;
 
+  std::vector<std::uint64_t> checksums;
+  checksums.reserve(rankings);
   section.start();
   for (int iteration = 1; iteration <= rankings; ++iteration) {
     rank_once(comm, sorter, iteration);
+    checksums.push_back(sorter.checksum());
     section.lap();
   }
   section.stop();
 
   std::array<int, 2> results{passed_, sorter.disorder()};
   comm.sum(std::span<int>(results));
-  return results[0] == rankings * static_cast<int>(tests) && results[1] == 0;
+  comm.sum_at_root(std::span(checksums));
+  Outcome outcome{results[0] == rankings * static_cast<int>(tests) && results[1] == 0, {}};
+  for (const std::uint64_t checksum : checksums) {
+    constexpr unsigned beyond_a_double = 64 - 53;
+    outcome.history.push_back(static_cast<double>(checksum >> beyond_a_double));
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -116,7 +125,8 @@ bool Is::run(Comm& comm, TimedSection& section) {
 Entry entry() {
   constexpr int most = 256;
   return {"IS", [](char) { return power_of_two(most); },
-          [](char problem_class) { return std::make_unique<Is>(problem_class); }, "SWABC"};
+          [](char problem_class) { return std::make_unique<Is>(problem_class); }, "SWABC",
+          histories()};
 }
 
 }  // namespace roundtrip::npb::is

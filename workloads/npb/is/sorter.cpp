@@ -20,6 +20,13 @@ void for_each_key(std::span<const int> keys, Visit visit) {
   for (std::size_t i = streams * length; i < keys.size(); ++i) visit(0, keys[i]);
 }
 
+/// Of a key in the checksum: odd, and like no other key's.
+std::uint64_t weight(int key) {
+  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  const std::uint64_t spread = (static_cast<std::uint64_t>(key) + 1) * golden;
+  return (spread ^ (spread >> 32U)) * golden | 1U;
+}
+
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
@@ -115,7 +122,13 @@ void Sorter::count(std::span<const int> keys) {
   up_to_.assign(at(end_key_ - first_key_), 0);
   int* const counts = up_to_.data() - first_key_;
   for (const int key : keys) ++counts[key];
-  std::inclusive_scan(up_to_.begin(), up_to_.end(), up_to_.begin());
+  checksum_ = 0;
+  int up_to = 0;
+  for (int key = first_key_; key < end_key_; ++key) {
+    checksum_ += static_cast<std::uint64_t>(counts[key]) * weight(key);
+    up_to += counts[key];
+    counts[key] = up_to;
+  }
 }
 
 std::int64_t Sorter::rank_of(int key) const {

@@ -26,6 +26,9 @@ class Sorter {
   /// Number of keys below `key`, of which this rank must own the range.
   [[nodiscard]] std::int64_t rank_of(int key) const;
 
+  /// Of the owned keys in any order: its sum over all ranks is that of all keys, modulo 2^64.
+  [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
+
   /// Collective: puts the keys in the order of their ranks; the number of places out of order, at
   /// the borders between ranks too.
   [[nodiscard]] int disorder() const;
@@ -47,6 +50,7 @@ class Sorter {
   int first_key_ = 0;
   int end_key_ = 0;
   std::int64_t keys_below_ = 0;
+  std::uint64_t checksum_ = 0;
   Array<int> outgoing_;
   Array<int> incoming_;
   std::span<const int> owned_;  ///< keys of the own range

@@ -34,12 +34,14 @@ class Ssor {
     update_rhs();
   }
 
-  void step() {
+  /// The sums of squares of what this rank has changed u by.
+  cfd::State step() {
     const cfd::FlowFields flow(u_, derived_);
     sweeps_.lower(flow, rhs_);
     sweeps_.upper(flow, rhs_);
-    add_change();
+    const cfd::State squares = add_change();
     update_rhs();
+    return squares;
   }
 
   /// Sums over this rank.
@@ -57,7 +59,8 @@ class Ssor {
     cfd::residual(cell(), u_, derived_, forcing_, dt_, rhs_);
   }
 
-  void add_change() {
+  cfd::State add_change() {
+    cfd::State squares{};
     constexpr double w = Sweeps::over_relaxation;
     constexpr double scale = 1 / (w * (2 - w));
     for (std::size_t m = 0; m < cfd::equations; ++m) {
@@ -65,12 +68,17 @@ class Ssor {
         for (int j = cell().inner_begin(1); j < cell().inner_end(1); ++j) {
           double* __restrict to = u_[m].data() + cell().at(0, j, k);
           const double* __restrict change = rhs_[m].data() + cell().at(0, j, k);
+          double sum = 0;
+#pragma omp simd reduction(+ : sum)
           for (int i = cell().inner_begin(0); i < cell().inner_end(0); ++i) {
             to[i] += scale * change[i];
+            sum += change[i] * change[i];
           }
+          squares[m] += sum;
         }
       }
     }
+    return squares;
   }
 
   Pencils pencils_;
@@ -102,14 +110,14 @@ class Lu final : public Benchmark {
     return sizeof(double) * numbers * (n / in_x + 4) * (n / in_y + 4) * (n + 4);
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   char class_;
   Parameters parameters_;
 };
 
-bool Lu::run(Comm& comm, TimedSection& section) {
+Outcome Lu::run(Comm& comm, TimedSection& section) {
   const auto& [n, steps, dt, norms, surface] = parameters_;
   if (comm.root()) {
     std::printf(" Size: %s  (class %c)\n Iterations: %4d\n", problem().size.c_str(), class_, steps);
@@ -120,13 +128,16 @@ bool Lu::run(Comm& comm, TimedSection& section) {
   ssor.step();
   ssor.reset();
 
+  std::vector<double> change;
+  change.reserve(cfd::equations * static_cast<std::size_t>(steps));
   section.start();
-  cfd::Norms computed;
+  cfd::Norms computed{};
   computed.residual = ssor.squared_residual();
   comm.sum(computed.residual);
   section.skip();
   for (int i = 0; i < steps; ++i) {
-    ssor.step();
+    const cfd::State squares = ssor.step();
+    change.insert(change.end(), squares.begin(), squares.end());
     section.lap();
   }
   computed.residual = ssor.squared_residual();
@@ -142,7 +153,8 @@ bool Lu::run(Comm& comm, TimedSection& section) {
   const bool integral_agrees = cfd::compare("surface integral", integral, surface, comm.root());
   const bool verified = comm.from_root(norms_agree && integral_agrees);
   if (comm.root()) std::printf(" Verification %s\n", verified ? "Successful" : "failed");
-  return verified;
+  comm.sum_at_root(change);
+  return {verified, cfd::history(change, computed.residual, norms, n)};
 }
 
 /// As NPB 3.4 has it. Two would be what the neighbours need.
@@ -157,7 +169,8 @@ RankRule rank_rule(int n) {
 
 Entry entry() {
   return {"LU", [](char problem_class) { return rank_rule(parameters(problem_class).n); },
-          [](char problem_class) { return std::make_unique<Lu>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Lu>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::lu

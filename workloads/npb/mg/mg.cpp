@@ -47,14 +47,14 @@ class Mg final : public Benchmark {
     return sizeof(double) * points * (2 * 8.0 / 7 + 1);
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   char class_;
   Parameters parameters_;
 };
 
-bool Mg::run(Comm& comm, TimedSection& section) {
+Outcome Mg::run(Comm& comm, TimedSection& section) {
   const auto& [n, iterations, smoother, published] = parameters_;
   if (comm.root()) {
     std::printf(" Size: %s  (class %c)\n Iterations: %4d\n", problem().size.c_str(), class_,
@@ -68,12 +68,14 @@ bool Mg::run(Comm& comm, TimedSection& section) {
   grids.update_residual();
   grids.reset();
 
+  Outcome outcome;
+  outcome.history.reserve(static_cast<std::size_t>(iterations));
   section.start();
   grids.update_residual();
   section.skip();
   for (int i = 0; i < iterations; ++i) {
     grids.cycle();
-    grids.update_residual();
+    outcome.history.push_back(grids.update_residual());
     section.lap();
   }
   const double norm = grids.residual_norm();
@@ -82,12 +84,15 @@ bool Mg::run(Comm& comm, TimedSection& section) {
   constexpr double tolerance = 1e-8;
   const double error = relative_error(norm, published);
   const bool verified = comm.from_root(error <= tolerance);
+  outcome.verified = verified;
+  comm.sum_at_root(outcome.history);
+  for (double& value : outcome.history) value = std::sqrt(value / std::pow(n, 3));
   if (comm.root()) {
     std::printf("\n Benchmark completed \n VERIFICATION %s \n", verified ? "SUCCESSFUL" : "FAILED");
     std::printf(" L2 Norm is  %s\n Error is    %s\n", fortran_e(norm, 13).c_str(),
                 fortran_e(error, 13).c_str());
   }
-  return verified;
+  return outcome;
 }
 
 }  // namespace
@@ -95,7 +100,8 @@ bool Mg::run(Comm& comm, TimedSection& section) {
 Entry entry() {
   constexpr int most = 256;
   return {"MG", [](char) { return power_of_two(most); },
-          [](char problem_class) { return std::make_unique<Mg>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Mg>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::mg

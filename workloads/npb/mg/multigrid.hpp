@@ -15,8 +15,8 @@ class Multigrid {
   /// Collective: the problem from the start, u = 0.
   void reset();
 
-  /// Collective: r = v - A u.
-  void update_residual();
+  /// Collective: r = v - A u. This rank's sum of r^2.
+  double update_residual();
 
   /// Collective: a V-cycle on the residual, added to u. The residual is not up to date afterwards.
   void cycle();

@@ -10,8 +10,8 @@ namespace roundtrip::npb::mg {
 using Stencil = std::array<double, 4>;
 
 /// r = v - A u at the own points (v and r may be the same grid). The discrete Laplacian A has no
-/// face term.
-void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r);
+/// face term. Adds the squares of r to `squares`, if there is one, while a line is in cache.
+void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r, double* squares = nullptr);
 
 /// u += S r at the own points. The smoother S has no corner term.
 void smooth(const Stencil& s, const Grid& r, Grid& u);

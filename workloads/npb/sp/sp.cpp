@@ -33,14 +33,14 @@ class Sp final : public Benchmark {
     return cfd::Fields::bytes(parameters_.n, side) + number * (side * std::pow(edge, 3) + factors);
   }
 
-  bool run(Comm& comm, TimedSection& section) override;
+  Outcome run(Comm& comm, TimedSection& section) override;
 
  private:
   char class_;
   Parameters parameters_;
 };
 
-bool Sp::run(Comm& comm, TimedSection& section) {
+Outcome Sp::run(Comm& comm, TimedSection& section) {
   cfd::MultiPartition partition(comm, parameters_.n);
   cfd::Fields fields(partition, parameters_.dt);
   std::vector<cfd::Scalar> speeds;
@@ -63,7 +63,7 @@ bool Sp::run(Comm& comm, TimedSection& section) {
     for (std::size_t c = 0; c < speeds.size(); ++c) {
       from_characteristics_of_z(fields.cells()[c], speeds[c]);
     }
-    fields.add_change();
+    return fields.add_change();
   };
   const auto& [n, steps, dt, norms] = parameters_;
   return cfd::run_time_steps({class_, n, steps, dt, norms}, fields, step, comm, section);
@@ -77,7 +77,8 @@ Entry entry() {
           [](char problem_class) {
             return perfect_square(parameters(problem_class).n / fewest_points);
           },
-          [](char problem_class) { return std::make_unique<Sp>(problem_class); }};
+          [](char problem_class) { return std::make_unique<Sp>(problem_class); }, problem_classes,
+          histories()};
 }
 
 }  // namespace roundtrip::npb::sp

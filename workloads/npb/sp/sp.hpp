@@ -8,4 +8,7 @@ namespace roundtrip::npb::sp {
 /// into scalar pentadiagonal systems.
 Entry entry();
 
+/// Of the classes that were recorded: history.cpp, made by record_history.py.
+const Histories& histories();
+
 }  // namespace roundtrip::npb::sp

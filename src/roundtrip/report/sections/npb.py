@@ -25,6 +25,7 @@ from roundtrip.report.sections import npb_scaling as scaling
 from roundtrip.report.sections import npb_sources as sources
 from roundtrip.report.sections import npb_tables as tables
 from roundtrip.report.sections import npb_times as times
+from roundtrip.report.sections import npb_verification as verification
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_findings import TONES, Finding, findings, foremost
 from roundtrip.report.sections.npb_series import EMULATED, Series
@@ -55,6 +56,7 @@ class NpbSection:
         if has_link:
             blocks += self._over_the_link(judged, found)
         blocks += [*_inside(launches), Heading(3, "What is sent"), times.messages(launches)]
+        blocks += [Heading(3, "Verified in two ways"), verification.table(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
         if against:
             blocks.append(Fold("Both rates", (sources.rates(launches, against),)))

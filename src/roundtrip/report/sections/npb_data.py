@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,13 +40,16 @@ class Launches:
 
     @cached_property
     def _figures(self) -> dict[str, dict[str, float]]:
-        """rate, time, compute, communication, iterations of each launch.
+        """rate, time, compute, communication, iterations of each launch; least and most: seconds
+        in MPI of the rank with the least and the most, NaN where ranks were not told apart.
 
         The programs of NPB 3.4 tell their rate alone: their time is the work of a launch of ours,
         rate times time, over that rate; NaN without one.  Compute time 0: not measured.
         """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
+        of_ranks = (phase == "rank") & (pl.col("metric") == "communication")
+        nothing = pl.lit(float("nan"))
         told = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
@@ -53,6 +57,8 @@ class Launches:
             compute=value.filter(is_time & (phase == "compute")).sum(),
             communication=value.filter(is_time & phase.is_in(npb.PATTERNS)).sum(),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
+            least=value.filter(of_ranks).min(),
+            most=value.filter(of_ranks).max(),
         )
         ours = told.filter(pl.col("time").is_not_null()).group_by("case")
         work = ours.agg(
@@ -60,7 +66,9 @@ class Launches:
         )
         filled = told.join(work, on="case", how="left").select(
             *("launch", "rate", "compute", "communication"),
-            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), pl.lit(float("nan"))),
+            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nothing),
+            least=pl.coalesce("least", nothing),
+            most=pl.coalesce("most", nothing),
             iterations=pl.coalesce(pl.col("iterations").replace(0, None), "own", pl.lit(0)),
         )
         return {row.pop("launch"): row for row in filled.collect().iter_rows(named=True)}
@@ -107,6 +115,14 @@ class Launches:
             if one == series
         ]
         return npb.messages(self._messages.filter(pl.col("launch") == of[0]))
+
+    def histories(self, series: Series) -> list[str]:
+        """Of each launch what its record says of the iterations; "not measured" without one."""
+        return [
+            _history(row["details"])
+            for row in self._rows
+            if row["status"] == "passed" and self._series(row)[0] == series
+        ]
 
     @property
     def over_the_link(self) -> list[Series]:
@@ -160,6 +176,11 @@ class Launches:
 
     def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
         return of_row(row, self._titles)
+
+
+def _history(details: str | None) -> str:
+    told = json.loads(details or "{}").get("verification") or {}
+    return str(told.get("history", "not measured"))
 
 
 def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> float:

@@ -122,16 +122,26 @@ _TIME_COLUMNS = (
     Column("Rate, Mop/s", "right"),
     Column("Compute, s", "right"),
     Column("Communication, s", "right"),
+    Column("Least to most of a rank, s", "right"),
 )
 
 
 def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
-    """Rate, compute, communication; NPB's own programs do not tell the last two."""
+    """Rate, compute, communication and that by rank; NPB's own programs tell the rate alone."""
     rate = _cell(launches.interval([one["rate"] for one in rounds]))
     if not all(one["compute"] for one in rounds):
-        return rate, *[Cell("not measured", "muted")] * 2
+        return rate, *[Cell("not measured", "muted")] * 3
     parts = ("compute", "communication")
-    return rate, *(_cell(launches.interval([one[part] for one in rounds])) for part in parts)
+    mean = (_cell(launches.interval([one[part] for one in rounds])) for part in parts)
+    return rate, *mean, _by_rank(launches, rounds)
+
+
+def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
+    """Communication of the rank with the least and of that with the most, medians."""
+    told = [one for one in rounds if math.isfinite(one["least"])]
+    ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
+    medians = [units.number(end.median) for end in ends if end]
+    return Cell(" to ".join(medians)) if medians else Cell("not measured", "muted")
 
 
 def _cell(interval: Interval | None) -> Cell:
