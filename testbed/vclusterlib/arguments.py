@@ -30,11 +30,17 @@ def parser() -> Parser:
     node = commands.add_parser("node", help="run a command on a compute node")
     node.add_argument("node", metavar="NAME")
     node.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
+    power = commands.add_parser("power", help="switch a node off, or on again")
+    power.add_argument("node", metavar="NAME")
+    power.add_argument("way", choices=("off", "on"))
     wan = commands.add_parser("wan", help="show or change the link between the clusters")
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")
     hub.add_argument("--rate", type=units.rate, help="10Mbit/s")
+    leased = commands.add_parser("lease", help="run a command while nobody else changes the link")
+    _add_lease(leased)
     for link in (wan, hub):
+        link.add_argument("--force", action="store_true", help="even if it is leased to somebody")
         link.add_argument("--stats", action="store_true", help="settings and counters as JSON")
         link.add_argument("--reset", action="store_true", help="set the counters to 0 afterwards")
         link.add_argument("--no-self-test", action="store_true", help="do not measure a change")
@@ -63,13 +69,28 @@ def _add_status(status: Any) -> None:
     status.add_argument("--nodes", type=int, metavar="N", help="exit 2 unless it has N nodes")
 
 
-def _add_wan(wan: Any) -> None:
-    add = wan.add_argument
+def _add_lease(lease: Any) -> None:
+    _add_settings(lease)
+    add = lease.add_argument
+    add("--for", dest="holder", metavar="WHO", help="the holder's name (default: the command)")
+    add("--record", metavar="FILE", help="write what the link was before and after, as JSON")
+    wait = "how long to wait for another holder (60s)"
+    add("--wait", type=units.wait, metavar="TIME", default=60.0, help=wait)
+    add("argv", nargs=argparse.REMAINDER, metavar="CMD")
+
+
+def _add_settings(link: Any) -> None:
+    add = link.add_argument
     add("--rtt", type=units.rtt, help="added round-trip time, 0..100ms")
     add("--rate", type=units.rate, help="1Gbit/s, unlimited")
     add("--loss", type=units.loss, help="of frames, in each direction: 0.1%%")
     add("--queue", type=units.size, help="before the link, in each direction: 1MiB")
     add("--seed", type=int, help="of the losses")
+
+
+def _add_wan(wan: Any) -> None:
+    _add_settings(wan)
+    add = wan.add_argument
     add("--cut", type=units.cut, metavar="TIME", help="cut the link, for 5s")
     add("--down", dest="up", action="store_false", default=None, help="cut it until --up")
     add("--up", dest="up", action="store_true", default=None)

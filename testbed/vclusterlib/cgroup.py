@@ -9,7 +9,7 @@ import hashlib
 import time
 from pathlib import Path
 
-from vclusterlib.errors import UserError
+from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.state import State
 
 _ROOT = Path("/sys/fs/cgroup")
@@ -47,6 +47,15 @@ def make(state: State, weight: int) -> str:
 def join(group: str) -> None:
     if group:
         Path(group, "cgroup.procs").write_text("0")
+
+
+def join_cluster(state: State) -> None:
+    """Put this process, and what it will start, where the cluster's processes are."""
+    group = folder(state) if state.spec().cpu_weight else None
+    try:
+        join(str(group or ""))
+    except OSError as error:
+        raise VclusterError(f"{group}: {error.strerror}") from error
 
 
 def remove(state: State) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vclusterlib import client, enter, lifecycle, units
+from vclusterlib import client, enter, leased, lifecycle, units
 from vclusterlib.arguments import parser
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.mounts import PRIVATE
@@ -55,10 +55,24 @@ def _shares(folders: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(share) for share in shares))
 
 
-def _link(state: State, options: argparse.Namespace) -> None:
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What is asked of the link by name."""
     fields = ("rtt", "rate", "loss", "queue", "seed", "up")
     asked = {name: getattr(options, name, None) for name in fields}
-    changes = {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _lease(state: State, options: argparse.Namespace) -> int:
+    asked, command = _settings(options), _command(options.argv)
+    if state.run.is_dir() and state.spec().fabric == "hub" and set(asked) - {"rate"}:
+        raise UserError("a hub has a rate, nothing else")
+    holder = options.holder or f"{' '.join(command)[:60]} (process {os.getpid()})"
+    record = Path(options.record) if options.record else None
+    return leased.run(state, asked, command, holder, record, options.wait)
+
+
+def _link(state: State, options: argparse.Namespace) -> None:
+    changes = _settings(options)
     if options.command == "hub" and options.rate == 0:
         raise UserError("--rate unlimited: a hub has a rate, that is its nature")
     request = {
@@ -67,6 +81,7 @@ def _link(state: State, options: argparse.Namespace) -> None:
         "test": not options.no_self_test,
         "cut": getattr(options, "cut", None),
         "reset": options.reset,
+        "force": options.force,
     }
     link = client.ask(state, request)["link"]
     print(json.dumps(link, indent=1) if options.stats else show_link(link))
@@ -106,6 +121,11 @@ def _run(options: argparse.Namespace) -> int:
             enter.head(state, _command(options.argv))
         case "node":
             enter.compute(state, options.node, _command(options.argv))
+        case "power":
+            request = {"do": "power", "node": options.node, "on": options.way == "on"}
+            client.ask(state, request)
+        case "lease":
+            return _lease(state, options)
         case _:
             _link(state, options)
     return 0

@@ -1,4 +1,4 @@
-"""What the world does when asked: tell its status, change and test the link.
+"""What the world does when asked: tell its status, change and test the link, switch nodes.
 
 Served on the stream socket ``run/control.sock``, which head, nodes and host all reach.  A request
 is one JSON object on one line, so is the answer: ``{"ok": true, ...}``, or
@@ -7,16 +7,18 @@ is one JSON object on one line, so is the answer: ``{"ok": true, ...}``, or
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
 import time
 from typing import Any
 
-from vclusterlib import network, processes, selftest
+from vclusterlib import lease, network, processes, selftest
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.link import Link, LinkSettings
 from vclusterlib.node import pid_file
+from vclusterlib.power import Power
 from vclusterlib.state import State
 
 SOCKET = "control.sock"
@@ -26,24 +28,29 @@ _REQUEST_LIMIT = 65536
 class Control:
     """Answers requests, one at a time."""
 
-    def __init__(self, state: State, link: Link) -> None:
+    def __init__(self, state: State, link: Link, power: Power) -> None:
         self._state = state
+        self._power = power
         self._spec = spec = state.spec()
         self._link = link
         self._born = time.monotonic()
-        rate = spec.hub_rate if spec.fabric == "hub" else 0.0
-        self._settings = LinkSettings(rate=rate)
+        self._first = LinkSettings(rate=spec.hub_rate if spec.fabric == "hub" else 0.0)
+        self._settings = self._first
         self._test: selftest.SelfTest | None = None
 
-    def apply(self, changes: dict[str, Any], test: bool = True) -> None:
-        """Change the link, then measure it."""
-        self._settings = self._settings.changed(changes)
+    def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
+        """Change the link, or with `fresh` the one that ``up`` made, then measure it."""
+        self._settings = (self._first if fresh else self._settings).changed(changes)
         self._test = None
         self._link.apply(self._settings)
         if self._spec.fabric == "hub":
             network.pace_nodes(self._spec, self._settings.rate)
         if test:
-            self._test = selftest.run(self._settings, "10.78.2.1")
+            self.measure()
+
+    def measure(self) -> None:
+        self._test = None
+        self._test = selftest.run(self._settings, "10.78.2.1")
 
     def serve(self, connection: socket.socket) -> None:
         """Answer one request; no client can hold the world up for long."""
@@ -60,6 +67,9 @@ class Control:
         try:
             if request["do"] == "status":
                 return {"ok": True, **self._status()}
+            if request["do"] == "power":
+                self._power.switch(request["node"], request["on"])
+                return {"ok": True}
             return {"ok": True, **self._change(request)}
         except VclusterError as error:
             return {"ok": False, "error": str(error), "status": error.status}
@@ -74,22 +84,26 @@ class Control:
                 f"this cluster's fabric is {self._spec.fabric}; "
                 f"`up --fabric {fabric}` makes one that is a {fabric}"
             )
-        if request.get("changes"):
-            self.apply(request["changes"], request.get("test", True))
+        changes, fresh = request.get("changes") or {}, request.get("fresh", False)
+        if changes or fresh or request.get("cut") or request.get("reset"):
+            lease.require(self._state, request)
+        if changes or fresh:
+            self.apply(changes, request.get("test", True), fresh)
         if request.get("cut"):
             self._link.cut(request["cut"])
-        return {"link": self._link_status(request.get("reset", False))}
+        told = self._link_status(request.get("reset", False))
+        if request.get("measure"):
+            # afterwards, so that the counters have none of its pings
+            with contextlib.suppress(VclusterError):
+                self.measure()
+            told["self_test"] = self._test.to_json() if self._test else None
+        return {"link": told}
 
     def _link_status(self, reset: bool = False) -> dict[str, Any]:
-        now = self._settings
         return {
             "fabric": self._spec.fabric,
             "engine": self._link.engine,
-            "rtt_ms": now.rtt * 1e3,
-            "rate_bit_s": now.rate,
-            "loss": now.loss,
-            "queue_bytes": now.queue,
-            "seed": now.seed,
+            **self._settings.to_json(),
             **self._link.statistics(reset),
             "self_test": self._test.to_json() if self._test else None,
         }
@@ -134,12 +148,12 @@ class Control:
     def _daemons(self) -> list[str]:
         accounting = ["mariadbd", "slurmdbd"] if self._spec.accounting else []
         link = [self._link.program] if self._link.program else []
-        return ["munged", *accounting, "slurmctld", *link]
+        return ["munged", *accounting, "slurmctld", "slurmd", *link]
 
 
 def node_states() -> dict[str, str]:
     """Slurm's word for each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
-    command = ["sinfo", "-h", "-N", "-p", "grid", "-o", "%N %T"]
+    command = ["sinfo", "-h", "-N", "-o", "%N %T"]
     try:
         asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except subprocess.TimeoutExpired:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-from vclusterlib import client, mounts, node, tools
+from vclusterlib import cgroup, client, mounts, node, tools
 from vclusterlib.errors import UserError
 from vclusterlib.state import INSIDE, State
 
@@ -28,6 +28,7 @@ def head(state: State, command: list[str]) -> NoReturn:
         _become(command, dict(os.environ))
     world = _world(state)
     _require_shared(folder, world, state)
+    cgroup.join_cluster(state)
     _become([*_into_world(state, world), *_there(folder, command)], environment(state))
 
 
@@ -45,6 +46,8 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
         first = node.pid_file(state, name).read_text()
     except FileNotFoundError:
         raise client.not_up(state) from None
+    if not state.inside:
+        cgroup.join_cluster(state)
     into = ["nsenter", "-t", first, *_SPACES, "--"]
     _become([*prefix, *into, *_there(str(Path.cwd()), command)], variables)
 

@@ -2,6 +2,7 @@
 
 Settings are those of a `LinkSettings`; statistics are JSON objects, a direction (or medium) each:
 ``{"name", "frames", "bytes", "sent", "lost", "dropped", ..., "late_us_mean", "late_us_max"}``.
+``changes`` counts what altered the link or its counters since ``started_ns``.
 Only the userspace link can tell how late it was.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +25,8 @@ _PACKET = 1514
 _PACKETS_UNLIMITED = 1_000_000
 _FIFO_PRIORITY = "50"
 _FULL_SPEED = 1e9
+#: What a link is set to, as statistics and records name it.
+SETTINGS = ("rtt_ms", "rate_bit_s", "loss", "queue_bytes", "seed", "up")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,17 @@ class LinkSettings:
 
     def changed(self, changes: dict[str, Any]) -> LinkSettings:
         return replace(self, **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Under the names of `SETTINGS`."""
+        return {
+            "rtt_ms": self.rtt * 1e3,
+            "rate_bit_s": self.rate,
+            "loss": self.loss,
+            "queue_bytes": self.queue,
+            "seed": self.seed,
+            "up": self.up,
+        }
 
 
 class Link(Protocol):
@@ -90,7 +105,13 @@ class UserspaceLink:
             "cpu_s": told["cpu_s"],
             "scheduler": told["scheduler"],
             "send_errors": told["send_errors"],
+            # its own word for what it does, whoever told it to
+            "rtt_ms": told["delay_us"] * 2 / 1e3,
+            "rate_bit_s": told["rate_bps"],
+            "loss": told["loss"],
             "up": told["up"],
+            "started_ns": told["started_ns"],
+            "changes": told["changes"],
         }
 
     def _answers(self) -> bool:
@@ -123,9 +144,11 @@ class NetemLink:
 
     def __init__(self) -> None:
         self._settings = LinkSettings()
-        self._restore_at = 0.0
+        self._started = time.monotonic_ns()
+        self._changes = 0
 
     def apply(self, settings: LinkSettings) -> None:
+        self._changes += settings != self._settings
         self._settings = settings
         network.segment_in_software(self._ends, settings.packets)
         network.run_batch("tc", "".join(f"{line}\n" for line in netem_script(settings)))
@@ -136,6 +159,7 @@ class NetemLink:
     def statistics(self, reset: bool) -> dict[str, Any]:
         if reset:
             self.apply(self._settings)
+            self._changes += 1
         command = ["tc", "-s", "-j", "qdisc", "show"]
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         directions = []
@@ -151,7 +175,13 @@ class NetemLink:
                         "late_us_max": None,
                     }
                 )
-        return {"directions": directions, "scheduler": "kernel", "up": self._settings.up}
+        return {
+            "directions": directions,
+            "scheduler": "kernel",
+            "up": self._settings.up,
+            "started_ns": self._started,
+            "changes": self._changes,
+        }
 
 
 def netem_script(settings: LinkSettings) -> list[str]:

@@ -25,7 +25,10 @@ _TYPICAL_MS = 0.25
 
 @dataclass(frozen=True)
 class SelfTest:
-    """Times in ms; `asked_ms` includes the serialisation of the ping itself."""
+    """Times in ms, infinite (in JSON null) if nothing came back.
+
+    `asked_ms` includes the serialisation of the ping itself.
+    """
 
     asked_ms: float
     min_ms: float
@@ -45,7 +48,8 @@ class SelfTest:
         return self.passed and self.p50_ms - self.asked_ms > _TYPICAL_MS
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "passed": self.passed, "disturbed": self.disturbed}
+        times = {} if self.received else {"min_ms": None, "p50_ms": None}
+        return {**asdict(self), **times, "passed": self.passed, "disturbed": self.disturbed}
 
     def __str__(self) -> str:
         return (

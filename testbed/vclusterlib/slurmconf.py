@@ -8,6 +8,8 @@ from vclusterlib.spec import Node, Spec
 from vclusterlib.state import State, write_atomically
 
 CLUSTER_NAME = "vgrid"
+#: The head is a node as well: jobs that drive others run there, and take no node from them.
+SERVICE = "head"
 
 # config_overrides: the declared CPUs count, not the machine's real ones.
 # task/none, proctrack/linuxproc: no cgroups, and no binding, which would put the first rank of
@@ -57,7 +59,9 @@ NodeName=DEFAULT Sockets=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={me
 {nodes}
 PartitionName=clusterA Nodes=a[1-{nodes_a}] MaxTime=60 State=UP
 PartitionName=clusterB Nodes=b[1-{nodes_b}] MaxTime=60 State=UP
-PartitionName=grid Nodes=ALL MaxTime=60 State=UP Default=YES
+PartitionName=grid Nodes=a[1-{nodes_a}],b[1-{nodes_b}] MaxTime=60 State=UP Default=YES
+NodeName={service} NodeAddr={head} NodeHostname=head
+PartitionName=service Nodes={service} MaxTime=60 State=UP
 """
 
 _SLURMDBD = """\
@@ -85,6 +89,7 @@ def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
     return _SLURM.format(
         cluster=CLUSTER_NAME,
         head=spec.head_address,
+        service=SERVICE,
         spool=state.spool,
         log=state.log,
         accounting=accounting,

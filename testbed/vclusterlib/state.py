@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class State:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the state directory; UserError if another command does."""
+        """Hold the state directory, when another command that does has ended."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = (self.path / "lock").open("a")
@@ -95,7 +96,9 @@ class State:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise UserError(f"state directory in use by another command: {self.path}") from None
+                waiting = f"vcluster: another command holds {self.path}: waiting for it"
+                print(waiting, file=sys.stderr, flush=True)
+                fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def prepare(self, spec: Spec) -> None:

@@ -38,6 +38,12 @@ def cut(text: str) -> float:
     return _within(value, 1e-3, 3600, "cut", text, "1ms to 3600s")
 
 
+def wait(text: str) -> float:
+    """How long to wait, in seconds, 0 to 1 day."""
+    value = 0.0 if text.strip() == "0" else _parse(text, "wait", _TIMES, "60s")
+    return _within(value, 0, 86400, "wait", text, "0 to 86400s")
+
+
 def rate(text: str) -> float:
     """Bits per second, 64 kbit/s to 100 Gbit/s; ``unlimited`` is 0."""
     if text == "unlimited":

@@ -21,11 +21,13 @@ from types import FrameType
 from typing import Any
 
 from vclusterlib import accounting, cgroup, head, network
-from vclusterlib.boot import NodeBoot
-from vclusterlib.control import SOCKET, Control
+from vclusterlib.boot import WORKING, NodeBoot
+from vclusterlib.control import SOCKET, Control, node_states
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
 from vclusterlib.link import Link, NetemLink, UserspaceLink
+from vclusterlib.power import Power
+from vclusterlib.slurmconf import SERVICE
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
@@ -73,10 +75,14 @@ class World:
             daemons.start("slurmctld", ["slurmctld", "-D"])
             daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
         with self._timed("nodes"):
+            (self._state.spool / SERVICE).mkdir(exist_ok=True)
+            daemons.start("slurmd", ["slurmd", "-D", "-N", SERVICE])
             nodes.open_gate()
             nodes.await_idle()
+            daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
         (self._state.run / "booted").touch()
-        control = Control(self._state, link)
+        power = Power(self._state, spec, daemons, self._keep)
+        control = Control(self._state, link, power)
         with self._timed("self-test"):
             control.apply({})
         self._scheduler = link.statistics(reset=False)["scheduler"]
@@ -123,6 +129,9 @@ class World:
     def _slurmctld_listens(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
+
+    def _service_works(self) -> bool:
+        return node_states().get(SERVICE) in WORKING
 
     @contextlib.contextmanager
     def _timed(self, part: str) -> Iterator[None]:

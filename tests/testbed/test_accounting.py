@@ -40,7 +40,7 @@ def test_sacct_tells_jobs_of_this_and_of_earlier_boots(accounted):
     assert accounted.run("exec", "srun", "-N1", "sh", "-c", "exit 3").returncode == 3
     assert jobs(accounted, 2) == ["1|COMPLETED|0:0", "2|FAILED|3:0"]
     assert accounted.status()["daemons"] == dict.fromkeys(
-        ("munged", "mariadbd", "slurmdbd", "slurmctld", "roundtrip-link"), True
+        ("munged", "mariadbd", "slurmdbd", "slurmctld", "slurmd", "roundtrip-link"), True
     )
     accounted.ok("down")
     accounted.ok("up", "--nodes", "1+1", "--accounting")

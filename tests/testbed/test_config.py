@@ -10,11 +10,12 @@ from vclusterlib.state import State
 SMALL = Spec(nodes_a=2, nodes_b=1)
 
 
-def test_slurm_conf_has_the_three_partitions(tmp_path):
+def test_slurm_conf_has_the_four_partitions(tmp_path):
     text = slurmconf.slurm(SMALL, State(tmp_path / "x"))
     assert "PartitionName=clusterA Nodes=a[1-2] " in text
     assert "PartitionName=clusterB Nodes=b[1-1] " in text
-    assert "PartitionName=grid Nodes=ALL " in text
+    assert "PartitionName=grid Nodes=a[1-2],b[1-1] " in text
+    assert "PartitionName=service Nodes=head " in text
     assert "NodeName=b1 NodeAddr=10.78.2.1 NodeHostname=b1 Feature=clusterB" in text
     assert "AccountingStorageType=accounting_storage/none" in text
     assert "{" not in text

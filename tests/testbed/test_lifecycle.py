@@ -159,11 +159,64 @@ def test_up_mends_a_cluster_that_is_half_dead(single, victim):
     assert single.status()["state"] == "up"
 
 
-def test_a_second_command_finds_the_state_directory_in_use(single):
+def test_a_second_up_at_the_same_time_waits_and_finds_it_up(single):
+    first = start_up(single)
+    second = single.run("up", "--nodes", "1+1", timeout=240)
+    said, _ = first.communicate(timeout=240)
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    assert "is up in" in said
+    assert "waiting for it" in second.stderr
+    assert "is up already" in second.stdout
+    assert len(single.ok("exec", "srun", "-N2", "hostname").split()) == 2
+
+
+def test_a_down_while_booting_waits_and_ends_it(single):
     process = start_up(single)
-    for command in ("up", "down"):
-        done = single.run(command)
-        assert done.returncode == 2
-        assert "state directory in use" in done.stderr
-    process.communicate(timeout=60)
+    assert "is down" in single.ok("down", timeout=240)
+    process.communicate(timeout=240)
     assert process.returncode == 0
+    assert single.status()["state"] == "down"
+
+
+def test_a_node_loses_its_power_and_gets_it_back(single):
+    single.ok("up", "--nodes", "2+1")
+    first = single.state / "run" / "nodes" / "a2.pid"
+    before = first.read_text()
+    single.ok("node", "a2", "sh", "-c", "sleep 300 >/dev/null 2>&1 &")
+    single.ok("power", "a2", "off")
+    assert single.run("power", "a2", "off").returncode == 2
+    assert single.status()["state"] == "broken"
+    ping = ["node", "a1", "ping", "-c", "1", "-W", "1", "10.78.1.2"]
+    assert single.run(*ping).returncode == 1
+    assert single.run("node", "a2", "true").returncode != 0
+    single.ok("power", "a2", "on")
+    deadline = time.monotonic() + 60
+    while single.status()["state"] != "up":
+        assert time.monotonic() < deadline, single.status()
+        time.sleep(0.1)
+    assert single.ok(*ping)
+    assert single.ok("exec", "srun", "-w", "a2", "hostname").split() == ["a2"]
+    assert first.read_text() != before
+    assert "sleep" not in single.ok("node", "a2", "ps", "-e", "-o", "comm=")
+    assert single.run("power", "a9", "off").returncode == 2
+
+
+def cpu_group(cluster, *place):
+    """The CPU cgroup that a command finds itself in."""
+    lines = cluster.ok(*place, "cat", "/proc/self/cgroup").splitlines()
+    return next(
+        path
+        for _, controllers, path in (line.split(":", 2) for line in lines)
+        if "cpu" in controllers.split(",") or not controllers
+    )
+
+
+def test_the_cpu_weight_covers_what_exec_and_node_start(single):
+    up = single.run("up", "--nodes", "1+1", "--cpu-weight", "200")
+    if up.returncode == 2:
+        pytest.skip(up.stderr)
+    assert up.returncode == 0, up.stderr
+    places = [("exec",), ("node", "a1"), ("exec", "srun", "-N1")]
+    groups = [cpu_group(single, *place) for place in places]
+    assert "roundtrip-vcluster-" in groups[2]
+    assert groups[:2] == [groups[2]] * 2

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 
 import pytest
 from vclusterlib import state as states
@@ -38,11 +39,21 @@ def test_inside_a_cluster_its_own_state_is_the_default(state, monkeypatch):
     assert State.of(None).inside
 
 
-def test_is_held_by_one_command_at_a_time(state):
-    with state.locked(), pytest.raises(UserError, match="in use"), State.of("one").locked():
-        pass
+def test_is_held_by_one_command_at_a_time_and_the_next_waits(state, capfd):
+    order = []
+
+    def second():
+        with State.of("one").locked():
+            order.append("second")
+
+    thread = threading.Thread(target=second)
     with state.locked():
-        pass
+        thread.start()
+        thread.join(0.5)
+        order.append("first")
+    thread.join(30)
+    assert order == ["first", "second"]
+    assert "another command holds" in capfd.readouterr().err
 
 
 def test_a_new_boot_begins_with_clean_folders_for_the_owner_only(state):

@@ -74,13 +74,13 @@ def test_loses_the_frames_asked_for_and_counts_them(cluster):
 
 
 def test_a_cut_ends_by_itself(cluster):
-    cluster.ok("wan", "--cut", "1s")
+    cluster.ok("wan", "--cut", "10s")
     cut = time.monotonic()
     assert not stats(cluster)["up"]
     assert pings(cluster, "b1", 1) == []
     assert pings(cluster, "a2", 1) != []
     while not stats(cluster)["up"]:
-        assert time.monotonic() < cut + 10
+        assert time.monotonic() < cut + 60
         time.sleep(0.1)
     assert pings(cluster, "b1", 3) != []
     assert stats(cluster)["directions"][0]["cut"] >= 1

@@ -20,6 +20,11 @@ struct Command {
   Settings settings;  // as they shall be
   bool reset = false;
   std::optional<Nanoseconds> cut;
+
+  // Does it alter what happens to frames, or what was counted of them?
+  [[nodiscard]] bool changes(const Settings& present) const {
+    return reset || cut || !(settings == present);
+  }
 };
 
 // The command, or what is wrong with it.

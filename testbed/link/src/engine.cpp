@@ -150,6 +150,7 @@ std::string Engine::obey(std::string_view text) {
     return R"({"ok":false,"error":")" + shown + "\"}\n";
   }
   const auto& command = std::get<Command>(parsed);
+  if (command.changes(settings_)) ++changes_;
   settings_ = command.settings;
   if (command.cut) cut_until_ = now() + *command.cut;
   if (command.reset) {
@@ -167,7 +168,8 @@ std::string Engine::report() const {
       << R"(,"queue_bytes":)" << settings_.queue_bytes << R"(,"loss":)" << settings_.loss
       << R"(,"seed":)" << settings_.seed << R"(,"up":)" << (is_cut(now()) ? "false" : "true")
       << R"(,"scheduler":")" << (fifo_ ? "fifo" : "other") << R"(","cpu_s":)" << cpu_seconds()
-      << R"(,"send_errors":)" << send_errors_ << R"(,"media":[)";
+      << R"(,"send_errors":)" << send_errors_ << R"(,"started_ns":)" << started_ << R"(,"changes":)"
+      << changes_ << R"(,"media":[)";
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     out << (i == 0 ? "" : ",") << lanes_[i].statistics.json(lanes_[i].name);
   }

@@ -20,6 +20,7 @@
 #include "options.hpp"
 #include "port.hpp"
 #include "statistics.hpp"
+#include "system.hpp"
 #include "wakeup.hpp"
 
 namespace rtlink {
@@ -55,6 +56,9 @@ class Engine {
   Settings settings_;
   Nanoseconds cut_until_ = 0;
   std::uint64_t send_errors_ = 0;
+  // Two reports with the same start and number of changes tell of one unchanged link.
+  Nanoseconds started_ = now();
+  std::uint64_t changes_ = 0;
   FramePool pool_;
   Forwarder forwarder_;
   std::vector<Port> ports_;

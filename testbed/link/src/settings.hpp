@@ -14,6 +14,8 @@ struct Settings {
   double loss = 0;                          // probability, per frame
   std::uint64_t seed = 1;                   // of the losses
   bool up = true;
+
+  friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 }  // namespace rtlink

@@ -28,6 +28,16 @@ TEST(Command, KnowsEveryWord) {
   EXPECT_TRUE(command.reset);
 }
 
+TEST(Command, CountsAsAChangeOnlyIfItAltersSomething) {
+  const Settings present{.delay = kMicrosecond};
+  EXPECT_FALSE(good("stats", present).changes(present));
+  EXPECT_FALSE(good("delay_us=1 up", present).changes(present));
+  EXPECT_TRUE(good("delay_us=2", present).changes(present));
+  EXPECT_TRUE(good("down", present).changes(present));
+  EXPECT_TRUE(good("cut_us=1", present).changes(present));
+  EXPECT_TRUE(good("reset", present).changes(present));
+}
+
 class BadCommand : public testing::TestWithParam<const char*> {};
 
 TEST_P(BadCommand, ChangesNothing) {

@@ -1,0 +1,104 @@
+"""``lease``: a command that runs while the link is leased, set as asked and nobody else's.
+
+What the link was before and after goes into a JSON record: ``{"schema", "holder", "asked",
+"before", "after", "broken", "status"}``, `before` and `after` as in ``wan --stats``, each with a
+self-test of its own; `after` is None if the link did not answer.  The counters of `after` are those
+of the command: they begin at 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from vclusterlib import client
+from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.lease import Lease, held
+from vclusterlib.link import SETTINGS
+from vclusterlib.state import State, write_atomically
+
+_FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def run(
+    state: State,
+    asked: dict[str, Any],
+    command: list[str],
+    holder: str,
+    record: Path | None,
+    patience: float,
+) -> int:
+    """Lease the link for `command`; its exit status, or 128 + the signal that ended it.
+
+    `asked`: the settings that shall differ from those after ``up``.
+    """
+    if not command:
+        raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
+    if not state.run.is_dir():
+        raise client.not_up(state)
+    with held(state, holder, patience) as lease:
+        asker = _Asker(state, lease)
+        declared = asker.set(asked)
+        before = asker.start()
+        status = _run(command)
+        told = {
+            "schema": 1,
+            "holder": holder,
+            "asked": {key: declared[key] for key in SETTINGS},
+            "before": before,
+            "after": asker.end(),
+            "broken": lease.broken,
+            "status": status,
+        }
+    if record:
+        write_atomically(record, json.dumps(told, indent=1) + "\n", 0o644)
+    return status
+
+
+class _Asker:
+    """The holder's requests."""
+
+    def __init__(self, state: State, lease: Lease) -> None:
+        self._state = state
+        self._request = {"do": state.spec().fabric, "lease": lease.token}
+
+    def set(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Set the whole link, whatever it was, and measure it."""
+        return self._ask(changes=asked, fresh=True)
+
+    def start(self) -> dict[str, Any]:
+        """Let its counters begin at 0."""
+        self._ask(reset=True)
+        return self._ask()
+
+    def end(self) -> dict[str, Any] | None:
+        try:
+            return self._ask(measure=True)
+        except VclusterError:
+            return None
+
+    def _ask(self, **more: Any) -> dict[str, Any]:
+        return dict(client.ask(self._state, {**self._request, **more})["link"])
+
+
+def _run(command: list[str]) -> int:
+    """Exit status of a command, to which signals for us are passed on."""
+    try:
+        process = subprocess.Popen(command)
+    except OSError as error:
+        raise UserError(f"{command[0]}: {error.strerror}") from error
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+    for number in _FORWARDED:
+        signal.signal(number, forward)
+    ended = process.wait()
+    return 128 - ended if ended < 0 else ended

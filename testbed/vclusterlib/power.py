@@ -1,0 +1,49 @@
+"""Switching a node off and on while the cluster runs: nothing on it says good-bye."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from vclusterlib import network
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import UserError
+from vclusterlib.node import fork_node
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+
+class Power:
+    """The switches of all nodes; used by the world alone, whose children the nodes are."""
+
+    def __init__(self, state: State, spec: Spec, daemons: Daemons, keep: list[str]) -> None:
+        self._state = state
+        self._spec = spec
+        self._daemons = daemons
+        self._keep = keep
+
+    def switch(self, name: str, on: bool) -> None:
+        """UserError if there is no such node, or it is on (off) already."""
+        node = next((node for node in self._spec.nodes if node.name == name), None)
+        if node is None:
+            first, last = self._spec.nodes[0].name, self._spec.nodes[-1].name
+            raise UserError(f"no node {name}: there are {first} .. {last}")
+        if on != (self._daemons.ended(name) is not None):
+            raise UserError(f"node {name} is {'on' if on else 'off'} already")
+        if not on:
+            # first the cable: the kernel would tell its peers that the processes have ended
+            self._plug(name, "down")
+            self._daemons.stop(name, 10, signal.SIGKILL)
+            return
+        self._plug(name, "up")
+        gate, holder = os.pipe2(os.O_CLOEXEC)
+        os.close(holder)
+        self._daemons.adopt(name, fork_node(self._state, node, self._keep, gate))
+        os.close(gate)
+
+    def _plug(self, name: str, way: str) -> None:
+        """The end in the head's namespace: the node keeps its addresses and neighbours."""
+        cables = [f"f-{name}", *([f"m-{name}"] if self._spec.managed else [])]
+        # a hub's ports are those of the link, which does not outlive one that goes down
+        plugs = [cable for cable in cables if self._spec.fabric == "wan" or cable.startswith("m-")]
+        network.run_batch("ip", "".join(f"link set dev {plug} {way}\n" for plug in plugs))

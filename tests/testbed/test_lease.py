@@ -1,0 +1,149 @@
+"""The lease: one holder at a time, nobody else changes the link, and what happened is told."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def plain(cluster):
+    yield
+    cluster.ok("wan", "--rtt", "0", "--up", "--force", "--reset", "--no-self-test")
+
+
+@pytest.fixture
+def record(tmp_path):
+    return tmp_path / "link.json"
+
+
+def holder(cluster, record, *command, rtt="1ms"):
+    """A lease in the background, once its command runs."""
+    mark = record.with_name("running")
+    script = f'touch {mark}; exec "$@"'
+    arguments = ["lease", "--rtt", rtt, "--record", str(record), "--for", "job 7", "--"]
+    process = subprocess.Popen(
+        cluster.command(*arguments, "sh", "-c", script, "sh", *command),
+        env=cluster.variables(),
+        cwd=CHECKOUT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not mark.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+def stats(cluster):
+    return json.loads(cluster.ok("wan", "--stats"))
+
+
+def test_sets_the_whole_link_and_tells_what_it_was(cluster, record):
+    cluster.ok("wan", "--loss", "10%", "--rate", "1Mbit/s", "--no-self-test")
+    ping = ["node", "a1", "ping", "-c", "3", "-i", "0.1", "b1"]
+    inner = [str(CHECKOUT / "testbed" / "vcluster"), "--name", cluster.name, *ping]
+    done = cluster.run("lease", "--rtt", "2ms", "--record", str(record), "--", *inner)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(record.read_text())
+    assert (told["asked"]["rtt_ms"], told["asked"]["loss"], told["asked"]["rate_bit_s"]) == (
+        2,
+        0,
+        0,
+    )
+    before, after = told["before"], told["after"]
+    assert {name: before[name] for name in told["asked"]} == told["asked"]
+    assert {name: after[name] for name in told["asked"]} == told["asked"]
+    assert (after["changes"], after["started_ns"]) == (before["changes"], before["started_ns"])
+    assert [direction["frames"] for direction in before["directions"]] == [0, 0]
+    assert all(direction["frames"] >= 3 for direction in after["directions"])
+    assert 1.98 <= after["self_test"]["min_ms"] <= 2.5
+    assert told["broken"] == []
+
+
+def test_whoever_has_no_lease_is_refused_and_told_the_holder(cluster, record):
+    process = holder(cluster, record, "sleep", "60")
+    changes = stats(cluster)["changes"]
+    for asked in (["--rtt", "4ms"], ["--cut", "1s"], ["--down"], ["--stats", "--reset"]):
+        done = cluster.run("wan", *asked)
+        assert done.returncode == 1
+        assert "the link is leased to job 7, since " in done.stderr
+        assert done.stderr.count("\n") == 1
+    done = cluster.run("lease", "--wait", "0", "--", "true")
+    assert (done.returncode, "leased to job 7" in done.stderr) == (1, True)
+    link = stats(cluster)
+    assert (link["rtt_ms"], link["changes"]) == (1, changes)
+    process.terminate()
+    assert process.wait(20) == 128 + signal.SIGTERM
+    assert json.loads(record.read_text())["status"] == 128 + signal.SIGTERM
+    cluster.ok("wan", "--rtt", "4ms")
+
+
+def test_force_breaks_the_lease_and_leaves_a_mark(cluster, record):
+    process = holder(cluster, record, "sleep", "60")
+    cluster.ok("wan", "--rtt", "4ms", "--force", "--no-self-test")
+    cluster.ok("wan", "--rtt", "1ms", "--force", "--no-self-test")
+    process.terminate()
+    process.wait(20)
+    told = json.loads(record.read_text())
+    assert [json.loads(request)["changes"] for request in told["broken"]] == [
+        {"rtt": 0.004},
+        {"rtt": 0.001},
+    ]
+    assert told["after"]["changes"] - told["before"]["changes"] == 2
+
+
+def test_a_change_behind_everybodys_back_is_counted(cluster, record):
+    """Asked of the link program itself, which knows no lease."""
+    process = holder(cluster, record, "sleep", "60")
+    ask = (
+        "import os, socket; os.chdir({!r}); s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM);"
+        "s.bind(''); s.sendto({!r}, 'link.sock'); print(s.recv(65536))"
+    )
+    for command in (b"delay_us=2000", b"delay_us=2000 up", b"stats"):
+        script = ask.format(str(cluster.state / "run"), command)
+        cluster.ok("exec", "/usr/bin/python3", "-c", script)
+    process.terminate()
+    process.wait(20)
+    told = json.loads(record.read_text())
+    assert told["after"]["changes"] - told["before"]["changes"] == 1
+    assert (told["asked"]["rtt_ms"], told["after"]["rtt_ms"]) == (1, 4)
+
+
+def test_a_killed_holder_holds_nothing(cluster, record):
+    process = holder(cluster, record, "sleep", "1")
+    process.kill()
+    process.communicate()
+    cluster.ok("lease", "--wait", "0", "--rtt", "3ms", "--", "true")
+    assert stats(cluster)["rtt_ms"] == 3
+
+
+def test_the_next_one_waits(cluster, record):
+    process = holder(cluster, record, "sleep", "1")
+    cluster.ok("lease", "--rtt", "3ms", "--", "true")
+    assert process.wait(20) == 0
+    assert stats(cluster)["rtt_ms"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["lease", "--", "sh", "-c", "exit 7"], 7, ""),
+        (["lease"], 2, "which command?"),
+        (["lease", "--", "no-such-program"], 2, "no-such-program: No such file"),
+        (["lease", "--rtt", "9s", "--", "true"], 2, "out of range"),
+    ],
+)
+def test_exit_status_is_the_commands_or_says_what_is_wrong(cluster, arguments, status, reason):
+    done = cluster.run(*arguments)
+    assert (done.returncode, reason in done.stderr) == (status, True)
+    assert done.stderr.count("\n") == bool(reason)
