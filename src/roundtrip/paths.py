@@ -34,6 +34,14 @@ def reports() -> Path:
     return _named("ROUNDTRIP_REPORTS") or checkout() / "reports"
 
 
+def state() -> Path:
+    """What runs of all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
+    try:
+        return (_named("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "roundtrip"
+    except RuntimeError:  # a user id that the system does not know
+        return runs() / ".state"
+
+
 def toolchains() -> Path:
     """MPI and Boost prefixes of site `local`, cached by content and shared by checkouts."""
     return _named("ROUNDTRIP_TOOLCHAINS") or _cache() / "roundtrip" / "toolchains"

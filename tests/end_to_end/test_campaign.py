@@ -131,6 +131,24 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     assert list(passed(tree(environment)).values()) == [3]
 
 
+def test_a_second_campaign_on_the_site_is_refused_or_waits(
+    campaign: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    first = start(environment, campaign, "--no-report")
+    wait_for_a_round(environment)
+    other = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
+    status, _, err = finish(start(other, campaign, "--no-report"))
+    assert (status, err.count("\n")) == (2, 1), err
+    assert "site 'local' is being measured by campaign 'small' since " in err
+    assert f"(process {first.pid} on " in err
+    assert not (tmp_path / "other").exists()
+    second = start(other, campaign, "--no-report", "--wait")
+    assert finish(first)[0] == 0
+    assert finish(second)[0] == 0
+    ended = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
+    assert min(path.stat().st_mtime for path in tree(other).rglob("rounds/*")) > ended
+
+
 def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
     """Resume, once a session that outlived its killed runner has let go of the tree."""
     for _ in range(40):

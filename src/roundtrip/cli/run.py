@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import building, environment, matrix, model, tree
+from roundtrip.campaign import building, environment, matrix, model, site_lock, tree
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.progress import TerminalProgress
 from roundtrip.campaign.revision import revision
@@ -29,6 +29,7 @@ _console = Console(stderr=True, markup=False)
 
 @app.command()
 def run(
+    context: typer.Context,
     campaign: Annotated[str, typer.Argument(help="Name in campaigns/, or a TOML file.")],
     site: Annotated[str, typer.Option(help="Folder in site-configs/.")] = os.environ.get(
         "ROUNDTRIP_SITE", "local"
@@ -42,6 +43,9 @@ def run(
     ] = None,
     dry_run: Annotated[bool, typer.Option(help="Print the matrix and stop.")] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for a campaign that measures on the site.")
+    ] = False,
 ) -> None:
     """Run a campaign: every case, as many launches as declared, then the report.
 
@@ -56,6 +60,7 @@ def run(
     if dry_run:
         _print_matrix(declared, plan)
         return
+    context.with_resource(site_lock.held(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if run_tree:
         tree.check_same_matrix(run_tree, plan)

@@ -1,0 +1,93 @@
+"""One campaign a site at a time: the second is told of the first, or waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign import site_lock
+from roundtrip.errors import UserError
+
+_HOLD = """\
+import sys, time
+from types import SimpleNamespace
+from roundtrip.campaign import site_lock
+site = SimpleNamespace(name=sys.argv[1], partitions={"p": {"scheduler": sys.argv[2]}})
+with site_lock.held(site, "first", False, print):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def site(name: str, scheduler: str = "slurm") -> Any:
+    return SimpleNamespace(name=name, partitions={"p": {"scheduler": scheduler}})
+
+
+def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, name, scheduler],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("scheduler", ["slurm", "local"])
+def test_the_second_is_told_who_holds_the_site(scheduler: str) -> None:
+    first = holder("alpha", scheduler)
+    try:
+        held = site_lock.held(site("alpha", scheduler), "second", False, print)
+        with pytest.raises(UserError) as refused, held:
+            pass
+        assert "site 'alpha' is being measured by campaign 'first' since " in str(refused.value)
+        assert f"process {first.pid} on " in str(refused.value)
+        assert str(refused.value).count("\n") == 0
+        with site_lock.held(site("beta", scheduler), "second", False, print):
+            pass
+    finally:
+        first.communicate("")
+
+
+def test_a_killed_holder_holds_nothing() -> None:
+    first = holder("alpha")
+    first.kill()
+    first.communicate()
+    with site_lock.held(site("alpha"), "second", False, print):
+        pass
+
+
+def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_lock, "_PAUSE_S", 0.05)
+    first, said = holder("alpha"), []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        time.sleep(0.2)
+        first.communicate("")
+
+    with site_lock.held(site("alpha"), "second", True, tell):
+        assert first.poll() == 0
+    assert len(said) == 1
+    assert "waiting" in said[0]
+
+
+def test_a_state_folder_that_cannot_be_made_is_one_line(state: Path) -> None:
+    (state / "roundtrip").write_text("a file")
+    held = site_lock.held(site("alpha"), "second", False, print)
+    with pytest.raises(UserError, match="set XDG_STATE_HOME"), held:
+        pass
