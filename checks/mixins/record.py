@@ -3,18 +3,18 @@
 import json
 import pathlib
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 from . import local_jobs  # noqa: F401  launches may be local jobs
+from .link import LeasedLink
 
 
-class Recorded(rfm.RegressionTestPlugin):
+class Recorded(LeasedLink):
     """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.
 
     The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  What is emulated
-    on a partition is in its extras (``emulated``, a mapping).
+    on a partition is in its extras (``emulated``, a mapping).  A launch has its nodes for itself.
     """
 
     #: What this check itself emulates.
@@ -28,6 +28,7 @@ class Recorded(rfm.RegressionTestPlugin):
 
     @run_after("init")
     def keep_samples(self):
+        self.exclusive_access = True
         self.keep_files = ["samples.csv", "run.json", "case.json"]
         self.executable_opts += ["--samples", "samples.csv"]
 

@@ -39,7 +39,6 @@ class NPBWan(EmulatedWan, NPBBase):
     @run_after("init", always_last=True)
     def need_a_wan(self):
         self.need("wan")
-        self.keep_files = [*self.keep_files, "wan.json"]
 
     @property
     def emulated(self):
@@ -47,7 +46,7 @@ class NPBWan(EmulatedWan, NPBBase):
 
     @sanity_function
     def link_is_whole(self):
-        return sn.all([self.verified(), self.link_was_emulated(self.time_per_iteration())])
+        return sn.all([self.verified(), self.crossed_the_link(self.time_per_iteration())])
 
     @deferrable
     def time_per_iteration(self):

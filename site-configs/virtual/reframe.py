@@ -2,10 +2,12 @@
 
 import os
 import pathlib
+import shlex
 
 from roundtrip.sites.prebuilt import environment, installed, pvm
 
 _vcluster = str(pathlib.Path(__file__).resolve().parents[2] / "testbed" / "vcluster")
+_lease = f"{shlex.quote(_vcluster)} lease"
 
 # ReFrame's `slurm` needs sacct, hence a cluster that is up with --accounting; `squeue` does not.
 _slurm_conf = pathlib.Path("/etc/slurm/slurm.conf")
@@ -14,10 +16,8 @@ _accounting = "accounting_storage/slurmdbd" in _cluster
 _hub = "Feature=clusterA,hub" in _cluster
 
 # On a hub, Slurm has a network of its own (eth0), which MPI must not use.
-_fabric = [
-    [name, "eth1"]
-    for name in ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_UDP_IFACE", "UCX_NET_DEVICES")
-]
+_devices = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_UDP_IFACE", "UCX_NET_DEVICES")
+_fabric = [[name, "eth1"] for name in _devices]
 # Many ranks share few cores: without yielding, one that waits keeps others from working.
 _ob1 = [["OMPI_MCA_pml", "ob1"], ["OMPI_MCA_mpi_yield_when_idle", "1"]]
 _sm4, _sm5 = (["OMPI_MCA_btl", f"tcp,{shared},self"] for shared in ("vader", "sm"))
@@ -75,13 +75,14 @@ _on_hub = _partition(
     "All nodes on an emulated 10BASE-T hub",
     ["hub", "one-per-node", "hybrid", "multi-node"],
     emulated={"hub_mbit_s": 10},
+    lease=_lease,
 )
 _within = [_partition(f"cluster{name}", f"Inside cluster {name}", _inside) for name in "AB"]
 _across = _partition(
     "grid",
     "Across both clusters, over the emulated WAN",
     ["wan", "multi-node", "ranks-4"],
-    wan_control=f"{_vcluster} wan",
+    lease=_lease,
     across=["--constraint=[clusterA*{nodes}&clusterB*{nodes}]"],
 )
 site_configuration = {

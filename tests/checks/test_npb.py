@@ -120,8 +120,10 @@ def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Mat
             next(line.split("=")[1] for line in lines if "--ntasks-per-node" in line),
             next(line for line in lines if "--constraint" in line).split("--constraint=")[1],
         )
-        assert any(line.endswith("wan --rtt 4ms || exit 1") for line in lines)
-        assert lines[-1].endswith("wan --stats --reset > wan.json")
+        assert "#SBATCH --exclusive" in lines
+        leased = "testbed/vcluster lease --rtt=4ms --record=link.json --for='NPBWan "
+        assert leased in lines[-1]
+        assert " -- srun " in lines[-1]
     assert found == {
         ("2", "one-per-node"): ("1", "[clusterA*1&clusterB*1]"),
         ("4", "one-per-node"): ("1", "[clusterA*2&clusterB*2]"),

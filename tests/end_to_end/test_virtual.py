@@ -55,8 +55,9 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
     assert shortest_half_round_trip_s(run) >= RTT_S / 2
     emulated = json.loads(kept.with_name("case.json").read_text())["emulated"]
     assert emulated == {"wan_rtt_ms": 2, "nodes": "namespaces of one machine"}
-    link = json.loads(kept.with_name("wan.json").read_text())
-    assert all(direction["frames"] for direction in link["directions"])
+    link = json.loads(kept.with_name("link.json").read_text())
+    assert link["asked"]["rtt_ms"] == link["after"]["rtt_ms"] == 2
+    assert all(direction["frames"] for direction in link["after"]["directions"])
 
 
 def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import confined, records, samples, seal
+from roundtrip.collect import confined, link, records, samples, seal
 from roundtrip.errors import UserError
 
 Status = Literal["passed", "failed", "skipped"]
 SAMPLES = "samples.csv"
-_FILES = ("case.json", "run.json", SAMPLES)
+_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME)
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
         digest = seal.digest(content)
         fault = _fault(case, run, samples.parse(content, folder / SAMPLES), digest)
+        if not fault and (crossed := link.read(folder, root)):
+            fault = link.fault(crossed)
     except UserError as error:
         fault = str(error)
     return Contents(case, run, digest, fault.replace(f"{folder}/", ""))

@@ -1,4 +1,4 @@
-"""Readers of run.json, case.json and state.json, with validation."""
+"""Readers of run.json, case.json, link.json and state.json, with validation."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _VALIDATORS = {
     for name, schema in {
         "run.json": schemas.RUN,
         "case.json": schemas.CASE,
+        "link.json": schemas.LINK,
         "state.json": schemas.STATE,
         "campaign": schemas.CAMPAIGN,
     }.items()

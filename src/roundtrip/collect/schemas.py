@@ -1,4 +1,4 @@
-"""JSON schemas of run.json, case.json and state.json: what the readers rely on, no more.
+"""JSON schemas of run.json, case.json, link.json and state.json: what the readers rely on, no more.
 
 A campaign is held against the same names and counts before its first launch: what can be run can
 be reported.
@@ -191,6 +191,41 @@ CAMPAIGN = _object(
         "extra_launches": _FEW,
         "time_limit_minutes": {"type": "number", "exclusiveMinimum": 0, "maximum": 366 * 24 * 60},
     },
+)
+_SELF_TEST = _object(
+    {"asked_ms": {"type": "number"}, "received": _COUNT, "p50_ms": _NUMBER_OR_NULL}
+)
+_LINK_SETTINGS = {
+    "rtt_ms": {"type": "number"},
+    "rate_bit_s": {"type": "number"},
+    "loss": {"type": "number"},
+    "queue_bytes": {"type": "number"},
+    "seed": {"type": "integer"},
+    "up": {"type": "boolean"},
+}
+_DIRECTION = _object(
+    {"name": _TEXT},
+    {"cut": _COUNT, "dropped": _COUNT, "late_us_mean": _NUMBER_OR_NULL},
+)
+_LINK_STATUS = _object(
+    {
+        **_LINK_SETTINGS,
+        "started_ns": {"type": "integer"},
+        "changes": _COUNT,
+        "directions": {"type": "array", "items": _DIRECTION},
+        "self_test": _or_null(_SELF_TEST),
+    },
+    {"send_errors": _COUNT},
+)
+LINK = _object(
+    {
+        "schema": {"const": 1},
+        "holder": _TEXT,
+        "asked": _object(_LINK_SETTINGS),
+        "before": _LINK_STATUS,
+        "after": _or_null(_LINK_STATUS),
+        "broken": {"type": "array", "items": _TEXT},
+    }
 )
 STATE = _object(
     {

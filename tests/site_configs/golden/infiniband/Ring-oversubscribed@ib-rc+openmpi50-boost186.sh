@@ -5,6 +5,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:2:30
+#SBATCH --exclusive
 #SBATCH --nodes=1
 #SBATCH --partition=compute
 #SBATCH --exclusive

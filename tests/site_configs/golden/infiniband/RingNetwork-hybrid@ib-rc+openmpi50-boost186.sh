@@ -4,6 +4,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:2:30
+#SBATCH --exclusive
 #SBATCH --nodes=3
 #SBATCH --partition=compute
 #SBATCH --exclusive

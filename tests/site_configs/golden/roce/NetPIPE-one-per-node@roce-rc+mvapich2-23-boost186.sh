@@ -5,6 +5,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:4:0
+#SBATCH --exclusive
 #SBATCH --nodes=2
 #SBATCH --partition=compute
 #SBATCH --exclusive

@@ -5,6 +5,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:4:0
+#SBATCH --exclusive
 #SBATCH --partition=clusterB
 export Boost_ROOT=@TOOLCHAINS@/mpich40-boost181
 export OMPI_MCA_btl_tcp_if_include=eth1

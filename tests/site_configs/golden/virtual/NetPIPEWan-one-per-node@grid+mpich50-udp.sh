@@ -5,6 +5,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:4:0
+#SBATCH --exclusive
 #SBATCH --partition=grid
 #SBATCH --constraint=[clusterA*1&clusterB*1]
 export Boost_ROOT=@TOOLCHAINS@/mpich50-boost181
@@ -14,6 +15,4 @@ export FI_UDP_IFACE=eth1
 export UCX_NET_DEVICES=eth1
 export MPIR_CVAR_CH4_NETMOD=ofi
 export FI_PROVIDER='udp;ofi_rxd'
-@CHECKOUT@/testbed/vcluster wan --rtt 4ms || exit 1
-srun --mpi=pmi2 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@
-@CHECKOUT@/testbed/vcluster wan --stats --reset > wan.json
+@CHECKOUT@/testbed/vcluster lease --rtt=4ms --record=link.json --for='NetPIPEWan %wan_rtt=4 %placement=one-per-node %variants=five %mode=pingpong' -- srun --mpi=pmi2 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@

@@ -4,6 +4,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --time=0:2:30
+#SBATCH --exclusive
 #SBATCH --partition=clusterA
 #SBATCH --nodes=2
 export Boost_ROOT=@TOOLCHAINS@/openmpi50-boost181

@@ -1,0 +1,89 @@
+"""link.json: what an emulated link was before and after a launch, and what that says of it.
+
+Written by ``testbed/vcluster lease --record``.  Only a link that nobody touched measured anything.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from roundtrip.collect import confined, records
+
+FILE_NAME = "link.json"
+#: Frames may come out so much later than they should, in us on average.
+LATENESS_US = 500.0
+#: How much slower than its ping a link may seem to a program, and by how many ms in any case.
+_SLOWER, _SLACK_MS = 10.0, 1.0
+_SETTINGS = {
+    "rtt_ms": "RTT {:g} ms",
+    "rate_bit_s": "{:g} bit/s",
+    "loss": "loss {:g}",
+    "queue_bytes": "queue {:g} B",
+    "seed": "seed {:g}",
+    "up": "up: {}",
+}
+
+
+def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
+    """The record of the launch in `folder`, None if its link was not leased; UserError if bad.
+
+    `root` as in `records.read`.
+    """
+    file = folder / FILE_NAME
+    return records.read(file, root) if confined.stamp(file) else None
+
+
+def fault(record: dict[str, Any]) -> str:
+    """Why a launch over this link measured something else than it says, "" if it did not."""
+    asked, before, after = record["asked"], record["before"], record["after"]
+    if after is None:
+        return "the link did not answer when the launch ended"
+    if after["started_ns"] != before["started_ns"]:
+        return "the link was started anew under the launch"
+    changes = after["changes"] - before["changes"]
+    if changes or record["broken"] or _differences(asked, before) or _differences(asked, after):
+        told = [f"link changed {changes} times" if changes > 1 else "link changed"]
+        told += [f"lease broken by {request}" for request in record["broken"]]
+        told += _differences(asked, before) or _differences(asked, after) or _cut(after)
+        return ": ".join([told[0], ", ".join(told[1:])] if told[1:] else told)
+    if found := _cut(after):
+        return found[0]
+    dropped = _sum(after, "dropped") + (after.get("send_errors") or 0)
+    if dropped and not asked["loss"] and not asked["rate_bit_s"]:
+        return f"{dropped} frames dropped by the link, which was to lose none"
+    late = max((d.get("late_us_mean") or 0.0 for d in after["directions"]), default=0.0)
+    if late >= LATENESS_US:
+        return f"the link was late by {late:.0f} us on average"
+    return ""
+
+
+def slowest_ms(record: dict[str, Any]) -> float | None:
+    """The longest that half of the promptest round trip may take, in ms; None if not known.
+
+    The link's own ping, before or after, with generous room for the software above it.
+    """
+    tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
+    extra = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]
+    if not extra:
+        return None
+    half: float = record["asked"]["rtt_ms"] / 2
+    slack: float = max(_SLACK_MS, _SLOWER * max(extra))
+    return half + slack
+
+
+def _differences(asked: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    return [
+        f"{form.format(asked[name])} asked, {form.format(found[name])} found"
+        for name, form in _SETTINGS.items()
+        if asked[name] != found[name]
+    ]
+
+
+def _cut(after: dict[str, Any]) -> list[str]:
+    cut = _sum(after, "cut")
+    return [f"{cut} frames cut" if cut > 1 else "1 frame cut"] if cut else []
+
+
+def _sum(link: dict[str, Any], counter: str) -> int:
+    return sum(direction.get(counter) or 0 for direction in link["directions"])
