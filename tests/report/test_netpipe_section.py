@@ -153,6 +153,30 @@ def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) ->
             assert "EMULATED" in row[0].text or row[0].text.startswith("The study")
 
 
+def test_rows_of_two_placements_carry_different_labels(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI, MPICH))
+    for number in range(1, 7):
+        tree.case(
+            tree.folder(number, MPICH),
+            MPICH,
+            display_name="NetPIPE %mode=pingpong %placement=one-per-node",
+            parameters={"mode": "pingpong", "placement": "one-per-node"},
+            extras={"toolchain": "Open MPI 4.1, Boost 1.81"},
+        )
+    shown = part(tree)
+    of_toolchain = [
+        t for t in [*tables(shown), *shown.verdicts] if t.columns[0].name == "Toolchain"
+    ]
+    names = {row[0].text for table in of_toolchain for row in table.rows}
+    ours = {name for name in names if name.startswith("Open MPI 4.1, Boost 1.81")}
+    assert {name.split(", ")[2].partition(";")[0] for name in ours} == {
+        "in one node",
+        "on a node each",
+    }
+    (verdicts,) = shown.verdicts
+    assert len({row[0].text.partition(";")[0] for row in verdicts.rows}) == 2
+
+
 def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), extras={"emulated": {"wan_rtt_ms": 2}})
     shown = part(tree)

@@ -138,10 +138,23 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
     report = part(made.data())
     cells = row(table(report, "Speed-up over one cluster"), "fewer processors")
     assert "in memory inside" in cells[0].text
-    assert cells[1].text == "2 ranks"
+    assert cells[1].text == "2 ranks in one node"
     assert cells[2].text.startswith("2.00")  # (2 + 0.5) / (2 x 2 / 4 + 0.25)
     both = row(table(report, "Compute and communication apart"), "4 ms")
     assert [cell.text.split(" ")[0] for cell in both[6:]] == ["1.02", "2.00"]
+
+
+def test_rows_of_two_placements_carry_different_labels() -> None:
+    made = make.Bundle()
+    for placement, time in (("shared-memory", 1.0), ("one-per-node", 2.0)):
+        made.add("CG", ranks=2, compute=time, placement=placement)
+    made.add("CG", ranks=1, compute=2.0)
+    rows = table(part(made.data()), "In one machine or cluster").rows
+    names = [row[0].text for row in rows]
+    assert len(set(names)) == 3, names
+    assert any("2 ranks in one node" in name for name in names)
+    assert any("2 ranks on a node each" in name for name in names)
+    assert any(name.endswith("1 rank") for name in names)
 
 
 def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
@@ -149,7 +162,7 @@ def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
     made.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
     made.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
     cells = row(table(part(made.data()), "Speed-up over one cluster"), "BT A")
-    assert cells[1].text == "4 ranks, fewer processors"
+    assert cells[1].text == "4 ranks on a node each, fewer processors"
     assert cells[2].text.startswith("0.500")
 
 

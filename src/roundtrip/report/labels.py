@@ -8,6 +8,8 @@ _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
+#: How a row says where two ranks are, or all ranks.
+PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "on a node each"}
 
 
 def kind(emulated: object, simulated: object) -> str:

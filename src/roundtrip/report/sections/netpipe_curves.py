@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -27,7 +29,8 @@ class Panel:
     """One toolchain in one setting; `setting` is the same text for panels to be seen together.
 
     `kind` is "" for measured values, else says that they are emulated or simulated; `rtt_ms` is the
-    round-trip time of an emulated WAN.
+    round-trip time of an emulated WAN.  `facts` are what makes the setting, in words; `apart` are
+    those that tell it from the other settings of its toolchain in the same report.
     """
 
     case_id: str
@@ -38,6 +41,8 @@ class Panel:
     kind: str
     launches: int
     rtt_ms: float | None = None
+    facts: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -52,7 +57,8 @@ class Panel:
     @property
     def label(self) -> str:
         """Name on every row and figure."""
-        return f"{self.toolchain} ({self.kind})" if self.kind else self.toolchain
+        named = ", ".join((self.toolchain, *self.apart))
+        return f"{named} ({self.kind})" if self.kind else named
 
 
 class Curves:
@@ -130,7 +136,7 @@ class Curves:
             .join(self.launches.unique("case_id", keep="first"), on="case_id")
         )
         panels = [_panel(row) for row in counts.iter_rows(named=True)]
-        return tuple(sorted(panels, key=_order))
+        return tuple(sorted(_told_apart(panels), key=_order))
 
     def of(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
         """Rows of `frame` that belong to `panel`."""
@@ -152,9 +158,10 @@ def _panel(row: dict[str, object]) -> Panel:
     mode, _, buffers = case.partition("/")
     parameters = json.loads(str(row["parameters"] or "{}"))
     told = ("mode", "wan_rtt")  # by the case, and as `kind`
-    rest = [str(value) for key, value in sorted(parameters.items()) if key not in told]
-    parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest]
+    rest = {key: str(value) for key, value in sorted(parameters.items()) if key not in told}
+    parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest.values()]
     kind = labels.kind(row["emulated"], row["simulated"])
+    words = [labels.PLACEMENTS.get(value, value) for value in rest.values()]
     setting = ", ".join(part for part in parts if part)
     return Panel(
         case_id=str(row["case_id"]),
@@ -165,7 +172,20 @@ def _panel(row: dict[str, object]) -> Panel:
         kind=kind,
         launches=int(str(row["launches"])),
         rtt_ms=json.loads(str(row["emulated"] or "{}")).get("wan_rtt_ms"),
+        facts=(*parts[:2], *words, f"on {row['system']}:{row['partition']}", str(row["environ"])),
     )
+
+
+def _told_apart(panels: Iterable[Panel]) -> Iterator[Panel]:
+    """Panels that would bear the same name get the facts in which they differ added to it."""
+    alike: dict[str, list[Panel]] = defaultdict(list)
+    for panel in panels:
+        alike[panel.label].append(panel)
+    for group in alike.values():
+        common = set.intersection(*(set(panel.facts) for panel in group))
+        for panel in group:
+            apart = tuple(fact for fact in panel.facts if fact and fact not in common)
+            yield replace(panel, apart=apart)
 
 
 def _order(panel: Panel) -> tuple[bool, bool, float, str, str, str]:

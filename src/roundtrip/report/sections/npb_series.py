@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from roundtrip.report import labels
 from roundtrip.studies import npb, npb_wan
 
 #: On every row, table and figure of results over the link.
@@ -70,6 +71,8 @@ class Series:
         half = self.ranks // 2
         where = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
         where = "1 rank" if self.ranks == 1 else where
+        if not self.wan and self.ranks > 1 and self.placement:
+            where = f"{where} {labels.PLACEMENTS.get(self.placement, self.placement)}"
         where = where if self.wan or self.nodes else f"{where} on emulated nodes"
         return f"{where}, fewer processors" if self.shared else where
 

@@ -15,7 +15,6 @@ from roundtrip.stats.intervals import Interval, median_intervals
 from roundtrip.studies import osu
 
 PLACE = ["system", "partition", "environ", "placement"]
-_PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "a node each"}
 _KEYS = ["panel", "benchmark", "metric", "size_bytes"]
 
 
@@ -36,7 +35,7 @@ class Panel:
     @property
     def label(self) -> str:
         """Name on every row and figure."""
-        where = _PLACEMENTS.get(self.place[-1], self.place[-1])
+        where = labels.PLACEMENTS.get(self.place[-1], self.place[-1])
         named = f"{self.toolchain}, {self.ranks} ranks {where}"
         return f"{named} ({self.kind})" if self.kind else named
 
