@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
+import re
+from typing import TypeGuard, cast
 
 import polars as pl
-from support.ring import SIZES, TRUTH, part, processors_move_apart, ring_data, table
+from support.ring import (
+    SIZES,
+    TRUTH,
+    answer,
+    part,
+    processors_move_apart,
+    ring_data,
+    table,
+    tables,
+)
 
-from roundtrip.report.blocks import Table
+from roundtrip.report.blocks import Gallery, Table
 from roundtrip.report.data import Data
 from roundtrip.report.sections import ring as section
 
@@ -17,6 +27,31 @@ def test_the_three_reasons_follow_the_data() -> None:
     (row,) = verdicts.rows
     assert [cell.verdict for cell in row[1:4]] == ["holds", "holds in part", "does not hold"]
     assert row[4].text == "not measured"  # PVM was not in the ring
+
+
+def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
+    reading = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
+    made = part(ring_data(TRUTH | reading))
+    rows = {row[1].text: row for row in table(made, "Effective bandwidth in MB/s when").rows}
+    read = rows["Region over MPI two-sided, all read"]
+    assert [round(float(cell.text.split()[0]), 1) for cell in read[2:]] == [1.5] * 4
+    nobody = rows["Region over MPI two-sided, nobody reads"]
+    assert float(nobody[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
+    assert re.search(r"with every byte read 1\.[45]\d \[", answer(made))
+    without = part(ring_data(TRUTH))
+    assert not [t for t in tables(without.blocks) if "when every byte is read" in t.caption]
+
+
+def test_the_axis_ends_where_nothing_physical_is_meant() -> None:
+    """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
+    (drawn,) = [block.figures[0] for block in part(ring_data(TRUTH)).blocks if is_gallery(block)]
+    for svg in (drawn.light, drawn.dark):
+        assert "1e+4" in svg and "1e+5" not in svg and "1e+6" not in svg
+        assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
+
+
+def is_gallery(block: object) -> TypeGuard[Gallery]:
+    return isinstance(block, Gallery)
 
 
 def test_too_few_launches_settle_nothing() -> None:

@@ -98,6 +98,7 @@ void Survey::visit(std::size_t point, double until, std::size_t enough) {
   pair_.begin_size(size);
   warm_up(arms, size);
   std::vector<std::size_t> before;
+  before.reserve(arms.size());
   for (const Arm& arm : arms) before.push_back(arm.samples->size());
   repeat(arms, until, enough);
   double planned_s = 0;

@@ -15,6 +15,9 @@ Flatness
 Crossover
     the smallest size from which on the region is passed faster than by the other transport,
     interpolated in log size and log time; the first size if it always is, infinite if it never is.
+Read
+    a transport's `<name>-read`: every rank reads every byte that it is passed, and renews a word of
+    each 64 for the next.
 Ratio
     effective bandwidth of one transport over another's, of the same launch, case and size.
 
@@ -53,6 +56,8 @@ TRANSPORTS = {
     "pvm-xdr": "PVM, XDR",
     FLOOR: "Bare cache line",
 }
+#: Transports that are also timed with every byte read: see `read_of`.
+READ = (REGION, "mpi-shm", "mpi", "pvm")
 #: MPI's two-sided calls: what the study means by MPI.
 TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync")
 #: Size at which the study gives its effective bandwidth, bytes.
@@ -72,6 +77,8 @@ SUMMARY_UNITS = {
     "mpi_pass_10B": "us",
     "pvm_bandwidth_10kB": "MB/s",
     "region_udp_bandwidth_1kB": "MB/s",
+    "region_read_bandwidth_10kB": "MB/s",
+    "mpi_read_bandwidth_10kB": "MB/s",
 }
 POINT = ["case", "variant", "size_bytes"]
 
@@ -139,6 +146,11 @@ FRAME_OVERHEAD = 66
 def theoretical_goodput(mbit_s: float, size: int) -> float:
     """MB/s of regions of `size` bytes, one to a frame, that an Ethernet of `mbit_s` can carry."""
     return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
+
+
+def read_of(transport: str) -> str:
+    """The variant of a transport whose receivers read every byte."""
+    return f"{transport}-read"
 
 
 def title(variant: str, shared: int, network: int) -> str:
@@ -244,6 +256,8 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         ("region", seconds.get((REGION, STUDY_SIZE))),
         ("mpi", min(two_sided, default=None)),
         ("pvm", seconds.get(("pvm", STUDY_SIZE))),
+        ("region_read", seconds.get((read_of(REGION), STUDY_SIZE))),
+        ("mpi_read", seconds.get((read_of("mpi"), STUDY_SIZE))),
     ):
         if found is not None:
             figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / found / 1e6

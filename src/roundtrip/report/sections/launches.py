@@ -20,16 +20,17 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
-from roundtrip.studies import netpipe
+from roundtrip.report.sections import spread
+from roundtrip.studies import yardsticks
 
 _TONES: dict[str, Tone] = {"failed": "bad", "missing": "bad", "skipped": "muted"}
-_POINTS = ((1, "latency at 1 B, µs"), (1 << 20, "bandwidth at 1 MiB, MB/s"))
 
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
+    found = _compared(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_silences(data)]
-    blocks += _disturbed(data)
+    blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
     return Part("launches", "Launches: what came back, and how", tuple(blocks))
 
 
@@ -112,7 +113,7 @@ def _lost(data: Data) -> list[Block]:
     ]
 
 
-def _disturbed(data: Data) -> list[Block]:
+def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
     passed = data.launches.filter(pl.col("status") == "passed")
     disturbed = passed.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
@@ -133,49 +134,61 @@ def _disturbed(data: Data) -> list[Block]:
         f"{units.plural(disturbed.height, 'launch', 'launches')} of {passed.height} marked as "
         "disturbed. They are kept in every number of this report."
     )
-    effect = _effect(data)
+    effect = _effect(found)
     tables: list[Block] = [effect] if effect.rows else []
     return [heading, Paragraph((told,)), *tables, Fold("The disturbed launches", (listed,))]
 
 
-def _effect(data: Data) -> Table:
-    """Raw MPI's medians over all launches, and over the undisturbed ones."""
-    samples = data.samples.filter(
-        (pl.col("study") == netpipe.STUDY)
-        & (pl.col("variant") == netpipe.BASE)
-        & pl.col("size_bytes").is_in([size for size, _ in _POINTS])
-    )
-    facts = data.launches.select("launch", "toolchain", "disturbed", "emulated", "simulated")
-    medians = netpipe.launch_medians(samples, ["launch", "case_id"]).join(facts, on="launch")
+def _effect(found: pl.DataFrame) -> Table:
+    """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
-    for (_, case), group in medians.group_by(["case_id", "case"], maintain_order=True):
+    keys = ["number", "case_id", "case", "variant"]
+    for _, group in found.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
         kind = labels.kind(first["emulated"], first["simulated"])
-        for size, name in _POINTS:
-            every = group.filter(pl.col("size_bytes") == size)
-            calm = every.filter(~pl.col("disturbed"))
-            both = [_figure(frame, size) for frame in (every, calm)]
-            title = f"{first['toolchain']} {kind}".strip()
-            rows.append(text_cells(title, str(case), name, *both))
+        calm = group.filter(~pl.col("disturbed"))
+        shown = [_figure(frame) for frame in (group, calm)]
+        rows.append(
+            text_cells(
+                f"{first['toolchain']} {kind}".strip(),
+                str(first["case"]),
+                first["name"],
+                *shown,
+                _change(group.filter(pl.col("disturbed")), calm),
+            )
+        )
     return Table(
-        "What leaving the disturbed launches out would change for raw MPI: median over launches.",
+        "What leaving the disturbed launches out would change: median over launches; and the "
+        "median of the disturbed ones against that of the others.",
         (
             Column("Toolchain"),
             Column("Case"),
             Column("Figure"),
             Column("All launches", "right"),
             Column("Undisturbed only", "right"),
+            Column("Disturbed / undisturbed", "right"),
         ),
         tuple(rows),
     )
 
 
-def _figure(medians: pl.DataFrame, size: int) -> str:
-    if medians.is_empty():
+def _figure(launches: pl.DataFrame) -> str:
+    value = launches["median"].median()
+    if not isinstance(value, float):
         return "none left"
-    column = medians["seconds"] * 1e6 if size == 1 else medians["bandwidth"]
-    value = column.median()
-    assert isinstance(value, float)  # noqa: S101  not empty, so there is a median
-    return f"{units.number(value)} (n = {medians.height})"
+    return f"{units.number(value)} (n = {launches.height})"
+
+
+def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> str:
+    values = disturbed["median"].median(), calm["median"].median()
+    ours, theirs = (value if isinstance(value, float) else 0.0 for value in values)
+    return units.number(ours / theirs) if ours and theirs else units.NOTHING
+
+
+def _compared(data: Data) -> pl.DataFrame:
+    """The yardsticks of all studies, with the facts of their launches."""
+    facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulated", "simulated")
+    passed = data.launches.filter(pl.col("status") == "passed").select(facts)
+    return yardsticks.by_launch(data.samples).join(passed, on="launch", maintain_order="left")

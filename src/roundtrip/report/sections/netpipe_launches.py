@@ -56,7 +56,8 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
         )
     names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
     return Table(
-        "Convergence of the points of all launches (a point is one variant at one size).",
+        "Convergence of the points of all launches (a point is one variant at one size). A point "
+        "that reached the precision says nothing of the next launch: see “Where the noise is”.",
         (
             Column("Toolchain"),
             *(Column(name, "right") for name in names),

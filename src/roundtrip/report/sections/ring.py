@@ -20,6 +20,7 @@ from roundtrip.report.sections import ring_answers as answers
 from roundtrip.report.sections import ring_figures as figures
 from roundtrip.report.sections import ring_laps as laps
 from roundtrip.report.sections import ring_network as network
+from roundtrip.report.sections import ring_read as read
 from roundtrip.report.sections import ring_skipped as skipped
 from roundtrip.report.sections import ring_tables as tables
 from roundtrip.report.sections.ring_curves import Curves
@@ -57,6 +58,7 @@ class RingSection:
             blocks.append(network.goodput(self._curves, hubs))
         blocks += [
             *([tables.crossovers(self._curves, shared)] if shared else []),
+            *read.blocks(self._curves, panels, self._settings.compared_sizes),
             *laps.laps(self._curves),
             Heading(3, "The study's three reasons"),
         ]
@@ -95,7 +97,8 @@ _READING: tuple[Text, ...] = (
     (
         "One token goes round. Every rank counts each pass in the token's first bytes, in place, "
         "and looks whether the count is right; once for each size every rank also checks and "
-        "changes all bytes. So no pass goes without touching the region.",
+        "changes all bytes. So no pass goes without touching the region; what a pass costs whose "
+        "receiver reads all of it has a table of its own.",
     ),
     (
         "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "

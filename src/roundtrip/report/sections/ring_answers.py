@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong
+from roundtrip.report.sections import ring_read as read
 from roundtrip.report.sections.ring_curves import Curves, Panel
 from roundtrip.report.sections.ring_findings import Finding, worst
 from roundtrip.stats.intervals import Interval
@@ -27,6 +28,9 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
     if gains:
         told, at = ", ".join(gains), units.size(ring.STUDY_SIZE)
         words.append(f"{told} times the effective bandwidth of the best two-sided MPI at {at}; ")
+    if with_reading := read.gain(curves, panel):
+        at = units.size(ring.STUDY_SIZE)
+        words.append(f"with every byte read {units.interval(with_reading)} times MPI's at {at}; ")
     mine = [finding for finding in found if finding.panel == panel]
     reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.told}" for f in mine]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")

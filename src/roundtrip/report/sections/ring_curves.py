@@ -83,7 +83,7 @@ class Curves:
     @cached_property
     def medians(self) -> pl.DataFrame:
         """Time per pass and effective bandwidth of each launch at each point."""
-        known = pl.col("variant").is_in(list(ring.TRANSPORTS))
+        known = pl.col("variant").is_in([*ring.TRANSPORTS, *map(ring.read_of, ring.READ)])
         return ring.launch_medians(self._samples.filter(known), _LAUNCH)
 
     @cached_property
@@ -102,6 +102,7 @@ class Curves:
         ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
             self._samples.filter(pl.col("metric") == "lap_time")
+            .filter(pl.col("variant").is_in(list(ring.TRANSPORTS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
             .group_by(_BY)
             .agg(
@@ -143,6 +144,11 @@ class Curves:
         found = ring.ratios(self.of(self.medians, panel), _LAUNCH, variant, base)
         grouped = found.group_by("size_bytes").agg("ratio").sort("size_bytes")
         return dict(grouped.iter_rows())
+
+    def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
+        """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
+        at = (pl.col("variant") == variant) & (pl.col("size_bytes") == size)
+        return self.interval(self.of(self.medians, panel).filter(at)["bandwidth"].to_list())
 
     def over_best(self, panel: Panel, variant: str = ring.REGION) -> dict[int, list[float]]:
         """Effective bandwidth of a region over MPI's best two-sided call, one a launch."""

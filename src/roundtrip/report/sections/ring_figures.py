@@ -19,12 +19,15 @@ from roundtrip.studies import ring
 CAPTION: Text = (
     "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
     "region x passes / elapsed time, one token under way; median over launches, bands are 95 % "
-    "rank intervals. Of a region that is handed over in place this is not a rate of transfer: "
-    "nothing is transferred, so the line rises with the size for ever. In a hybrid ring a region "
-    "goes by reference inside a node, and by message between nodes. Dashed: the study in 2002, of "
-    "the same placement.",
+    "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
+    "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
+    "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
+    "nothing physical is meant is marked ↑. “All read”: the receiver reads every byte. In a hybrid "
+    "ring a region goes by reference inside a node, and by message between nodes. Dashed: the "
+    "study in 2002, of the same placement.",
 )
 _HEIGHT = 300
+_READ = {ring.read_of(name): name for name in (ring.REGION, "mpi")}
 _BETWEEN = {ring.REGION: "MPI", ring.REGION_UDP: "UDP"}
 _GAP = 16.0
 #: Light and dark colour of each transport; what copies is paler than what does not.
@@ -38,6 +41,8 @@ _COLOURS = {
     "mpi-sync": ("#a84600", "#ffd3a8"),
     "pvm": ("#7a7a7a", "#c0c0c0"),
     "pvm-xdr": ("#b0b0b0", "#8a8a8a"),
+    ring.read_of(ring.REGION): ("#1b7837", "#8fd49a"),
+    ring.read_of("mpi"): ("#8c510a", "#d8b365"),
     "study": ("#c2185b", "#ff7fb0"),
 }
 
@@ -45,7 +50,8 @@ _COLOURS = {
 def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     """One figure a panel; all with the same axes."""
     frames = [_frame(curves, panel) for panel in panels]
-    top = max(float(frame["median"].max()) for frame in frames)  # type: ignore[arg-type]
+    tops = [_physical_top(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
+    top = max(tops)
     least = min(float(frame["median"].min()) for frame in frames)  # type: ignore[arg-type]
     domain = (10.0 ** math.floor(math.log10(least)), 10.0 ** math.ceil(math.log10(top)))
     return tuple(
@@ -58,9 +64,17 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     )
 
 
+def _physical_top(panel: Panel, frame: pl.DataFrame) -> float:
+    """The largest bandwidth of what moves or reads all bytes; of all there is if nothing does."""
+    by_reference = [ring.REGION, ring.REGION_UDP] if panel.in_one_node else []
+    moved = frame.filter(~pl.col("variant").is_in([*by_reference, "study"]))
+    shown = frame if moved.is_empty() else moved
+    return float(shown["median"].max())  # type: ignore[arg-type]
+
+
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
     columns = ["variant", "size_bytes", "median", "low", "high"]
-    ours = curves.of(curves.bandwidth, panel).filter(pl.col("variant") != ring.FLOOR)
+    ours = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
     rows = [
         {"variant": "study", "size_bytes": size, "median": rate, "low": None, "high": None}
         for line in ring.PUBLISHED
@@ -106,10 +120,14 @@ def _chart(frame: pl.DataFrame, domain: tuple[float, float], panel: Panel, theme
     study = alt.Chart(frame.filter(pl.col("variant") == "study"))
     layers = [
         ours.transform_filter("isValid(datum.low)")
-        .mark_area(opacity=0.25)
+        .mark_area(opacity=0.25, clip=True)
         .encode(x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q", color=colour),
-        ours.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=14)).encode(x, y, colour),
-        study.mark_line(strokeDash=[5, 4], point=alt.OverlayMarkDef(size=20)).encode(x, y, colour),
+        ours.mark_line(
+            strokeWidth=2, clip=True, point=alt.OverlayMarkDef(size=14, clip=True)
+        ).encode(x, y, colour),
+        study.mark_line(
+            strokeDash=[5, 4], clip=True, point=alt.OverlayMarkDef(size=20, clip=True)
+        ).encode(x, y, colour),
         _direct_labels(frame, {name: _name(name, panel) for name in order}, domain, theme),
     ]
     subtitle = units.plural(panel.launches, "launch", "launches")
@@ -121,6 +139,8 @@ def _chart(frame: pl.DataFrame, domain: tuple[float, float], panel: Panel, theme
 def _name(variant: str, panel: Panel) -> str:
     if variant == "study":
         return "The study, 2002"
+    if variant in _READ:
+        return f"{panel.title(_READ[variant])}, all read"
     if panel.shared and panel.network and variant in _BETWEEN:
         return f"Region, {_BETWEEN[variant]} between nodes"  # its whole title has no room
     return panel.title(variant)
@@ -131,15 +151,17 @@ def _direct_labels(
 ) -> Any:
     low, high = (math.log10(value) for value in domain)
     last = frame.sort("size_bytes").group_by("variant", maintain_order=True).last()
+    ends = dict(last.select("variant", "median").iter_rows())
     wanted = {
-        name: _HEIGHT * (1 - (math.log10(value) - low) / (high - low))
-        for name, value in last.select("variant", "median").iter_rows()
+        name: _HEIGHT * (1 - (min(math.log10(value), high) - low) / (high - low))
+        for name, value in ends.items()
     }
+    beyond = {name for name, value in ends.items() if math.log10(value) > high}
     places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
     shade = 0 if theme is LIGHT else 1
     rows = pl.DataFrame(
         {
-            "name": list(names.values()),
+            "name": [f"{text} ↑" if name in beyond else text for name, text in names.items()],
             "place": [float(places[name]) for name in names],
             "colour": [_COLOURS[name][shade] for name in names],
         }

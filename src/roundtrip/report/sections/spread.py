@@ -1,0 +1,129 @@
+"""Where the noise is: in a launch or between launches, and what to do with the time instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report import labels, units
+from roundtrip.report.blocks import Block, Column, Heading, Items, Table, Text, text_cells
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.variance import Components, allocate, components, half_width
+
+#: Fewest launches that are advised: the first number whose interval leaves out both extremes.
+FEWEST = 9
+_READING: tuple[Text, ...] = (
+    (
+        "“Reached the precision” is said of one launch: its own samples agree on its median. It "
+        "does not mean that the next launch would find the same, and no interval in this report "
+        "rests on it: all are over launches.",
+    ),
+    (
+        "Spread between launches: standard deviation of the launches' medians, less what their own "
+        "samples explain. Where it is much larger than the half-width in a launch, longer launches "
+        "do not help, more of them do. Ratios that are paired in a launch spread far less.",
+    ),
+    (
+        "The last two columns compare plans by the normal approximation, from these variances and "
+        f"from the seconds that a launch took besides measuring; no plan has fewer than {FEWEST} "
+        "launches.",
+    ),
+)
+
+
+def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
+    """A table of `found` (`yardsticks.by_launch`, with the facts of each launch)."""
+    level = data.analysis.statistics.confidence_level
+    overhead = _overhead(data)
+    rows = tuple(_rows(found, overhead, level))
+    if not rows:
+        return []
+    told = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
+    names = (
+        *("Launches", "Half-width in a launch", "Spread between launches"),
+        *("Half-width as launched", "For the same time"),
+    )
+    table = Table(
+        f"Noise in a launch and between launches, at {units.percent(level)}.{told}",
+        (
+            *(Column(name) for name in ("Toolchain", "Case", "Figure")),
+            *(Column(name, "right") for name in names),
+        ),
+        rows,
+    )
+    return [Heading(3, "Where the noise is"), table, Items(_READING)]
+
+
+def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator[Any]:
+    keys = ["number", "case_id", "case", "variant"]
+    for _, group in found.group_by(keys, maintain_order=True):
+        first = group.row(0, named=True)
+        samples = group["samples"].to_list()
+        if group.height < 2:
+            continue
+        kind = labels.kind(first["emulated"], first["simulated"])
+        seconds = group["elapsed_s"].median()
+        parts = components(samples, seconds) if isinstance(seconds, float) else None
+        yield text_cells(
+            f"{first['toolchain']} {kind}".strip(),
+            f"{first['case']}",
+            first["name"],
+            str(group.height),
+            _in_launch(samples, level),
+            _between(group["median"].to_list(), parts),
+            *_plans(parts, group.height, overhead, level),
+        )
+
+
+def _in_launch(samples: list[list[float]], level: float) -> str:
+    """Median over launches of the relative half-width of each launch's own interval."""
+    widths = []
+    for one in samples:
+        interval = median_interval(one, level)
+        if interval.low is not None and interval.high is not None:
+            farther = max(interval.high - interval.median, interval.median - interval.low)
+            widths.append(farther / interval.median)
+    return units.percent(median_interval(widths, level).median) if widths else units.NOTHING
+
+
+def _between(medians: list[float], parts: Components | None) -> str:
+    if parts is not None:
+        return units.percent(math.sqrt(parts.between))
+    logs = pl.Series([math.log(median) for median in medians if median > 0])
+    spread = logs.std()
+    return units.percent(spread) if isinstance(spread, float) else units.NOTHING
+
+
+def _plans(
+    parts: Components | None, launches: int, overhead: float | None, level: float
+) -> tuple[str, str]:
+    if parts is None:
+        return units.NOTHING, units.NOTHING
+    here = units.percent(half_width(parts, launches, parts.seconds, level))
+    as_launched = f"{launches} of {units.number(parts.seconds, 2)} s: {here}"
+    if overhead is None or launches < FEWEST:
+        return as_launched, units.NOTHING
+    plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, FEWEST)
+    there = units.percent(plan.half_width)
+    return as_launched, f"{plan.launches} of {units.number(plan.seconds, 2)} s: {there}"
+
+
+def _overhead(data: Data) -> float | None:
+    """Median seconds from the end of a launch to the start of the next; None if untold."""
+    passed = data.launches.filter(pl.col("status") == "passed").drop_nulls(["started", "elapsed_s"])
+    spans = (
+        passed.select(pl.col("started").str.to_datetime(time_zone="UTC", strict=False), "elapsed_s")
+        .drop_nulls()
+        .sort("started")
+        .rows()
+    )
+    gaps = [
+        (after - before).total_seconds() - elapsed
+        for (before, elapsed), (after, _) in pairwise(spans)
+    ]
+    return max(0.0, float(pl.Series(gaps).median())) if gaps else None  # type: ignore[arg-type]

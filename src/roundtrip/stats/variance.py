@@ -1,0 +1,132 @@
+"""Where the noise of a measurement is: within launches or between them, and what to do about it.
+
+Model, in logarithms, so that all spreads are relative.  The median of launch i is
+
+    y_i = mu + b_i + w_i,   var(b_i) = between,   var(w_i) = within / seconds of measuring,
+
+b what differs from launch to launch (placement, memory, who else is there), w what more samples in
+one launch would average out.  `within` is taken from non-overlapping blocks of a launch's samples
+in time order, so that samples which depend on their predecessors do not look like more than they
+are (batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978); `between` is what
+the variance of launch medians has more than that, at least 0.
+
+With an overhead of c seconds a launch that measures nothing, N launches of m seconds take
+T = N (c + m) and have var = (between + within / m) / N.  For a given T that is least at
+m = sqrt(c within / between) (the classic allocation of two-stage sampling: W. G. Cochran, Sampling
+Techniques, 3rd ed. 1977, section 10.6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+#: Fewest samples of a launch, and fewest launches, from which anything is estimated.
+FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
+#: Standard deviation of a median over that of a mean, normal case, as a variance.
+_MEDIAN = math.pi / 2
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances of the logarithm of a launch's median; `seconds` is what a launch measured for.
+
+    `in_launch` is that of one launch's median at this length; `between` is of launches.
+    """
+
+    in_launch: float
+    between: float
+    seconds: float
+    launches: int
+
+    @property
+    def within(self) -> float:
+        """Variance of the median of a launch that measures for one second."""
+        return self.in_launch * self.seconds
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """So many launches, each measuring for so many seconds, and the half-width they would give."""
+
+    launches: int
+    seconds: float
+    half_width: float
+
+
+def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
+    """Variance components from the samples of each launch, in time order, all positive.
+
+    Parameters
+    ----------
+    samples
+        One sequence a launch.  Launches of fewer than FEWEST_SAMPLES are left out; of fewer than
+        FEWEST_LAUNCHES there is no result.
+    seconds
+        What a launch took to measure them; > 0.
+    """
+    logs = [np.log(np.asarray(one, dtype=float)) for one in samples if len(one) >= FEWEST_SAMPLES]
+    if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
+        return None
+    in_launch = float(np.mean([_variance_of_median(one) for one in logs]))
+    of_medians = float(np.var([np.median(one) for one in logs], ddof=1))
+    return Components(in_launch, max(0.0, of_medians - in_launch), seconds, len(logs))
+
+
+def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
+    """Relative half-width expected of the interval of the median over launches; inf of one launch.
+
+    By the normal approximation: it compares plans, and is not the interval that is reported.
+    """
+    if launches < 2:
+        return math.inf
+    variance = _MEDIAN * (parts.between + parts.within / seconds) / launches
+    return float(math.expm1(stats.t.ppf((1 + level) / 2, launches - 1) * math.sqrt(variance)))
+
+
+def allocate(
+    parts: Components,
+    total: float,
+    overhead: float,
+    level: float,
+    fewest_launches: int,
+    shortest: float = 1.0,
+) -> Allocation:
+    """The launches and their length with the narrowest interval in `total` seconds.
+
+    Parameters
+    ----------
+    parts
+        The variance components.
+    total
+        Seconds for all launches together, `overhead` of each included.
+    overhead
+        Seconds of a launch that measure nothing; >= 0.
+    level
+        Confidence level.
+    fewest_launches
+        Fewer are not proposed, whatever the variances.
+    shortest
+        A launch measures for at least so long.
+    """
+    most = max(fewest_launches, int(total / (overhead + shortest)))
+    plans = [
+        Allocation(n, length, half_width(parts, n, length, level))
+        for n in range(fewest_launches, most + 1)
+        if (length := total / n - overhead) >= shortest or n == fewest_launches
+    ]
+    plans = [plan for plan in plans if plan.seconds > 0] or [
+        Allocation(fewest_launches, shortest, half_width(parts, fewest_launches, shortest, level))
+    ]
+    return min(plans, key=lambda plan: plan.half_width)
+
+
+def _variance_of_median(logs: np.ndarray) -> float:
+    """Of one launch's samples, from the medians of about sqrt(n) blocks."""
+    count = max(3, math.isqrt(logs.size))
+    blocks = np.array_split(logs, count)
+    return float(np.var([np.median(block) for block in blocks], ddof=1)) / count

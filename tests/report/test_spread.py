@@ -1,0 +1,41 @@
+"""The report says where the noise is, and what the same time could give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from roundtrip.collect import bundle
+from roundtrip.report import data
+from roundtrip.report.blocks import Items, Part, Table
+from roundtrip.report.sections import launches
+
+Maker = Callable[..., Any]
+
+
+def part(tree: Any) -> Part:
+    return launches.part(data.read(bundle.build(tree.path)))
+
+
+def rows(of: Part) -> list[list[str]]:
+    found = [b for b in of.blocks if isinstance(b, Table) and b.caption.startswith("Noise in")]
+    return [[cell.text for cell in row] for table in found for row in table.rows]
+
+
+def test_both_spreads_and_a_better_plan_are_told(make_tree: Maker) -> None:
+    """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
+    made = part(make_tree(launches=20, samples=40, environs=("openmpi41-boost181",)))
+    latency = next(row for row in rows(made) if "1 B" in row[2])
+    in_launch, between = (float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6])
+    assert 0.3 < in_launch < 3 < 20 < between < 80
+    count, before = latency[6].split(" of ")[0], float(latency[6].split(": ")[1][:-2])
+    more, after = latency[7].split(" of ")[0], float(latency[7].split(": ")[1][:-2])
+    assert int(more) > int(count) == 20
+    assert after < before
+    (told,) = [block for block in made.blocks if isinstance(block, Items)]
+    assert "does not mean that the next launch would find the same" in str(told.items)
+
+
+def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
+    made = part(make_tree(launches=6, environs=("openmpi41-boost181",)))
+    assert {row[7] for row in rows(made)} == {"\N{EN DASH}"}

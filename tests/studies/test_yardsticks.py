@@ -1,0 +1,34 @@
+"""Every study has figures by which its launches are compared."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from roundtrip.collect import samples
+from roundtrip.studies import ddtbench, netpipe, npb, osu, ring
+from roundtrip.studies.yardsticks import YARDSTICKS, by_launch
+
+
+def test_no_study_is_without() -> None:
+    studies = {netpipe.STUDY, ring.STUDY, ddtbench.STUDY, osu.STUDY, npb.STUDY}
+    assert {yardstick.study for yardstick in YARDSTICKS} == studies
+
+
+def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:
+    key = ("1", "c", "ring", "2")
+    rows = [
+        (*key, "mpi", 10_000, "measure", rep, "time_per_pass", value, "s")
+        for rep, value in ((1, 2e-6), (0, 1e-6), (2, 4e-6))
+    ]
+    rows += [
+        (*key, "mpi", 10_000, "laps", 0, "lap_time", 9e-6, "s"),
+        (*key, "mpi-read", 10_000, "measure", 0, "time_per_pass", 9e-6, "s"),
+        ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
+    ]
+    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    found = by_launch(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    shown = {row["name"]: row for row in found.to_dicts()}
+    assert shown["MPI, pass at 10 kB, µs"]["median"] == 2.0
+    assert shown["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
+    assert round(shown["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486
+    assert len(shown) == 2
