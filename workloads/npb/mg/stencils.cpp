@@ -1,6 +1,8 @@
 #include "npb/mg/stencils.hpp"
 
 #include <array>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace roundtrip::npb::mg {
@@ -37,17 +39,25 @@ inline void close_line(double* line, const Grid& grid) {
   line[grid.nx() + 1] = line[1];
 }
 
-double sum_of_squares(const double* values, int count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int i = 0; i < count; ++i) sum += values[i] * values[i];
-  return sum;
+/// Several sums at once: each addition would have to wait for the last one.
+using Sums = std::array<double, 16>;
+
+void add_squares(const double* __restrict values, int count, Sums& sums) {
+  constexpr int lanes = std::tuple_size_v<Sums>;
+  double* __restrict to = sums.data();
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+#pragma omp simd
+    for (int lane = 0; lane < lanes; ++lane) to[lane] += values[i + lane] * values[i + lane];
+  }
+  for (; i < count; ++i) to[0] += values[i] * values[i];
 }
 
 }  // namespace
 
 void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r, double* squares) {
   Ring ring(u);
+  Sums sums{};
   const double* __restrict near = ring.near.data();
   const double* __restrict far = ring.far.data();
   for (int z = 1; z <= u.nz(); ++z) {
@@ -62,9 +72,10 @@ void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r, double* s
                     a[3] * (far[x - 1] + far[x + 1]);
       }
       close_line(result, r);
-      if (squares != nullptr) *squares += sum_of_squares(result + 1, u.nx());
+      if (squares != nullptr) add_squares(result + 1, u.nx(), sums);
     }
   }
+  if (squares != nullptr) *squares += std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 void smooth(const Stencil& s, const Grid& r, Grid& u) {
