@@ -53,4 +53,4 @@ def test_an_unknown_figure_names_those_there_are() -> None:
         [sys.executable, "-m", "roundtrip.bench", "nope"], capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "there are: reference, curve, overhead, reporting" in done.stderr
+    assert "there are: reference, curve, overhead, reporting, starting" in done.stderr

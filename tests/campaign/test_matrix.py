@@ -37,7 +37,10 @@ class FakeSite:
         "plain": {"features": ["mpi"]},
     }
 
-    def describe(self) -> list[dict[str, Any]]:
+    checks = {"NetPIPE": Path("netpipe.py"), "Other": Path("other.py")}
+
+    def describe(self, files: list[str]) -> list[dict[str, Any]]:
+        assert files == ["netpipe.py"]
         return [
             described(mode, placement)
             for mode in ("pingpong", "stream")
@@ -94,20 +97,20 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
         }
         partitions = {"smp": {"name": "smp", "environs": ["a", "plain"]}}
 
-        def describe(self) -> list[dict[str, Any]]:
+        def describe(self, files: list[str]) -> list[dict[str, Any]]:
             test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
-            return [*super().describe(), {**test, "remedies": {"osu": "spack install osu"}}]
+            return [*super().describe(files), {**test, "remedies": {"osu": "spack install osu"}}]
 
-    told = matrix._why_not(Telling().describe()[-1], Telling(), "smp", "a")  # type: ignore[arg-type]
+    told = matrix._why_not(Telling().describe(["netpipe.py"])[-1], Telling(), "smp", "a")  # type: ignore[arg-type]
     assert told == "partition 'smp' with 'a' does not offer: osu (run make osu), x"
-    told = matrix._why_not(Telling().describe()[-1], Telling(), "smp", "plain")  # type: ignore[arg-type]
+    told = matrix._why_not(Telling().describe(["netpipe.py"])[-1], Telling(), "smp", "plain")  # type: ignore[arg-type]
     assert told == "partition 'smp' with 'plain' does not offer: osu (spack install osu), x"
 
 
 @pytest.mark.parametrize(
     ("plan", "complaint"),
     [
-        (CheckPlan("Nope", 7), "unknown check 'Nope'; there are: NetPIPE"),
+        (CheckPlan("Nope", 7), "unknown check 'Nope'; there are: NetPIPE, Other"),
         (CheckPlan("NetPIPE", 7, toolchains=("gcc",)), "unknown toolchain 'gcc'"),
         (CheckPlan("NetPIPE", 7, partitions=("gpu",)), "unknown partition 'gpu'"),
         (

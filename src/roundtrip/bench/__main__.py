@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from roundtrip.bench import curve, overhead, reference, reporting
+from roundtrip.bench import curve, overhead, reference, reporting, starting
 from roundtrip.errors import UserError
 
 FIGURES: dict[str, Callable[[], Iterator[str]]] = {
@@ -13,6 +13,7 @@ FIGURES: dict[str, Callable[[], Iterator[str]]] = {
     "curve": curve.measure,
     "overhead": overhead.measure,
     "reporting": reporting.measure,
+    "starting": starting.measure,
 }
 
 

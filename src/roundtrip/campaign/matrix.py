@@ -42,12 +42,11 @@ def build(campaign: Campaign, site: Site) -> Matrix:
     UserError for a check, parameter, variable, partition or toolchain that does not exist, and
     for a campaign of which nothing can run.
     """
-    tests = site.describe()
+    files = _files(campaign, site)
+    listed = {case.id: case for case in site.cases(files)}
+    tests = site.describe(files)
     if not tests:
         raise UserError(f"site '{site.name}' offers no toolchain: nothing can run there")
-    named = {plan.name for plan in campaign.checks}
-    files = sorted({test["@file"] for test in tests if test["@class"] in named})
-    listed = {case.id: case for case in site.cases(files)} if files else {}
     expected: dict[str, Expected] = {}
     skipped: dict[str, Skipped] = {}
     for plan in campaign.checks:
@@ -71,16 +70,24 @@ def build(campaign: Campaign, site: Site) -> Matrix:
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
+def _files(campaign: Campaign, site: Site) -> list[str]:
+    """The check files of a campaign: no other is loaded."""
+    known = site.checks
+    for plan in campaign.checks:
+        if plan.name not in known:
+            raise UserError(
+                f"unknown check '{plan.name}'; there are: {', '.join(sorted(known))}",
+                campaign.file,
+                plan.line,
+            )
+    return sorted({str(known[plan.name]) for plan in campaign.checks})
+
+
 def _tests(
     plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
 ) -> list[dict[str, Any]]:
     """The parametrized tests that `plan` selects."""
     mine = [test for test in tests if test["@class"] == plan.name]
-    if not mine:
-        known = ", ".join(sorted({test["@class"] for test in tests if "%" in test["name"]}))
-        raise UserError(
-            f"unknown check '{plan.name}'; there are: {known}", campaign.file, plan.line
-        )
     for variable in plan.variables:
         if variable not in mine[0]:
             raise UserError(

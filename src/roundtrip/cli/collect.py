@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from roundtrip.cli import app
-from roundtrip.collect import bundle
 
 
 @app.command()
@@ -19,4 +18,6 @@ def collect(
 
     The last line names the bundle.  Collecting the same run again gives the same bundle.
     """
+    from roundtrip.collect import bundle  # what reads samples takes a second to load
+
     typer.echo(f"bundle: {bundle.build(run_dir)}")

@@ -10,7 +10,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import bundle, manifest
+from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 
 _PAGE, _FACTS = "report.html", "report.json"
@@ -75,6 +75,8 @@ def _bundle(source: Path) -> Path:
     if (source / _FACTS).is_file():
         return source / "bundle"
     if (source / "state.json").is_file():
+        from roundtrip.collect import bundle  # as above
+
         return bundle.build(source)
     raise UserError("neither a bundle nor the tree of a campaign run", source)
 

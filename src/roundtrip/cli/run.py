@@ -13,14 +13,10 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import building, environment, matrix, model, site_lock, tree
-from roundtrip.campaign.outcome import Outcome
-from roundtrip.campaign.progress import TerminalProgress
+from roundtrip.campaign import environment, matrix, model, site_lock, tree
 from roundtrip.campaign.revision import revision
-from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
-from roundtrip.cli.report import publish
 from roundtrip.errors import writing
 from roundtrip.sites import ready
 
@@ -60,6 +56,13 @@ def run(
     if dry_run:
         _print_matrix(declared, plan)
         return
+    # What reads samples takes a second to load: not for a dry run or a fault in the campaign.
+    from roundtrip.campaign import building
+    from roundtrip.campaign.outcome import Outcome
+    from roundtrip.campaign.progress import TerminalProgress
+    from roundtrip.campaign.runner import Runner
+    from roundtrip.cli.report import publish
+
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if run_tree:

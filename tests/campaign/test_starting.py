@@ -1,0 +1,102 @@
+"""Starting is quick: guarded by counts, because times depend on the machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.campaign.site import Site
+
+CHECKOUT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+#: Take tenths of a second to load, each; a command loads those it needs when it needs them.
+HEAVY = ["altair", "numpy", "polars", "reframe", "requests", "scipy", "vl_convert"]
+
+COUNT_STACK_WALKS = """\
+import inspect, sys
+walks, walk = 0, inspect.stack
+def counted(*arguments):
+    global walks
+    walks += 1
+    return walk(*arguments)
+inspect.stack = counted
+from reframe.frontend.cli import main
+sys.argv = ["reframe", "-c", "checks/netpipe", "-c", "checks/ring", "-l"]
+try:
+    main()
+finally:
+    print("walks:", walks)
+"""
+
+
+def test_the_commands_load_nothing_heavy() -> None:
+    code = f"import sys, roundtrip.cli.commands; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_dry_run_asks_reframe_three_times_and_only_of_its_own_checks(tmp_path: Path) -> None:
+    if not (paths.toolchains() / "openmpi41-boost181" / "toolchain.json").exists():
+        pytest.skip("toolchain openmpi41-boost181 is not installed: make setup")
+    calls = tmp_path / "calls"
+    spy = tmp_path / "bin" / "reframe"
+    spy.parent.mkdir()
+    spy.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {BIN}/reframe "$@"\n')
+    spy.chmod(0o755)
+    done = subprocess.run(
+        ["roundtrip", "run", "smoke", "--site", "local", "--dry-run"],
+        cwd=CHECKOUT,
+        env={**os.environ, "PATH": f"{spy.parent}:{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    asked = calls.read_text().splitlines()
+    assert sorted(call.split()[-1] for call in asked) == ["--describe", "--show-config", "-lC"]
+    for scan in (call for call in asked if call != "--show-config"):
+        files = [word for word in scan.split() if word.startswith("--checkpath=")]
+        assert files == [f"--checkpath={CHECKOUT}/checks/netpipe/netpipe.py"]
+
+
+def test_the_file_of_a_check_is_found_without_reframe() -> None:
+    checks = Site("local", CHECKOUT).checks
+    assert checks["NetPIPE"] == CHECKOUT / "checks" / "netpipe" / "netpipe.py"
+    assert checks["NPBWan"] == CHECKOUT / "checks" / "npb" / "wan.py"
+    assert "NPBBase" not in checks
+
+
+def test_reframe_walks_no_stack_for_warnings_that_it_suppresses() -> None:
+    """Two walks a test took more than half of the time of listing all checks."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT_STACK_WALKS],
+        cwd=CHECKOUT,
+        env=Site("local", CHECKOUT).environment,
+        capture_output=True,
+        text=True,
+    )
+    walks = int(done.stdout.rpartition("walks: ")[2])
+    assert walks < 5, done.stdout
+
+
+def test_a_deprecated_variable_that_we_use_ourselves_is_still_told(tmp_path: Path) -> None:
+    text = (CHECKOUT / "checks" / "netpipe" / "netpipe.py").read_text()
+    folder = tmp_path / "checks" / "netpipe"
+    folder.mkdir(parents=True)
+    for name in ("__init__.py", "netpipe/__init__.py"):
+        (tmp_path / "checks" / name).write_text((CHECKOUT / "checks" / name).read_text())
+    (tmp_path / "checks" / "mixins").symlink_to(CHECKOUT / "checks" / "mixins")
+    used = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')
+    (folder / "netpipe.py").write_text(used)
+    done = subprocess.run(
+        ["reframe", f"--checkpath={folder}", "-l"],
+        cwd=CHECKOUT,
+        env=Site("local", CHECKOUT).environment,
+        capture_output=True,
+        text=True,
+    )
+    assert "'variables' is deprecated" in done.stdout + done.stderr
