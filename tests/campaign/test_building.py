@@ -90,6 +90,18 @@ def test_without_a_terminal_a_line_comes_now_and_then() -> None:
     assert "OK: NetPIPE" not in said
 
 
+def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=160, color_system=None)
+    with TerminalProgress("Tiny", console) as progress:
+        progress.launching(1, 8, 600, lambda: "waiting for Slurm")
+        progress.result("OK", "NetPIPE with a")
+        progress.running("NetPIPE with b")
+    assert (
+        "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm" in out.getvalue()
+    )
+
+
 def await_text(out: io.StringIO, text: str) -> None:
     deadline = time.monotonic() + 20
     while text not in out.getvalue():
