@@ -18,7 +18,7 @@ case "$1 $2" in
   "show job") cat {folder}/record 2>/dev/null ;;
   update*)
     for word in "$@"; do
-      case $word in Comment=*) echo "   $word" > {folder}/record ;; esac
+      case $word in Comment=*) echo "   $word " > {folder}/record ;; esac
     done ;;
 esac
 """
