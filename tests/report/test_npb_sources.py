@@ -188,6 +188,13 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
     theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
     assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
+    (answer,) = report.answers
+    told = "".join(getattr(word, "text", word) for word in answer.text)
+    assert (
+        "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"
+        in told
+    )
+    assert "NPB 3.4's own program: 1.60 times at 4 ms." in told
     waits = {row[0].text: row[2].text for row in table(report, "What an iteration waits").rows}
     assert all(text.startswith("10.0") for text in waits.values())
     assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import units
 from roundtrip.report.blocks import (
-    Answer,
     Block,
     Fold,
     Gallery,
     Heading,
-    Inline,
     Items,
     Paragraph,
     Part,
-    Strong,
     Text,
 )
 from roundtrip.report.data import Data
@@ -26,13 +22,13 @@ from roundtrip.report.sections import npb_sources as sources
 from roundtrip.report.sections import npb_tables as tables
 from roundtrip.report.sections import npb_times as times
 from roundtrip.report.sections import npb_verification as verification
+from roundtrip.report.sections.npb_answers import over_the_link
 from roundtrip.report.sections.npb_data import Launches
-from roundtrip.report.sections.npb_findings import TONES, Finding, findings, foremost
-from roundtrip.report.sections.npb_series import EMULATED, Series
-from roundtrip.report.sections.npb_speedup import claims, headline
-from roundtrip.stats.intervals import Interval
+from roundtrip.report.sections.npb_findings import Finding, findings, foremost
+from roundtrip.report.sections.npb_series import EMULATED
+from roundtrip.report.sections.npb_speedup import claims
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies import npb, npb_wan
+from roundtrip.studies import npb
 
 
 class NpbSection:
@@ -69,7 +65,9 @@ class NpbSection:
             if has_link
             else "NPB: how fast are the NAS Parallel Benchmarks?",
             blocks=tuple(blocks),
-            answers=tuple(self._answers(found) if has_link else scaling.answers(launches, against)),
+            answers=tuple(
+                over_the_link(launches, found) if has_link else scaling.answers(launches, against)
+            ),
             verdicts=(
                 *((tables.verdicts(foremost(found)),) if found else ()),
                 *((sources.verdicts(against),) if against else ()),
@@ -103,46 +101,6 @@ class NpbSection:
             Fold("Every benchmark, transport and delay", (times.over_the_link(launches),)),
             *(against if compared.rows else []),
         ]
-
-    def _answers(self, found: Sequence[Finding]) -> list[Answer]:
-        """One for each benchmark over the link, from its series that share no processors first."""
-        answers = []
-        for name in dict.fromkeys(series.name for series in self._launches.over_the_link):
-            mine = [series for series in self._launches.over_the_link if series.name == name]
-            mine = [series for series in mine if series.source == npb.NATIVE] or mine
-            own = [series for series in mine if not series.shared] or mine
-            words = self._words(own)
-            if not words:
-                continue
-            outcomes = [f.outcome for f in found if f.series in own]
-            worst = max(outcomes, key=list(TONES).index, default="not measured")
-            answers.append(Answer((Strong(name), *words), TONES[worst]))
-        return answers
-
-    def _words(self, series: Sequence[Series]) -> tuple[Inline, ...]:
-        rtts = sorted(
-            {rtt for one in series for rtt in self._launches.points[one] if rtt is not None}
-        )
-        base = self._launches.base_of(series[0])
-        against = f"as fast as one with {base.setup} " if base else ""
-        told: list[str] = []
-        for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-            middle = [value.median for one in series if (value := self._speedup(one, rtt))]
-            if middle:
-                told.append(f"{units.spread(middle)} times {against}at {rtt:g} ms")
-                against = ""
-        if not told:
-            return ()
-        published = npb_wan.PUBLISHED.get(series[0].benchmark)
-        study = f" The study in 2003: {published:g} times at 4 ms." if published else ""
-        text = (
-            f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(told)} "
-            f"({units.plural(len(series), 'transport')}).{study}"
-        )
-        return (text,)
-
-    def _speedup(self, series: Series, rtt: float) -> Interval | None:
-        return self._launches.interval(headline(self._launches, series, rtt))
 
 
 def _inside(launches: Launches) -> list[Block]:

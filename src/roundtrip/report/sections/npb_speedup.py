@@ -83,6 +83,15 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     ]
 
 
+def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Communication over the time of all iterations, of each launch that told them apart."""
+    return [
+        one["communication"] / (one["compute"] + one["communication"])
+        for one in launches.points[series].get(rtt, {}).values()
+        if one["compute"]
+    ]
+
+
 def over_ranks(launches: Launches, series: Series) -> list[float]:
     """Rate over that on the fewest ranks in the same place, one a round; empty for these."""
     base = launches.fewest_of(series)
