@@ -15,7 +15,7 @@ endif
 
 .NOTPARALLEL:
 .PHONY: help campaign setup toolchains test bench clean distclean
-.PHONY: setup-test lint types cxx-format workloads tidy pytest faults
+.PHONY: setup-test lint types cxx-format workloads tidy pytest faults fuzz sanitize
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -72,6 +72,16 @@ pytest: setup-test
 
 faults: setup-test ## the fault drill: kill, cut, hold, fill, and count what is lost
 	$(BIN)/pytest -m drill tests/faults
+
+FUZZ_CASES := 100000
+FUZZ_START := 0
+fuzz: setup-test ## mutated input for every reader: 100,000 cases from seed 0, or FUZZ_CASES, FUZZ_START
+	cd tests && ../$(BIN)/python -m fuzz --cases $(FUZZ_CASES) --start $(FUZZ_START)
+
+sanitize: setup-test ## the workloads' tests under the address and undefined-behaviour sanitizers
+	cmake -S workloads --preset asan $(call with,$(firstword $(TESTED)))
+	cmake --build build/workloads-asan
+	cd workloads && ctest --preset asan --label-exclude nightly
 
 bench: setup ## print the benchmark ratios
 	@$(BIN)/python -m roundtrip.bench

@@ -129,6 +129,8 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
 
 def _fast(body: bytes) -> pl.DataFrame | None:
     """All rows if every one is good and none is quoted, else None."""
+    if not body:
+        return pl.DataFrame(schema=SCHEMA)
     body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
     if not body.endswith(b"\n") or b'"' in body or body.startswith(codecs.BOM_UTF8):
         return None

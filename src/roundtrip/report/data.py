@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,11 @@ class Data:
 def read(bundle: Path) -> Data:
     """Open a bundle after checking every file of it against its manifest."""
     checked = manifest.verify(bundle)
-    launches = _parquet(bundle / "cases.parquet", cases.SCHEMA, cases.ADDED).collect()
-    rows = _parquet(
-        bundle / "samples.parquet", {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    )
+    with _decoding(bundle / "cases.parquet") as file:
+        launches = _parquet(file, cases.SCHEMA, cases.ADDED).collect()
+    with _decoding(bundle / "samples.parquet") as file:
+        rows = _parquet(file, {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA})
+        _require_values(rows, file)
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
@@ -59,13 +61,30 @@ def read(bundle: Path) -> Data:
     )
 
 
+@contextmanager
+def _decoding(file: Path) -> Iterator[Path]:
+    """Turns whatever the decoder of parquet meets, its own panics included, into one line."""
+    try:
+        yield file
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        told = (str(error).splitlines() or ["it is damaged"])[0]
+        raise UserError(f"not a parquet file: {told[:160]}", file) from None
+
+
+def _require_values(rows: pl.LazyFrame, file: Path) -> None:
+    """Decode every page of the samples once: what reads them later need not fear any."""
+    good = pl.all_horizontal(
+        pl.all_horizontal(pl.all().is_not_null().all()),
+        (pl.col("value").is_finite() & (pl.col("value") >= 0)).all(),
+    )
+    if not rows.select(good).collect().item():
+        raise UserError("a sample without a value, or with one that is no number >= 0", file)
+
+
 def _parquet(file: Path, schema: dict[str, Any], added: Sequence[str] = ()) -> pl.LazyFrame:
     """The file, with columns of `added` empty if it is older than they are."""
-    try:
-        frame = pl.scan_parquet(file)
-        found = dict(frame.collect_schema())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise UserError(f"not a parquet file: {str(error).splitlines()[0]}", file) from None
+    frame = pl.scan_parquet(file)
+    found = dict(frame.collect_schema())
     absent = [pl.lit(None, schema[name]).alias(name) for name in added if name not in found]
     if {**{name: schema[name] for name in added}, **found} != schema:
         raise UserError("other columns than this version of roundtrip writes", file)

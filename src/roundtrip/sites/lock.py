@@ -99,13 +99,17 @@ def read(file: Path) -> Lock:
                 parameters=entry.get("parameters", {}),
                 external=(entry.get("external") or {}).get("path"),
                 dependencies=tuple(
-                    (edge["name"], edge["hash"], tuple(edge["parameters"].get("virtuals", ())))
+                    (
+                        edge["name"],
+                        _hash(edge["hash"]),
+                        tuple(edge["parameters"].get("virtuals", ())),
+                    )
                     for edge in entry.get("dependencies", ())
                 ),
             )
             for hash_, entry in content["concrete_specs"].items()
         }
-        roots = tuple(Root(root["spec"], root["hash"]) for root in content["roots"])
+        roots = tuple(Root(root["spec"], _hash(root["hash"])) for root in content["roots"])
         spack = str(content.get("spack", {}).get("version", "unknown"))
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
@@ -114,6 +118,12 @@ def read(file: Path) -> Lock:
     if lacking := sorted(needed - known):
         raise UserError(f"truncated: it refers to {lacking[0][:7]} and does not hold it", file)
     return Lock(file, spack, roots, specs)
+
+
+def _hash(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a hash is text, not {value!r:.40}")
+    return value
 
 
 def split_builds(lock: Lock) -> list[str]:

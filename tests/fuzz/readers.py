@@ -1,0 +1,248 @@
+"""Every reader of what others wrote: good inputs to mutate, and what must hold of any input.
+
+A check returns whether the reader accepted the content.  UserError is a rejection; whatever else
+is raised is a finding.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from support.synthetic import Tree
+
+from roundtrip.campaign import model
+from roundtrip.collect import (
+    analysis,
+    bundle,
+    cases,
+    hosts,
+    manifest,
+    netpipe_output,
+    osu_output,
+    records,
+    samples,
+    seal,
+)
+from roundtrip.collect.environment import Environment
+from roundtrip.collect.launch import Launch
+from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.session_report import SessionReport
+from roundtrip.errors import UserError
+from roundtrip.report import data
+from roundtrip.sites import lock
+from roundtrip.studies import npb_upstream
+
+DATA = Path(__file__).parents[1] / "data"
+_ENVIRON = "openmpi41-boost181"
+Check = Callable[[bytes, bytes, Path], bool]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`seeds` are good contents; `check(content, seed, folder)` may write below `folder`."""
+
+    seeds: Callable[[], list[bytes]]
+    check: Check
+
+
+@cache
+def tree() -> Tree:
+    """A small run tree and, in its ``bundles/``, its bundle; never changed."""
+    import tempfile
+
+    made = Tree(
+        Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
+        launches=2,
+        samples=2,
+        sizes=[1, 1024],
+        environs=(_ENVIRON,),
+    )
+    made.write()
+    bundle.build(made.path)
+    return made
+
+
+def _launch_file(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(tree().folder(1, _ENVIRON) / name).read_bytes()]
+
+
+def _run_file(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(tree().path / name).read_bytes()]
+
+
+def _recorded(pattern: str) -> Callable[[], list[bytes]]:
+    return lambda: [file.read_bytes() for file in sorted(DATA.glob(pattern))]
+
+
+def _written(content: bytes, folder: Path, name: str) -> Path:
+    file = folder / name
+    file.write_bytes(content)
+    return file
+
+
+def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
+    file = Path("samples.csv")
+    read = samples.parse(content, file)
+    _, body, line, _ = samples._head(content, file)
+    if body is not None:
+        slow, problems = samples._slow(body, line, file)
+        assert read.frame.equals(slow), "the fast and the slow reader differ"
+        assert problems or samples._fast(body) is not None or b'"' in body, "the fast one refuses"
+    good = {row for row in seed.split(b"\n") if row.startswith(b"netpipe,")}
+    kept = sum(row in good for row in (body or b"").split(b"\n")[:-1])
+    assert read.frame.height >= kept, "a good row was lost"
+    whole = samples.parse(seed, file)
+    sealed = seal.of(seed, whole.frame)
+    proven = not read.problems and not seal.fault(seal.digest(content), read.frame, sealed)
+    assert proven == (content == seed), "a bad row was kept, or a good file refused"
+    return not read.problems
+
+
+def _record(name: str) -> Check:
+    def check(content: bytes, seed: bytes, folder: Path) -> bool:
+        read = records.read(_written(content, folder, name))
+        if name == "state.json":
+            return True
+        good = {other: records.read(tree().folder(1, _ENVIRON) / other) for other in _BOTH}
+        good[name] = read
+        case, run = good["case.json"], good["run.json"]
+        cases.require_fits(
+            Launch("a/b/c", records.case_id(case), "passed", "", "a", "b", case=case, run=run)
+        )
+        return True
+
+    return check
+
+
+_BOTH = ("case.json", "run.json")
+
+
+def _session(content: bytes, seed: bytes, folder: Path) -> bool:
+    report = SessionReport.read(_written(content, folder, "report.json"))
+    for test in report.tests:
+        (test.reason(report) + test.case_id + test.folder + test.hash).encode()
+    return report.whole
+
+
+def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:
+    read = model.load(_written(content, folder, "campaign.toml"))
+    assert read.launches >= 1
+    assert read.checks
+    return True
+
+
+def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
+    read = analysis.load(_written(content, folder, "analysis.toml"))
+    assert 0 < read.statistics.confidence_level < 1
+    return True
+
+
+def _in_bundle(name: str, forged: bool = False) -> Check:
+    """A file of a bundle; `forged`: with a manifest that vouches for it."""
+
+    def check(content: bytes, seed: bytes, folder: Path) -> bool:
+        (good,) = (tree().path / "bundles").iterdir()
+        copy = Path(shutil.copytree(good, folder / "bundle"))
+        try:
+            _written(content, copy, name)
+            if forged:
+                facts = manifest.verify(good).data
+                (copy / manifest.FILE_NAME).unlink()
+                manifest.write(copy, {k: facts[k] for k in facts if k not in ("files", "schema")})
+            read = data.read(copy)
+            read.samples.collect()
+            return True
+        finally:
+            shutil.rmtree(copy)
+
+    return check
+
+
+def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
+    (folder / "env").mkdir(exist_ok=True)
+    file = _written(content, folder / "env", "host.json")
+    cores = hosts.cores(file, folder)
+    read = Environment.read(folder)
+    names = Pseudonyms(read.hosts())
+    shutil.rmtree(folder / "written", ignore_errors=True)
+    read.write(folder / "written", names)
+    return cores is not None
+
+
+def _netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
+    file = _written(content, folder, "np.out")
+    points = netpipe_output.convert(file, "NPmpi", 2)
+    assert [point.size_bytes for point in points] == [
+        size for size, _ in zip(netpipe_output.Schedule().sizes(), points, strict=False)
+    ], "a line is missing"
+    samples.whole(folder / "samples.csv")
+    return True
+
+
+def _npb(content: bytes, seed: bytes, folder: Path) -> bool:
+    npb_upstream.convert(_written(content, folder, "rfm_job.out"), "cg.A.x")
+    samples.whole(folder / "samples.csv")
+    return True
+
+
+def _osu(name: str) -> Check:
+    def check(content: bytes, seed: bytes, folder: Path) -> bool:
+        output = osu_output.parse(_written(content, folder, "osu.txt"), name)
+        sizes = [row.size_bytes for row in output.rows]
+        assert all(after == max(1, 2 * before) for before, after in pairwise(sizes))
+        return True
+
+    return check
+
+
+def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
+    read = lock.read(_written(content, folder, "spack.lock"))
+    lock.split_builds(read)
+    lock.split_targets(read)
+    return True
+
+
+def _bundle_file(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [next((tree().path / "bundles").iterdir()).joinpath(name).read_bytes()]
+
+
+_CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
+_LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
+READERS = {
+    "samples.csv": Reader(_launch_file("samples.csv"), _samples),
+    "run.json": Reader(_launch_file("run.json"), _record("run.json")),
+    "case.json": Reader(_launch_file("case.json"), _record("case.json")),
+    "state.json": Reader(_run_file("state.json"), _record("state.json")),
+    "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
+    "campaign": Reader(
+        lambda: [file.read_bytes() for file in sorted(_CAMPAIGNS.glob("*.toml"))], _campaign
+    ),
+    "analysis.toml": Reader(lambda: [analysis.default_text().encode()], _analysis),
+    "env/host.json": Reader(_run_file("env/host.json"), _environment),
+    "manifest.json": Reader(_bundle_file("manifest.json"), _in_bundle("manifest.json")),
+    "samples.parquet": Reader(
+        _bundle_file("samples.parquet"), _in_bundle("samples.parquet", forged=True)
+    ),
+    "cases.parquet": Reader(
+        _bundle_file("cases.parquet"), _in_bundle("cases.parquet", forged=True)
+    ),
+    "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
+    "NetPIPE": Reader(_recorded("netpipe/*.full.out"), _netpipe),
+    "NPB": Reader(_recorded("npb/*.txt"), _npb),
+    "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), _osu("latency")),
+    "osu_mbw_mr": Reader(_recorded("osu/osu_mbw_mr.*.openmpi.txt"), _osu("mbw_mr")),
+}
+
+
+def accepted(reader: Reader, content: bytes, seed: bytes, folder: Path) -> bool:
+    """Whether the reader took the content; whatever it raises but UserError is a finding."""
+    try:
+        return reader.check(content, seed, folder)
+    except UserError as error:
+        assert "\n" not in str(error), "an error of more than one line"
+        return False

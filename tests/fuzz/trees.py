@@ -1,0 +1,75 @@
+"""Whole run trees, mutated: nothing raises, what was not touched is kept, what was is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from random import Random
+
+from fuzz.mutate import mutated
+from fuzz.readers import tree
+from roundtrip.collect import bundle, seal
+from roundtrip.collect.launches import scan
+from roundtrip.errors import UserError
+from roundtrip.report.build import build
+from roundtrip.report.data import read
+
+
+def check(random: Random, folder: Path) -> bool:
+    """Mutate a copy of a run tree and collect it; whether a bundle came out."""
+    good = tree().path
+    run = folder / "run"
+    shutil.copytree(good, run, ignore=lambda *_: {"bundles"})
+    try:
+        launches = sorted(file.parent for file in run.rglob("case.json"))
+        touched = {_touch(random, run) for _ in range(random.choice((1, 1, 2)))}
+        return _collected(run, launches, touched, random)
+    finally:
+        shutil.rmtree(run)
+
+
+def _collected(run: Path, launches: list[Path], touched: set[Path], random: Random) -> bool:
+    digests = {
+        seal.digest((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
+        for launch in launches
+    }
+    found = scan(run)
+    passed = {launch.folder for launch in found if launch.status == "passed"}
+    for launch in found:
+        assert launch.status != "passed" or launch.digest in digests, "a bad row was kept"
+    for folder in launches:
+        far = [path for path in touched if path not in (folder, *folder.parents)]
+        mine = [path for path in far if folder not in path.parents]
+        unharmed = len(mine) == len(touched) and all(path.name != "report.json" for path in touched)
+        assert not unharmed or folder in passed, "a good launch was lost"
+    try:
+        made = bundle.build(run)
+    except UserError as error:
+        assert "\n" not in str(error)
+        return False
+    if random.random() < 0.02:
+        build(read(made))
+    return True
+
+
+def _touch(random: Random, run: Path) -> Path:
+    """Change something below the tree: a file's content, or what kind of thing it is."""
+    files = sorted(path for path in run.rglob("*") if path.is_file() and not path.is_symlink())
+    file = random.choice(files)
+    kind = random.randrange(12)
+    if kind < 8:
+        content = mutated(random, file.read_bytes())
+        file.unlink()
+        file.write_bytes(content)
+        return file
+    path = random.choice([file, file.parent]) if file.parent != run else file
+    kept = run.parent / f"kept-{random.random()}"
+    path.rename(kept)
+    if kind == 8:
+        path.symlink_to(kept)
+    elif kind == 9:
+        os.mkfifo(path)
+    elif kind == 10:
+        path.mkdir()
+    return path
