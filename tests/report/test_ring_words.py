@@ -160,9 +160,9 @@ def test_launches_are_paired_by_name_and_counted() -> None:
 def test_a_size_from_which_on_it_is_never_faster() -> None:
     never = ring_data(TRUTH, change=lambda _, name, __: 1e6 if name == "region" else 1)
     names = ("Region by reference", "MPI two-sided")
-    assert crossovers(part(never))[names] == "never"
+    assert crossovers(part(never))[names] == "not up to 1\xa0MB"
     rare = ring_data(TRUTH, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1)
-    assert crossovers(part(rare))[names] == "in 4 of 10 launches, else never"
+    assert crossovers(part(rare))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
 
 
 def test_percentiles_are_of_a_pass() -> None:

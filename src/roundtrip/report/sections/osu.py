@@ -72,9 +72,10 @@ class OSUSection:
         latency = self._curves.at(panel, "latency", "half_round_trip_time", 8)
         if latency:
             told.append(f"latency {units.interval(latency, 1e6)} µs at 8 bytes")
-        rates = self._curves.of(panel, ["bw"], "bandwidth")["median"].to_list()
-        if rates:
-            told.append(f"bandwidth up to {units.number(max(rates))} MB/s")
+        rates = self._curves.of(panel, ["bw"], "bandwidth").sort("median")
+        if not rates.is_empty():
+            size, most = rates.select("size_bytes", "median").row(-1)
+            told.append(f"bandwidth up to {units.number(most)} MB/s, at {units.size(size)}")
         for name, size in (("allreduce", 8), ("barrier", 0)):
             value = self._curves.at(panel, name, "operation_time", size)
             if value:

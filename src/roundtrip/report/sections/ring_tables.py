@@ -74,9 +74,9 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     for panel in panels:
         for mine in (ring.REGION, ring.REGION_UDP):
             for other in others:
-                found = _crossovers(curves, panel, mine, other)
+                found, largest = _crossovers(curves, panel, mine, other)
                 if found:
-                    cell = _counted(_size(curves, found), len(found), panel)
+                    cell = _counted(_size(curves, found, largest), len(found), panel)
                     names = (panel.label, panel.title(mine), panel.title(other))
                     rows.append((*map(Cell, names), cell))
     return Table(
@@ -140,24 +140,29 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
     )
 
 
-def _crossovers(curves: Curves, panel: Panel, mine: str, other: str) -> list[float]:
-    """One for each launch that measured both at some size."""
+def _crossovers(
+    curves: Curves, panel: Panel, mine: str, other: str
+) -> tuple[list[float], int | None]:
+    """One for each launch that measured both at some size; and up to which size all of them did."""
     theirs = curves.by_launch(panel, other)
     found = []
+    largest: int | None = None
     for launch, by_size in curves.by_launch(panel, mine).items():
         base = theirs.get(launch, {})
         if sizes := [size for size in by_size if size in base]:
             times = [by_size[size] for size in sizes], [base[size] for size in sizes]
             found.append(ring.crossover(sizes, *times))
-    return found
+            largest = max(sizes) if largest is None else min(largest, max(sizes))
+    return found, largest
 
 
-def _size(curves: Curves, found: Sequence[float]) -> Cell:
+def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
     finite = [size for size in found if math.isfinite(size)]
+    otherwise = f"not up to {units.size(largest or 0)}"
     if not finite:
-        return Cell("never", "warn")
+        return Cell(otherwise, "warn")
     if len(finite) < len(found):
-        return Cell(f"in {len(finite)} of {len(found)} launches, else never", "warn")
+        return Cell(f"in {len(finite)} of {len(found)} launches, else {otherwise}", "warn")
     return _cell(curves.interval(finite))
 
 
