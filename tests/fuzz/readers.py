@@ -15,6 +15,7 @@ from pathlib import Path
 
 from support.synthetic import Tree
 
+from fuzz import links
 from roundtrip.campaign import model
 from roundtrip.collect import (
     analysis,
@@ -217,6 +218,7 @@ READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
     "run.json": Reader(_launch_file("run.json"), _record("run.json")),
     "case.json": Reader(_launch_file("case.json"), _record("case.json")),
+    "link.json": Reader(links.seeds, links.check),
     "state.json": Reader(_run_file("state.json"), _record("state.json")),
     "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
     "campaign": Reader(
