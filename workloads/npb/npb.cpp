@@ -91,8 +91,10 @@ void Npb::run(Launch& launch) {
   require_class(entry, problem_class);
   require_legal(entry.ranks(problem_class), entry.name, session.size());
   const auto benchmark = entry.make(problem_class);
-  require_memory(session, entry.name + ' ' + class_, benchmark->bytes(session.size()));
+  const double expected = benchmark->bytes(session.size());
+  require_memory(session, entry.name + ' ' + class_, expected);
 
+  const double before = peak_bytes();
   Comm comm(session.world());
   TimedSection section(comm);
   if (session.root()) std::printf("%s", headline(entry.name).c_str());
@@ -112,7 +114,8 @@ void Npb::run(Launch& launch) {
                       .compared = compared.told,
                       .quantities = compared.quantities,
                       .history = history,
-                      .choices = benchmark->choices()};
+                      .choices = benchmark->choices(),
+                      .memory = {expected, comm.max(peak_bytes() - before)}};
   const Measured measured{section.iterations(), section.rank_times(), section.sizes()};
   if (session.root()) {
     std::printf("%s", result_block(result).c_str());

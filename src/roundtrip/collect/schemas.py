@@ -111,6 +111,9 @@ _NPB = _object(
                 "values": {"type": "array", "items": {"type": ["number", "null"]}},
             },
         ),
+        "memory": _object(
+            {}, {"expected_bytes": {"type": "number"}, "most_bytes": {"type": "number"}}
+        ),
     },
 )
 _SEAL = _object(

@@ -10,7 +10,7 @@ Cell::Cell(int n, std::array<int, 3> origin, std::array<int, 3> own)
 
 Vector Cell::vector(double value) const {
   Vector v;
-  v.fill(scalar(value));
+  for (Scalar& component : v) component = scalar(value);
   return v;
 }
 

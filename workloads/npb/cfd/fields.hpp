@@ -13,11 +13,15 @@ struct CellFields {
   const Cell& cell;
   Vector u;
   Vector rhs;
-  Vector forcing;
   Derived derived;
+  Vector forcing;
 
   explicit CellFields(const Cell& of)
-      : cell(of), u(of.vector(1)), rhs(of.vector(0)), forcing(make_forcing(of)), derived(of) {}
+      : cell(of),
+        u(of.vector(1)),
+        rhs(of.vector(0)),
+        derived(of),
+        forcing(make_forcing(of, u, derived)) {}
 };
 
 /// The fields of all cells of a rank.

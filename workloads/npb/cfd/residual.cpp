@@ -170,13 +170,11 @@ void residual(const Cell& cell, const Vector& u, const Derived& derived, const V
   });
 }
 
-Vector make_forcing(const Cell& cell) {
-  Vector exact = cell.vector(1);
-  set_exact(cell, exact);
-  Derived derived(cell);
-  derive(cell, exact, derived);
+Vector make_forcing(const Cell& cell, Vector& u, Derived& derived) {
+  set_exact(cell, u);
+  derive(cell, u, derived);
   Vector forcing = cell.vector(0);
-  residual(cell, exact, derived, cell.vector(0), -1, forcing);
+  residual(cell, u, derived, forcing, -1, forcing);
   return forcing;
 }
 

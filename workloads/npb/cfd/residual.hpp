@@ -20,12 +20,14 @@ struct Derived {
 void derive(const Cell& cell, const Vector& u, Derived& derived);
 
 /// rhs = scale (forcing + R(u)) at inner points: R is the right-hand side of dU/dt, discretised by
-/// central differences, with artificial dissipation of second and fourth order.
+/// central differences, with artificial dissipation of second and fourth order. `rhs` may be
+/// `forcing`.
 void residual(const Cell& cell, const Vector& u, const Derived& derived, const Vector& forcing,
               double scale, Vector& rhs);
 
-/// The forcing with which the exact solution has no residual.
-Vector make_forcing(const Cell& cell);
+/// The forcing with which the exact solution has no residual. Works in `u` and `derived`: leaves
+/// the exact solution and what follows from it there.
+Vector make_forcing(const Cell& cell, Vector& u, Derived& derived);
 
 /// Sums of squares at inner points, for each equation: of `v`; of `u` minus the exact solution.
 State sum_of_squares(const Cell& cell, const Vector& v);

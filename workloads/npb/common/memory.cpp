@@ -4,21 +4,23 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "core/failure.hpp"
 
 namespace roundtrip::npb {
 namespace {
 
-/// MemAvailable of proc(5), bytes; nothing where the kernel does not tell.
-std::optional<double> available_bytes() {
+/// A line `<name>: <number> kB` of a file of proc(5), bytes; nothing where the kernel does not
+/// tell.
+std::optional<double> bytes_of(const char* path, const std::string& name) {
   constexpr double kib = 1024;
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  double value = 0;
-  std::string rest;
-  while (file >> name >> value && std::getline(file, rest)) {
-    if (name == "MemAvailable:") return value * kib;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string first;
+    double value = 0;
+    if (words >> first && first == name + ':' && words >> value) return value * kib;
   }
   return std::nullopt;
 }
@@ -43,7 +45,7 @@ int ranks_on_this_host(MPI_Comm world) {
 
 void require_memory(const Session& session, const std::string& who, double bytes) {
   const int ranks = ranks_on_this_host(session.world());
-  const std::optional<double> available = available_bytes();
+  const std::optional<double> available = bytes_of("/proc/meminfo", "MemAvailable");
   // All ranks have looked before any of them allocates.
   MPI_Barrier(session.world());
   session.settle([&] {
@@ -54,6 +56,10 @@ void require_memory(const Session& session, const std::string& who, double bytes
                                    " bytes) for its " + std::to_string(ranks) +
                                    " ranks on a host that has " + gigabytes(*available) + " left");
   });
+}
+
+double peak_bytes() {
+  return bytes_of("/proc/self/status", "VmHWM").value_or(0);
 }
 
 }  // namespace roundtrip::npb

@@ -73,14 +73,16 @@ void record(Launch& launch, const Result& result, const Measured& measured) {
                                                   {"ci_relative_half_width", nullptr},
                                                   {"status", "converged"},
                                                   {"verified", result.verified}}});
-  launch.record["npb"] = {{"benchmark", result.benchmark},
-                          {"class", std::string{result.problem_class}},
-                          {"operations", result.problem.operations},
-                          {"seconds", result.seconds},
-                          {"mops", result.mops()},
-                          {"verified", result.verified},
-                          {"choices", choices(result)},
-                          {"verification", described(result)}};
+  launch.record["npb"] = {
+      {"benchmark", result.benchmark},
+      {"class", std::string{result.problem_class}},
+      {"operations", result.problem.operations},
+      {"seconds", result.seconds},
+      {"mops", result.mops()},
+      {"verified", result.verified},
+      {"choices", choices(result)},
+      {"verification", described(result)},
+      {"memory", {{"expected_bytes", result.memory.expected}, {"most_bytes", result.memory.most}}}};
 }
 
 }  // namespace roundtrip::npb

@@ -7,6 +7,12 @@
 
 namespace roundtrip::npb {
 
+/// Of a rank, bytes.
+struct Memory {
+  double expected = 0;  ///< arrays, by Benchmark::bytes()
+  double most = 0;      ///< what the process grew by, on the rank where that was most
+};
+
 /// What is printed at the end of a benchmark.
 struct Result {
   std::string benchmark;  ///< CG, MG, ...
@@ -19,6 +25,7 @@ struct Result {
   std::vector<std::string> quantities;  ///< of a recorded history
   std::vector<double> history;          ///< iterations x quantities
   std::vector<Choice> choices;          ///< made by measurement before the timed section
+  Memory memory;
 
   [[nodiscard]] double mops() const {
     constexpr double mega = 1e6;

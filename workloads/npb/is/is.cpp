@@ -23,12 +23,13 @@ class Is final : public Benchmark {
             .operation_type = "keys ranked"};
   }
 
-  /// Keys, and their copies on the way out and in; the ranks of the key values.
+  /// Keys, their copies on the way out and in, and sorted at the end; the ranks of the key values,
+  /// and what is left of them while sorting.
   [[nodiscard]] double bytes(int ranks) const override {
-    const double copies = ranks == 1 ? 1 : 3;
+    const double copies = ranks == 1 ? 2 : 4;
     const auto keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
     const auto values = static_cast<double>(1 << parameters_.log2_max_key);
-    return sizeof(int) * (copies * keys + values) / ranks;
+    return sizeof(int) * (copies * keys + 2 * values) / ranks;
   }
 
   Outcome run(Comm& comm, TimedSection& section) override;

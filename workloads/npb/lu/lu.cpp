@@ -22,8 +22,8 @@ class Ssor {
         sweeps_(pencils_, dt_),
         u_(cell().vector(1)),
         rhs_(cell().vector(0)),
-        forcing_(cfd::make_forcing(cell())),
-        derived_(cell()) {}
+        derived_(cell()),
+        forcing_(cfd::make_forcing(cell(), u_, derived_)) {}
 
   [[nodiscard]] const cfd::Cell& cell() const { return pencils_.cell(); }
   [[nodiscard]] const cfd::Vector& u() const { return u_; }
@@ -86,8 +86,8 @@ class Ssor {
   Sweeps sweeps_;
   cfd::Vector u_;
   cfd::Vector rhs_;
-  cfd::Vector forcing_;
   cfd::Derived derived_;
+  cfd::Vector forcing_;
 };
 
 class Lu final : public Benchmark {
