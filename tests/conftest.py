@@ -1,4 +1,4 @@
-"""A state folder of the session's own, and synthetic run trees as a fixture."""
+"""State of the session's own, run trees as a fixture; no deadlines, which would test a machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from support.synthetic import Tree
+
+settings.register_profile("roundtrip", deadline=None)
+settings.load_profile("roundtrip")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -87,8 +87,21 @@ def passed(run_tree: Path) -> Counter[str]:
     return Counter(launch.case_id for launch in scan(run_tree) if launch.status == "passed")
 
 
+def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
+    campaign: Path, environment: dict[str, str]
+) -> None:
+    status, _, err = finish(start(environment, campaign))
+    assert status == 2
+    (line,) = err.splitlines()
+    assert line.startswith(
+        f"roundtrip: {campaign}:2: 3 launches of each case cannot support any of the 3 primary "
+    )
+    assert line.endswith("7 (9 recommended) would do; to run it without verdicts: --allow-mute")
+    assert not (Path(environment["ROUNDTRIP_RUNS"]) / "small").exists()
+
+
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
-    status, out, err = finish(start(environment, campaign))
+    status, out, err = finish(start(environment, "--allow-mute", campaign))
     assert status == 0, err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Boost.MPI (Serialized)" in page.read_text()
@@ -113,7 +126,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
 ) -> None:
     """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
     moments = random.Random(4)
-    process = start(environment, campaign, "--no-report")
+    process = start(environment, "--allow-mute", campaign, "--no-report")
     kept: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         wait_for_a_round(environment)
@@ -152,7 +165,7 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
 def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
     """Resume, once a session that outlived its killed runner has let go of the tree."""
     for _ in range(40):
-        process = start(environment, campaign, "--resume", "--no-report")
+        process = start(environment, "--allow-mute", campaign, "--resume", "--no-report")
         time.sleep(3)
         if process.poll() != 2:
             return process
@@ -164,7 +177,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     campaign.write_text(CAMPAIGN.replace("end = 65536", "end = -5"))
-    status, out, err = finish(start(environment, campaign))
+    status, out, err = finish(start(environment, "--allow-mute", campaign))
     assert status == 1
     assert "report:" not in out
     assert "0 of 3 launches came back" in err

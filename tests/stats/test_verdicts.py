@@ -82,3 +82,35 @@ def test_a_real_difference_is_found() -> None:
     logs = np.log(0.8) + 0.03 * rng.standard_normal((40, 8))
     judged = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
     assert {one.verdict for one in judged.values()} == {Verdict.SLOWER}
+
+
+def test_each_family_is_corrected_apart() -> None:
+    """Six launches, one primary claim: what the others are does not touch it."""
+    clear = [1.3 + 0.01 * k for k in range(6)]
+    noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(9)}
+    judged = judge({"a": clear, **noise}, LEVELS, family=lambda key: key == "a")
+    assert list(judged) == ["a", *noise]
+    assert judged["a"].verdict is Verdict.FASTER
+    assert (judged["a"].q, judged["a"].claims) == (pytest.approx(2 / 64), 1)
+    assert {judged[key].claims for key in noise} == {9}
+    assert judged["n0"].q == pytest.approx(judge(noise, LEVELS)["n0"].q)
+
+
+def test_too_few_launches_for_a_verdict_say_so_and_how_many_would_do() -> None:
+    """370 times slower in each of six launches, among fourteen claims: q is 0.44."""
+    slow = [1 / (370 + k) for k in range(6)]
+    noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(13)}
+    one = judge({"slow": slow, **noise}, LEVELS)["slow"]
+    assert one.verdict is Verdict.CANNOT_TELL
+    assert one.words == "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
+    enough = judge({"slow": [*slow, 1 / 381, 1 / 382, 1 / 383, 1 / 384]}, LEVELS)
+    assert enough["slow"].words == "slower"
+    (few,) = judge({"few": [0.5, 0.51, 0.52]}, LEVELS).values()
+    assert few.words == "cannot tell: 3 launches give no interval; 6 would"
+
+
+def test_what_more_launches_might_not_mend_is_not_blamed_on_them() -> None:
+    mixed = [0.7, 1.4, 0.8, 1.3, 0.9, 1.2]
+    small = [1.02 + 0.01 * k for k in range(6)]  # beyond the margin, below the minimum effect
+    judged = judge({"mixed": mixed, "small": small}, LEVELS)
+    assert judged["mixed"].words == judged["small"].words == "cannot tell"

@@ -21,11 +21,12 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Expected:
-    """A case that must come back: the file of its check, and the variables to run it with."""
+    """A case that must come back: file and study of its check, variables to run it with."""
 
     case: Case
     file: str
     variables: tuple[tuple[str, str], ...]
+    study: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 raise UserError(f"case {case.id} is declared twice", campaign.file, plan.line)
             if case.id in listed:
                 variables = tuple(sorted(plan.variables.items()))
-                expected[case.id] = Expected(listed[case.id], test["@file"], variables)
+                expected[case.id] = Expected(
+                    listed[case.id], test["@file"], variables, str(test.get("study", ""))
+                )
             else:
                 reason = _why_not(test, site, partition, environ)
                 skipped[case.id] = Skipped(case.id, reason)

@@ -3,7 +3,7 @@
 A campaign file is TOML::
 
     title = "..."                 # one line for people
-    launches = 8                  # launches of each case; fewer than 6 give no interval
+    launches = 9                  # launches of each case; `--dry-run` says how many claims need
     extra_launches = 2            # at most so many more of a case whose launches were disturbed
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
 
@@ -41,7 +41,10 @@ class CheckPlan:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign file, validated as far as that is possible without a site."""
+    """A campaign file, validated as far as that is possible without a site.
+
+    `launches_line` is where it says how many launches, None if it does not.
+    """
 
     name: str
     file: Path
@@ -50,6 +53,7 @@ class Campaign:
     extra_launches: int
     time_limit_minutes: float
     checks: tuple[CheckPlan, ...]
+    launches_line: int | None = None
 
 
 def find(name: str, folder: Path) -> Path:
@@ -91,6 +95,7 @@ class _Reader:
             name=self.file.stem,
             file=self.file,
             checks=tuple(map(self._check, tables, starts)),
+            launches_line=self._line("launches", 0),
             **counts,
         )
 

@@ -7,7 +7,7 @@ import shlex
 import signal
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,6 +19,9 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.errors import writing
 from roundtrip.sites import ready
+
+if TYPE_CHECKING:
+    from roundtrip.campaign.claims import Outlook
 
 _console = Console(stderr=True, markup=False)
 
@@ -37,10 +40,15 @@ def run(
     night: Annotated[
         str | None, typer.Option(help="Any name: go on with the run begun under it, or begin one.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option(help="Print the matrix and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Print the matrix and what it will be able to claim; stop.")
+    ] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for a campaign that measures on the site.")
+    ] = False,
+    allow_mute: Annotated[
+        bool, typer.Option("--allow-mute", help="Run with too few launches for any verdict.")
     ] = False,
 ) -> None:
     """Run a campaign: every case, as many launches as declared, then the report.
@@ -53,8 +61,11 @@ def run(
     here = Site(site, checkout)
     ready.require(here)
     plan = matrix.build(declared, here)
+    from roundtrip.campaign import claims  # loads what statistics need: not for a fault above
+
+    outlook = claims.outlook(declared, plan)
     if dry_run:
-        _print_matrix(declared, plan)
+        _print_matrix(declared, plan, outlook)
         return
     # What reads samples takes a second to load: not for a dry run or a fault in the campaign.
     from roundtrip.campaign import building
@@ -63,6 +74,10 @@ def run(
     from roundtrip.campaign.runner import Runner
     from roundtrip.cli.report import publish
 
+    if not allow_mute and not _existing(declared.name, site, resume, tree_path, night):
+        outlook.require_speech()
+    if warning := outlook.warning():
+        _say(f"warning: {warning}")
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if run_tree:
@@ -124,11 +139,13 @@ def _existing(
     return tree.unfinished(paths.runs(), campaign, site) if resume else None
 
 
-def _print_matrix(declared: model.Campaign, plan: matrix.Matrix) -> None:
+def _print_matrix(declared: model.Campaign, plan: matrix.Matrix, outlook: Outlook) -> None:
     for item in plan.expected:
         typer.echo(f"run   {declared.launches} x {item.case.id}")
     for skipped in plan.skipped:
         typer.echo(f"skip  {skipped.case}: {skipped.reason}")
+    for line in outlook.lines():
+        typer.echo(line)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Part, Report, Strong, Text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
+    Claim,
     StudySection,
     audit,
     ddtbench,
+    families,
     launches,
     netpipe,
     npb,
@@ -19,7 +21,7 @@ from roundtrip.report.sections import (
     provenance,
     ring,
 )
-from roundtrip.stats.verdicts import judge
+from roundtrip.stats.verdicts import Judged, judge
 
 #: The studies there are; each gives its section if the bundle has launches of it.
 STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (
@@ -43,19 +45,21 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, then lay out the report."""
     sections = [section for make in STUDIES if (section := make(data)) is not None]
     claims = {key: ratios for section in sections for key, ratios in section.claims().items()}
-    judged = judge(claims, data.analysis.statistics)
+    judged = judge(claims, data.analysis.statistics, family=lambda claim: claim.family)
     parts = [section.part(judged) for section in sections]
+    tested = families.part(data, judged)
+    parts += [tested] if tested else []
     parts += [launches.part(data), provenance.part(data), audit.part(data, judged)]
     return Report(
         title=data.title,
-        facts=_facts(data, len(claims)),
-        notices=(*_notices(data, correction), *_warnings(parts)),
+        facts=_facts(data, judged),
+        notices=(*_notices(data, judged, correction), *_warnings(parts)),
         parts=tuple(parts),
         figures=tuple(figure for part in parts for figure in _figures(part.blocks)),
     )
 
 
-def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
+def _facts(data: Data, judged: Mapping[Claim, Judged]) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
@@ -65,13 +69,15 @@ def _facts(data: Data, claims: int) -> tuple[tuple[str, str], ...]:
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
         ("Launches", launches.came_back(data).told()),
-        ("Claims tested", str(claims)),
+        ("Claims tested", families.told(judged)),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),
     )
 
 
-def _notices(data: Data, correction: Correction | None) -> Iterator[Text]:
+def _notices(
+    data: Data, judged: Mapping[Claim, Judged], correction: Correction | None
+) -> Iterator[Text]:
     """What a reader must know before believing a number."""
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
@@ -89,6 +95,8 @@ def _notices(data: Data, correction: Correction | None) -> Iterator[Text]:
     if disturbed:
         told = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
         yield (Strong("Disturbed: "), told, "; kept, marked, and their effect shown below.")
+    if too_few := families.notice(judged):
+        yield too_few
     if data.manifest.data["git"]["dirty"]:
         yield (
             Strong("Uncommitted changes: "),

@@ -1,21 +1,31 @@
 """What may be said of a ratio: faster, slower, on par, or cannot tell.
 
 "Faster" and "slower" need an interval that excludes 1, *and* a median beyond the minimum effect,
-*and* a q-value (Benjamini-Hochberg over all claims of the report) below the level.  "On par" is a
+*and* a q-value (Benjamini-Hochberg over all claims of its family) below the level.  "On par" is a
 claim of its own, not the lack of another: the whole interval must lie within the equivalence
 margin (the confidence-interval form of two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics
 and Biopharmaceutics 15, 1987).  Margins are symmetric for a ratio: 1/(1+d) .. 1+d.
+
+Families.  The correction holds the share of false claims among those made, over what is tested
+together.  All claims in one heap would do two kinds of harm: the study's own few questions would
+need launches for hundreds of others, and a crowd of obvious differences ("370 times slower") would
+lower the bar for doubtful ones.  So each family is corrected apart, and which claim is in which is
+fixed by the study's definition, before there are data.  When to combine tests and when not: B.
+Efron, Simultaneous Inference: When Should Hypothesis Testing Problems Be Combined?, Annals of
+Applied Statistics 2, 2008.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.levels import Levels
+from roundtrip.stats.planning import fewest_launches, least_p
 from roundtrip.stats.significance import q_values, signed_rank_p
 
 Key = TypeVar("Key", bound=Hashable)
@@ -30,14 +40,46 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
+class Family(StrEnum):
+    """What is corrected together."""
+
+    #: The study's own question: few, and what launches are planned for.
+    PRIMARY = "primary"
+    #: Whatever else a study compares inside its launches.
+    SECONDARY = "secondary"
+    #: Toolchain against toolchain, between launches of one round.
+    TOOLCHAINS = "between toolchains"
+
+
 @dataclass(frozen=True)
 class Judged:
-    """A claim with what it rests on: interval over launches, p, q."""
+    """A claim with what it rests on: interval over launches, p, q.
+
+    The family has `claims`, this one included.  `would_do`: a number of launches, where
+    nothing but too few of them stands between these ratios and a verdict; else None.
+    """
 
     interval: Interval
     p: float
     q: float
     verdict: Verdict
+    claims: int = 1
+    would_do: int | None = None
+
+    @property
+    def words(self) -> str:
+        """The verdict, and where it is for want of launches that there is none, how many would do.
+
+        "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
+        """
+        if self.would_do is None:
+            return str(self.verdict)
+        n = self.interval.n
+        launches = f"{n} launch" if n == 1 else f"{n} launches"
+        lack = f"cannot reach the level among {self.claims} claims"
+        if not self.interval.exists:
+            lack = f"{'gives' if n == 1 else 'give'} no interval"
+        return f"{self.verdict}: {launches} {lack}; {self.would_do} would"
 
 
 def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
@@ -51,16 +93,33 @@ def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
     return Verdict.ON_PAR if interval.within(1 / margin, margin) else Verdict.CANNOT_TELL
 
 
-def judge(claims: Mapping[Key, Sequence[float]], levels: Levels) -> dict[Key, Judged]:
-    """Judge all claims of a report together.
+def judge(
+    claims: Mapping[Key, Sequence[float]],
+    levels: Levels,
+    family: Callable[[Key], Hashable] | None = None,
+) -> dict[Key, Judged]:
+    """Judge all claims of a report, each family together; in the order of `claims`.
 
     Parameters
     ----------
     claims
-        For each claim the ratios, one a launch, each formed within its launch.  A claim with too
-        few launches for an interval gets none, and takes no part in the correction: its p and q
-        are 1.
+        For each claim the ratios, one a launch, each formed within its launch or its round.  A
+        claim with too few launches for an interval gets none, and takes no part in the correction:
+        its p and q are 1.
+    family
+        The family of a claim; without it all are of one.
     """
+    families: dict[Hashable, list[Key]] = defaultdict(list)
+    for key in claims:
+        families[family(key) if family else None].append(key)
+    judged: dict[Key, Judged] = {}
+    for keys in families.values():
+        judged |= _judge({key: claims[key] for key in keys}, levels)
+    return {key: judged[key] for key in claims}
+
+
+def _judge(claims: Mapping[Key, Sequence[float]], levels: Levels) -> dict[Key, Judged]:
+    """One family."""
     intervals = {
         key: median_interval(ratios, levels.confidence_level) for key, ratios in claims.items()
     }
@@ -69,11 +128,17 @@ def judge(claims: Mapping[Key, Sequence[float]], levels: Levels) -> dict[Key, Ju
     p_of = dict(zip(testable, p_values, strict=True))
     q_of = dict(zip(testable, q_values(p_values), strict=True))
     return {
-        key: Judged(
-            interval,
-            p_of.get(key, 1.0),
-            q_of.get(key, 1.0),
-            decide(interval, q_of.get(key, 1.0), levels),
-        )
+        key: _judged(interval, p_of.get(key, 1.0), q_of.get(key, 1.0), len(claims), levels)
         for key, interval in intervals.items()
     }
+
+
+def _judged(interval: Interval, p: float, q: float, claims: int, levels: Levels) -> Judged:
+    verdict = decide(interval, q, levels)
+    would_do = None
+    if verdict is Verdict.CANNOT_TELL:
+        at_the_floor = p <= least_p(interval.n) * (1 + 1e-9)
+        would_speak = decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL
+        if not interval.exists or (at_the_floor and would_speak):
+            would_do = fewest_launches(claims, levels)
+    return Judged(interval, p, q, verdict, claims, would_do)

@@ -11,9 +11,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
 from roundtrip.report.blocks import Part
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import Family, Judged
 
-Claim = Hashable
+
+class Claim(Hashable, Protocol):
+    """Names one ratio of the report, and says what it is corrected together with."""
+
+    @property
+    def family(self) -> Family:
+        """Fixed by the study's definition, never by what was found."""
 
 
 class StudySection(Protocol):

@@ -11,8 +11,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.sections.ddtbench_data import DdtData, Panel, Refused
 from roundtrip.stats.intervals import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
-from roundtrip.studies import ddtbench
+from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import ddtbench, ddtbench_claims
 
 #: What a reader should do, by the verdict on the gain of datatypes over packing by hand.
 ADVICE: dict[Verdict, tuple[str, Tone]] = {
@@ -33,12 +33,20 @@ class DdtComparison:
     size_bytes: int
     by_hand: str = ddtbench.MANUAL
 
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        primary = ddtbench_claims.is_primary(self.buffers)
+        return Family.PRIMARY if primary else Family.SECONDARY
+
 
 def advice(judged: Judged | None) -> Cell:
     """The gain with its interval, and what follows from it."""
     if judged is None:
         return Cell("not measured", "muted")
     words, tone = ADVICE[judged.verdict]
+    if judged.would_do is not None:
+        words = judged.words
     return Cell(units.interval(judged.interval), tone, words)
 
 

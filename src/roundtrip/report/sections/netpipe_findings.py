@@ -12,8 +12,8 @@ from roundtrip.report.blocks import Tone
 from roundtrip.report.evidence import where_measured
 from roundtrip.report.sections.netpipe_curves import Curves, Panel
 from roundtrip.stats.levels import Levels
-from roundtrip.stats.verdicts import Judged, Verdict
-from roundtrip.studies import netpipe
+from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import netpipe, netpipe_claims
 from roundtrip.studies.published import STATEMENTS, Statement
 
 #: What the study says of datatypes and of serializing is about many bytes, not about one.
@@ -28,6 +28,12 @@ class Comparison:
     variant: str
     base: str
     size_bytes: int
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        primary = netpipe_claims.is_primary(self.panel[1], self.variant, self.base)
+        return Family.PRIMARY if primary else Family.SECONDARY
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def _verdict(finding: Finding) -> Cell:
 def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
     if judged is None:
         return _NOT_MEASURED
-    verdict = str(judged.verdict)
+    verdict = judged.words
     if with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         verdict += f", q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
     return Cell(units.interval(judged.interval), _TONES[judged.verdict], verdict)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from roundtrip.collect.analysis import NPB
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
+from roundtrip.report.sections import Claim
 from roundtrip.report.sections.npb_series import Series
 from roundtrip.report.sections.npb_speedup import NpbSpeedup, NpbTransports
 from roundtrip.stats.intervals import Interval
@@ -36,7 +37,7 @@ class Finding:
     series: Series | None = None
 
 
-def findings(judged: Mapping[object, Judged], settings: NPB) -> list[Finding]:
+def findings(judged: Mapping[Claim, Judged], settings: NPB) -> list[Finding]:
     """All five of the study; those without launches of a measuring class are "not measured"."""
     transports = {
         key: one

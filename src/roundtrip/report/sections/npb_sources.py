@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.sections import Claim
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_series import EMULATED, Series
 from roundtrip.report.sections.npb_speedup import NpbSources
@@ -21,7 +22,7 @@ _TONES: dict[str, Tone] = {
 Compared = dict[NpbSources, Judged]
 
 
-def compared(judged: Mapping[object, Judged]) -> Compared:
+def compared(judged: Mapping[Claim, Judged]) -> Compared:
     """What was found of our programs against NPB's, in the order of the benchmarks."""
     found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
     return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))

@@ -10,7 +10,8 @@ from itertools import combinations
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_series import Series
 from roundtrip.stats.intervals import Interval
-from roundtrip.studies import npb, npb_wan
+from roundtrip.stats.verdicts import Family
+from roundtrip.studies import npb, npb_claims, npb_wan
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,13 @@ class NpbSpeedup:
 
     series: Series
     rtt: float
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        one = self.series
+        primary = npb_claims.is_primary_speedup(one.benchmark, one.problem_class, self.rtt)
+        return Family.PRIMARY if primary else Family.SECONDARY
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,11 @@ class NpbTransports:
     base: Series
     rtt: float
 
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        return Family.SECONDARY
+
 
 @dataclass(frozen=True)
 class NpbSources:
@@ -37,6 +50,12 @@ class NpbSources:
     native: Series
     upstream: Series
     rtt: float | None = None
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        primary = npb_claims.is_primary_source(self.native.problem_class)
+        return Family.PRIMARY if primary else Family.SECONDARY
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources

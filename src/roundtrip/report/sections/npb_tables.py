@@ -8,6 +8,7 @@ from dataclasses import replace
 from roundtrip.collect.analysis import NPB
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.report.sections import Claim
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_findings import TONES, Finding
 from roundtrip.report.sections.npb_series import EMULATED, Series
@@ -51,7 +52,7 @@ def counterparts() -> Table:
     )
 
 
-def speedups(launches: Launches, judged: Mapping[object, Judged]) -> Table:
+def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
     """One row a series over the link, one column an RTT."""
     came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
     rtts = sorted(rtt for rtt in {*came, *(one.rtt for one in launches.lost)} if rtt is not None)
@@ -113,7 +114,7 @@ def tolerance(launches: Launches) -> Table:
     )
 
 
-def transports(launches: Launches, judged: Mapping[object, Judged], settings: NPB) -> Table:
+def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: NPB) -> Table:
     """Each pair of transports at each RTT, with its verdict."""
     rows = []
     for pair in transport_pairs(launches):
@@ -139,7 +140,7 @@ def transports(launches: Launches, judged: Mapping[object, Judged], settings: NP
 
 
 def _speedup(
-    launches: Launches, judged: Mapping[object, Judged], series: Series, rtt: float
+    launches: Launches, judged: Mapping[Claim, Judged], series: Series, rtt: float
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:

@@ -12,7 +12,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Tone
 from roundtrip.report.evidence import where_measured
 from roundtrip.report.sections.ring_curves import Curves, Panel
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import ring_claims
 from roundtrip.studies.ring import STATEMENTS, Statement
 
 #: A reason of the study that does not hold means that something costs less than it did: no red.
@@ -32,6 +33,12 @@ class RingComparison:
     variant: str
     base: str
     size_bytes: int
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        primary = ring_claims.is_primary(self.variant, self.base)
+        return Family.PRIMARY if primary else Family.SECONDARY
 
 
 @dataclass(frozen=True)

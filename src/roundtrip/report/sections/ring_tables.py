@@ -194,4 +194,4 @@ def limited(interval: Interval | None, limit: float, is_least: bool = False) -> 
 def _judged(judged: Judged | None) -> Cell:
     if judged is None:
         return Cell("not measured", "muted")
-    return Cell(units.interval(judged.interval), "plain", str(judged.verdict))
+    return Cell(units.interval(judged.interval), "plain", judged.words)

@@ -1,0 +1,127 @@
+"""What a campaign will be able to claim, said before it runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.model import Campaign
+from roundtrip.collect import analysis
+from roundtrip.errors import UserError
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.planning import (
+    Reach,
+    fewest_launches,
+    needed_together,
+    reach,
+    recommended_launches,
+)
+from roundtrip.studies import claims
+from roundtrip.studies.planned import PlannedCase, PlannedClaims
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The primary claims of a campaign, and the toolchains that share a case."""
+
+    campaign: Campaign
+    primary: tuple[PlannedClaims, ...]
+    toolchains: tuple[str, ...]
+    levels: Levels
+
+    @property
+    def count(self) -> int:
+        """Primary claims, tested together."""
+        return sum(claim.count for claim in self.primary)
+
+    @property
+    def reach(self) -> Reach:
+        """Who of them can be told with the campaign's launches."""
+        return reach(self.campaign.launches, self.count, self.levels)
+
+    @property
+    def _would_do(self) -> str:
+        fewest = fewest_launches(self.count, self.levels)
+        recommended = recommended_launches(self.count, self.levels)
+        also = f" ({recommended} recommended)" if recommended > fewest else ""
+        return f"{fewest}{also} would do"
+
+    def require_speech(self) -> None:
+        """UserError if no primary claim can be told, whatever is measured."""
+        if self.count and self.reach is Reach.MUTE:
+            file, line = self.campaign.file, self.campaign.launches_line
+            raise UserError(
+                f"{_launches(self.campaign.launches)} cannot support any of the "
+                f"{self.count} primary claims of this campaign, however large a difference: "
+                f"{self._would_do}; to run it without verdicts: --allow-mute",
+                file,
+                line,
+            )
+
+    def warning(self) -> str | None:
+        """What is to be known of too few launches; None if each claim can be told alone."""
+        if not self.count or self.reach is Reach.ALONE:
+            return None
+        launches = _launches(self.campaign.launches)
+        together = needed_together(self.campaign.launches, self.count, self.levels)
+        if together is None:
+            return f"{launches} support none of {self.count} primary claims; {self._would_do}"
+        return (
+            f"{launches} support {self.count} primary claims only together: {together} must be as "
+            f"clear as can be before any is told; {self._would_do}"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """For ``--dry-run``: what will be claimable."""
+        for claim in self.primary:
+            yield f"claim {claim.count} x {claim.case}: {claim.what}"
+        if len(self.toolchains) > 1:
+            yield f"claim toolchains, pairwise, by round: {', '.join(self.toolchains)}"
+        if not self.count:
+            also = "; toolchains are compared" if len(self.toolchains) > 1 else ""
+            yield f"claims: no primary claims are planned: descriptive{also}"
+            return
+        yield (
+            f"claims: {self.count} primary, tested together; {self.campaign.launches} launches "
+            f"declared, {fewest_launches(self.count, self.levels)} needed to tell any one of them, "
+            f"{recommended_launches(self.count, self.levels)} recommended"
+        )
+        if warning := self.warning():
+            yield f"warning: {warning}"
+
+
+def outlook(campaign: Campaign, plan: Matrix) -> Outlook:
+    """Ask each study what launches of `plan` will support, at the thresholds of the package."""
+    settings = analysis.default()
+    cases = [
+        PlannedCase(
+            id=item.case.id,
+            study=item.study,
+            check=item.case.check,
+            place=f"{item.case.system}:{item.case.partition}",
+            environ=item.case.environ,
+            parameters=dict(item.case.parameters),
+            variables=dict(item.variables),
+        )
+        for item in plan.expected
+    ]
+    return Outlook(
+        campaign,
+        tuple(claims.primary(cases, settings)),
+        _compared_toolchains(cases),
+        settings.statistics,
+    )
+
+
+def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
+    """Those with a case that differs from another one in the toolchain alone."""
+    alike: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for case in cases:
+        alike[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
+    return tuple(sorted({name for names in alike.values() if len(names) > 1 for name in names}))
+
+
+def _launches(count: int) -> str:
+    return f"{count} launch of each case" if count == 1 else f"{count} launches of each case"

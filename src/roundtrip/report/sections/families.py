@@ -1,0 +1,116 @@
+"""What was tested together: the families of claims, and what so many launches can say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Cell,
+    Column,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    Text,
+    text_cells,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.planning import fewest_launches, needed_together
+from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import claims as studies
+
+_HEADS = {
+    Family.PRIMARY: "the question of each study, and what launches are planned for",
+    Family.SECONDARY: "whatever else a study compares inside its launches",
+    Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
+}
+
+
+def told(judged: Mapping[Claim, Judged]) -> str:
+    """Of the facts under the title: ``8 primary, 32 secondary``."""
+    counts = Counter(claim.family for claim in judged)
+    return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
+
+
+def notice(judged: Mapping[Claim, Judged]) -> Text | None:
+    """For the top of the report, if launches were too few for what they found."""
+    mute = [one for one in judged.values() if one.would_do is not None]
+    if not mute:
+        return None
+    enough = max(one.would_do or 0 for one in mute)
+    count = units.plural(len(mute), "claim")
+    return (
+        Strong("Too few launches: "),
+        f"{count} of {len(judged)} cannot be told, however large the difference; "
+        f"{enough} launches of each case would do.",
+    )
+
+
+def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
+    """A row a family, and which claims are primary; nothing without claims."""
+    if not judged:
+        return None
+    present = [family for family in Family if any(claim.family is family for claim in judged)]
+    passed = set(data.launches.filter(pl.col("status") == "passed")["study"])
+    items: list[Text] = [(Strong(str(family)), f": {_HEADS[family]}.") for family in present]
+    items += [
+        (f"Primary of study {study.STUDY}: {study.PRIMARY}",)
+        for study in studies.STUDIES
+        if study.STUDY in passed and study.PRIMARY
+    ]
+    return Part(
+        "claims",
+        "What was tested together",
+        (Paragraph(_WHY), _table(data, judged, present), Items(tuple(items))),
+    )
+
+
+def _table(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]) -> Table:
+    levels = data.analysis.statistics
+    of = {
+        family: [one for claim, one in judged.items() if claim.family is family]
+        for family in present
+    }
+    return Table(
+        f"“Fewest for any one”: so many launches let a single true claim of the family reach "
+        f"q < {levels.false_discovery_level:g}, whatever the others do. “Speak”: how many must be "
+        "as clear as so few launches can show before any of them is told.",
+        (
+            Column("Family"),
+            Column("Claims", "right"),
+            Column("Launches", "right"),
+            Column("Fewest for any one", "right"),
+            Column("Speak", "right"),
+            Column("Verdicts"),
+        ),
+        tuple(_row(family, of[family], levels) for family in present),
+    )
+
+
+def _row(family: Family, judged: Sequence[Judged], levels: Levels) -> tuple[Cell, ...]:
+    count = len(judged)
+    fewest, most = min(one.interval.n for one in judged), max(one.interval.n for one in judged)
+    together = needed_together(fewest, count, levels)
+    verdicts = Counter(one.verdict for one in judged)
+    return text_cells(
+        str(family).capitalize(),
+        str(count),
+        str(fewest) if fewest == most else f"{fewest} to {most}",
+        str(fewest_launches(count, levels)),
+        "none" if together is None else "any one" if together == 1 else f"{together} at once",
+        ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]),
+    )
+
+
+_WHY: Text = (
+    "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
+    "claims need no launches for the many others, and differences that nobody doubts do not lower "
+    "the bar for doubtful ones.",
+)

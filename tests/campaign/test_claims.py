@@ -1,0 +1,150 @@
+"""A campaign that cannot speak says so before it runs, and the shipped ones can."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import claims, model
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.site import Case
+from roundtrip.errors import UserError
+from roundtrip.stats.planning import Reach
+from roundtrip.studies import ddtbench, npb
+
+CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
+EIGHT = tuple(f"mpi{m}-boost{b}" for m in range(4) for b in range(2))
+STUDIES = {"NetPIPE": "netpipe", "Ring": "ring", "DDT": "ddtbench", "OSU": "osu", "NPB": "npb"}
+#: What a check offers where a campaign names no values; parameters that change no claim left out.
+OFFERED: dict[str, dict[str, tuple[str, ...]]] = {
+    "NetPIPE": {"placement": ("shared-memory",)},
+    "NetPIPEWan": {"mode": ("pingpong",), "wan_rtt": ("0", "1", "2", "4")},
+    "NetPIPEReference": {"placement": ("shared-memory",)},
+    "Ring": {"placement": ("shared-memory", "oversubscribed")},
+    "RingNetwork": {"placement": ("one-per-node", "hybrid")},
+    "DDTBench": {"app": ddtbench.APPS, "placement": ("shared-memory",)},
+    "OSU": {"benchmark": ("latency", "bw")},
+    "OSUGroup": {"benchmark": ("allreduce",)},
+    "NPB": {"benchmark": npb.BENCHMARKS, "source": (npb.NATIVE, npb.UPSTREAM)},
+    "NPBWan": {"wan_rtt": ("0", "1", "2", "4"), "source": (npb.NATIVE,)},
+}
+
+
+def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[Expected]:
+    """All that `plan` asks for, of a site that can run everything."""
+    values = {**OFFERED[plan.name], **plan.parameters}
+    study = next(study for name, study in STUDIES.items() if plan.name.startswith(name))
+    found = []
+    for combination in product(*values.values()):
+        parameters = dict(zip(values, combination, strict=True))
+        if "ranks" in parameters and not npb.legal_ranks(
+            parameters["benchmark"], parameters["problem_class"], int(parameters["ranks"])
+        ):
+            continue
+        for place in plan.partitions or [f"p{number}" for number in range(partitions)]:
+            for environ in plan.toolchains or toolchains:
+                case = Case(plan.name, tuple(sorted(parameters.items())), "0", "x", place, environ)
+                found.append(Expected(case, "f", tuple(plan.variables.items()), study))
+    return found
+
+
+def outlook(
+    campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
+) -> claims.Outlook:
+    cases = [one for plan in campaign.checks for one in expected(plan, toolchains, partitions)]
+    return claims.outlook(campaign, Matrix(tuple(cases), ()))
+
+
+def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.Outlook:
+    parameters = {"variants": (variants,), "mode": ("pingpong",)}
+    check = CheckPlan("NetPIPE", 6, EIGHT[:toolchains], None, parameters)
+    file = Path("night.toml")
+    return outlook(Campaign("night", file, "t", launches, 0, 60, (check,), launches_line=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "toolchains", "partitions", "primary"),
+    [
+        ("smoke", 2, 1, 8),
+        ("boost-netpipe", 8, 1, 32),
+        ("ddtbench", 4, 1, 64),
+        ("nightly", 2, 2, 2 * 2 * 4 + 2 * 2 * 4 * 4),
+        ("npb", 1, 1, 14),
+        ("osu", 8, 1, 0),
+        ("ring", 8, 1, 64),
+        ("wan-npb", 2, 1, 15),
+    ],
+)
+def test_the_shipped_campaigns_can_tell_any_one_primary_claim(
+    monkeypatch: pytest.MonkeyPatch, name: str, toolchains: int, partitions: int, primary: int
+) -> None:
+    if name != "npb":  # whose question NPB 3.4 itself is; on other sites it is not installed
+        monkeypatch.setitem(OFFERED["NPB"], "source", (npb.NATIVE,))
+    told = outlook(model.load(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions)
+    assert told.count == primary
+    assert told.reach is Reach.ALONE
+    assert told.warning() is None
+    assert told.campaign.launches >= 9
+
+
+def test_every_shipped_campaign_is_looked_at() -> None:
+    marks = test_the_shipped_campaigns_can_tell_any_one_primary_claim.pytestmark  # type: ignore[attr-defined]
+    assert {row[0] for row in marks[0].args[1]} == {file.stem for file in CAMPAIGNS.glob("*.toml")}
+
+
+def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
+    with pytest.raises(UserError) as refused:
+        tiny(launches=5).require_speech()
+    assert str(refused.value) == (
+        "night.toml:2: 5 launches of each case cannot support any of the 4 primary claims of this "
+        "campaign, however large a difference: 8 (9 recommended) would do; to run it without "
+        "verdicts: --allow-mute"
+    )
+
+
+def test_claims_that_can_be_told_only_together_are_warned_of() -> None:
+    told = tiny(launches=6, toolchains=2)
+    told.require_speech()
+    assert told.warning() == (
+        "6 launches of each case support 8 primary claims only together: 6 must be as clear as "
+        "can be before any is told; 9 would do"
+    )
+    assert tiny(launches=9, toolchains=2).warning() is None
+
+
+def test_what_will_be_claimable_is_listed() -> None:
+    *each, toolchains, last = tiny(launches=9, toolchains=2).lines()
+    assert [re.sub(r"@.*?:", ":", line) for line in each] == [
+        "claim 4 x NetPIPE/mode=pingpong,placement=shared-memory,variants=five"
+        f":p0+{name}: bandwidth of Boost.MPI over raw MPI, one a compared size"
+        for name in EIGHT[:2]
+    ]
+    assert toolchains == "claim toolchains, pairwise, by round: mpi0-boost0, mpi0-boost1"
+    assert last == (
+        "claims: 8 primary, tested together; 9 launches declared, 9 needed to tell any one of "
+        "them, 9 recommended"
+    )
+
+
+def test_nothing_to_compare_is_descriptive_and_may_have_any_number_of_launches() -> None:
+    told = tiny(launches=1, variants="raw")
+    told.require_speech()
+    assert told.warning() is None
+    assert list(told.lines()) == ["claims: no primary claims are planned: descriptive"]
+
+
+def test_sizes_that_a_campaign_leaves_out_are_no_claims() -> None:
+    check = CheckPlan(
+        "NetPIPE",
+        6,
+        ("a",),
+        None,
+        {"variants": ("five",), "mode": ("pingpong",)},
+        {"end": "65536"},
+    )
+    campaign = Campaign("night", Path("n.toml"), "t", 9, 0, 60, (check,))
+    assert outlook(campaign).count == 3

@@ -1,0 +1,113 @@
+"""Which claims are tested together, and what a report of too few launches says of itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import analysis, bundle
+from roundtrip.report import data
+from roundtrip.report.blocks import Items, Part, Report, Table
+from roundtrip.report.build import build
+from roundtrip.report.sections import netpipe
+from roundtrip.stats.verdicts import Family
+from roundtrip.studies import claims
+from roundtrip.studies.planned import PlannedCase
+
+Maker = Callable[..., Any]
+OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
+
+
+def read(tree: Any) -> data.Data:
+    return data.read(bundle.build(tree.path))
+
+
+def part(report: Report, anchor: str) -> Part:
+    (found,) = [part for part in report.parts if part.anchor == anchor]
+    return found
+
+
+def cells(report: Report, anchor: str = "netpipe") -> list[str]:
+    tables = [block for block in part(report, anchor).blocks if isinstance(block, Table)]
+    return [cell.verdict for table in tables for row in table.rows for cell in row]
+
+
+def notices(report: Report) -> str:
+    return " ".join(
+        getattr(word, "text", str(word)) for notice in report.notices for word in notice
+    )
+
+
+def family_rows(report: Report) -> dict[str, list[str]]:
+    (table,) = [b for b in part(report, "claims").blocks if isinstance(b, Table)]
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
+def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
+    """What the plan counts from the declared cases is what the report finds in the data."""
+    tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
+    section = netpipe.section(read(tree))
+    assert section is not None
+    found = Counter(claim.family for claim in section.claims())
+    cases = [
+        PlannedCase(
+            item["case"],
+            "netpipe",
+            "NetPIPE",
+            "local:smp",
+            item["case"].split("+")[1],
+            {"mode": "pingpong", "placement": "shared-memory", "variants": "five"},
+        )
+        for item in tree.expected
+    ]
+    planned = claims.primary(cases, analysis.default())
+    assert found[Family.PRIMARY] == sum(claim.count for claim in planned) == 8
+    assert found[Family.SECONDARY] == 2 * 4 * 4
+
+
+def test_the_families_are_told_with_their_numbers(make_tree: Maker) -> None:
+    report = build(read(make_tree(launches=9, environs=(OPENMPI,))))
+    assert dict(report.facts)["Claims tested"] == "4 primary, 16 secondary"
+    rows = family_rows(report)
+    assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
+    assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]
+    (items,) = [b for b in part(report, "claims").blocks if isinstance(b, Items)]
+    told = "".join(str(getattr(word, "text", word)) for item in items.items for word in item)
+    assert "Boost.MPI against raw MPI, plain, in ping-pong" in told
+
+
+def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
+    """Serializing is tens of times slower in every launch: no "cannot tell" without the reason."""
+    whole = build(read(make_tree("whole", launches=9, environs=(OPENMPI,), samples=12)))
+    assert any("slower" in cell for cell in cells(whole))
+    assert "Too few launches" not in notices(whole)
+
+    report = build(read(make_tree("cut", launches=6, environs=(OPENMPI,), samples=12)))
+    clear = [cell for cell in cells(report) if "cannot reach the level" in cell]
+    assert clear
+    assert set(clear) == {
+        "cannot tell: 6 launches cannot reach the level among 16 claims; 10 would"
+    }
+    assert "Too few launches:" in notices(report)
+    assert "10 launches of each case would do" in notices(report)
+
+
+def test_few_primary_claims_are_told_whatever_the_secondary_ones_need(make_tree: Maker) -> None:
+    """Eight launches, four primary claims: a cost of 60 ns in 310 ns is told at 1 byte."""
+    tree = make_tree(launches=8, environs=("openmpi50-boost181",), samples=20)
+    report = build(read(tree))
+    (answer, *_) = part(report, "netpipe").answers
+    assert "It is not on Open MPI 5.0" in "".join(str(getattr(w, "text", w)) for w in answer.text)
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+def test_without_an_interval_the_number_that_would_do_is_told(
+    make_tree: Maker, launches: int
+) -> None:
+    report = build(read(make_tree(launches=launches, environs=(OPENMPI,))))
+    told = f"cannot tell: {launches} launches give no interval; 10 would"
+    assert told in cells(report)
+    assert family_rows(report)["Primary"][3] == "none"
