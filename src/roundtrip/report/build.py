@@ -20,6 +20,7 @@ from roundtrip.report.sections import (
     osu,
     provenance,
     ring,
+    toolchains,
 )
 from roundtrip.stats.verdicts import Judged, judge
 
@@ -44,6 +45,8 @@ class Correction:
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, then lay out the report."""
     sections = [section for make in STUDIES if (section := make(data)) is not None]
+    if compared := toolchains.section(data):
+        sections.append(compared)
     claims = {key: ratios for section in sections for key, ratios in section.claims().items()}
     judged = judge(claims, data.analysis.statistics, family=lambda claim: claim.family)
     parts = [section.part(judged) for section in sections]

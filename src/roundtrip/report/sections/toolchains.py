@@ -1,0 +1,158 @@
+"""The section that compares toolchains: MPI with MPI, Boost with Boost, build with build."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    Text,
+    Tone,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.report.sections.toolchains_data import (
+    Compared,
+    Setting,
+    ToolchainComparison,
+    Toolchains,
+)
+from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.verdicts import Judged, Verdict
+
+_MOST_ANSWERS = 6
+Pair = tuple[str, str]
+
+
+class ToolchainsSection:
+    """Toolchain against toolchain, by round."""
+
+    def __init__(self, data: Data, toolchains: Toolchains) -> None:
+        self._level = data.analysis.statistics.confidence_level
+        self._toolchains = toolchains
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """Speed with one toolchain over that with another, one a round that launched both."""
+        return {key: one.ratios for key, one in self._toolchains.compared.items()}
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """A table for each study and pair; what was not compared, and why."""
+        blocks: list[Block] = [Paragraph(_HOW)]
+        pairs = list(dict.fromkeys((key.one, key.other) for key in self._toolchains.compared))
+        tables = [self._table(pair, judged) for pair in pairs]
+        for pair, table in zip(pairs, tables, strict=True):
+            if len(pairs) > _MOST_ANSWERS:
+                blocks.append(Fold(self._versus(pair), (table,)))
+            else:
+                blocks += [Heading(3, self._versus(pair)), table]
+        if refused := self._toolchains.refused:
+            told: list[Text] = [
+                (f"{self._versus((one.one, one.other))}, {_case(one.setting)}: {one.reason}.",)
+                for one in refused
+            ]
+            blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
+        return Part(
+            "toolchains",
+            "Toolchains compared",
+            tuple(blocks),
+            answers=tuple(self._answers(pairs, judged)),
+        )
+
+    def _answers(self, pairs: Sequence[Pair], judged: Mapping[Claim, Judged]) -> list[Answer]:
+        if len(pairs) > _MOST_ANSWERS:
+            text = f"{len(pairs)} pairs of toolchains are compared below, by round."
+            return [Answer((Strong("Toolchains: "), text))]
+        return [Answer((Strong(self._versus(p)), f": {self._told(p, judged)}.")) for p in pairs]
+
+    def _told(self, pair: Pair, judged: Mapping[Claim, Judged]) -> str:
+        mine = [judged[key] for key in self._toolchains.compared if (key.one, key.other) == pair]
+        counts = Counter(self._outcome(pair, one.verdict) for one in mine)
+        told = ", ".join(f"{outcome} in {count}" for outcome, count in counts.most_common())
+        return f"of {units.plural(len(mine), 'comparison')}, {told}"
+
+    def _outcome(self, pair: Pair, verdict: Verdict) -> str:
+        """The verdict with the name of the faster one."""
+        titles = self._toolchains.titles
+        faster = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
+        return f"{titles[faster]} is faster" if faster else str(verdict)
+
+    def _versus(self, pair: Pair) -> str:
+        titles = self._toolchains.titles
+        return f"{titles[pair[0]]} against {titles[pair[1]]}"
+
+    def _table(self, pair: Pair, judged: Mapping[Claim, Judged]) -> Table:
+        rows = [
+            self._row(pair, key, one, judged[key])
+            for key, one in self._toolchains.compared.items()
+            if (key.one, key.other) == pair
+        ]
+        one, other = (self._toolchains.titles[environ] for environ in pair)
+        return Table(
+            f"{self._versus(pair)}: medians over the rounds that launched both, and the median of "
+            f"the paired ratio, with rank intervals. Above 1 {one} is faster.",
+            (
+                Column("Case"),
+                Column("What"),
+                Column(one, "right"),
+                Column(f"{other} (base)", "right"),
+                Column("Ratio of speeds", "right"),
+                Column("q", "right"),
+                Column("Rounds", "right"),
+            ),
+            tuple(rows),
+        )
+
+    def _row(
+        self, pair: Pair, key: ToolchainComparison, one: Compared, judged: Judged
+    ) -> tuple[Cell, ...]:
+        size = "" if key.size_bytes is None else f", {units.size(key.size_bytes)}"
+        verdict = self._outcome(pair, judged.verdict) if judged.would_do is None else judged.words
+        tone: Tone = "warn" if judged.verdict is Verdict.CANNOT_TELL else "plain"
+        n = len(one.ones)
+        return (
+            Cell(_case(key.setting)),
+            Cell(f"{key.what}{size}, {one.unit}"),
+            *(
+                Cell(units.interval(median_interval(side, self._level)))
+                for side in (one.ones, one.others)
+            ),
+            Cell(units.interval(judged.interval), tone, verdict),
+            Cell(units.number(judged.q, 2)),
+            Cell(f"{n} of {one.pairing.rounds}, first in {one.pairing.first}"),
+        )
+
+
+def _case(setting: Setting) -> str:
+    told = f"{setting.check}, {setting.parameters}, on {setting.place}"
+    return f"{told}, {setting.kind}" if setting.kind else told
+
+
+def section(data: Data) -> ToolchainsSection | None:
+    """The section, if two toolchains ran the same case."""
+    toolchains = Toolchains(data)
+    if not toolchains.compared and not toolchains.refused:
+        return None
+    return ToolchainsSection(data, toolchains)
+
+
+_HOW: Text = (
+    "A machine drifts from launch to launch by more than most toolchains differ, so launches are "
+    "compared only with those of the same round, which were launched side by side in random "
+    "order: each round gives one ratio. “Rounds” says how many launched both, of how many that "
+    "launched either, and in how many the first of the two came first. What shares no rounds, as "
+    "a second campaign or another report, is never compared. Of two toolchains that differ in "
+    "MPI alone what depends on MPI is compared, of those that differ in Boost alone what depends "
+    "on Boost.",
+)

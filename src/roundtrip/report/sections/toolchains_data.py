@@ -1,0 +1,231 @@
+"""Launches of cases that differ in the toolchain alone, paired by round, and their values."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report import labels
+from roundtrip.report.data import Data
+from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.stats.verdicts import Family
+from roundtrip.studies import claims
+from roundtrip.studies.planned import BOOST, MPI
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A case but for its toolchain; `kind` says that it is emulated or simulated, else ""."""
+
+    study: str
+    check: str
+    place: str
+    parameters: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class ToolchainComparison:
+    """Speed with one toolchain over that with the other: a claim of the report."""
+
+    setting: Setting
+    one: str
+    other: str
+    what: str
+    size_bytes: int | None
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        return Family.TOOLCHAINS
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is behind a comparison: both sides' values, one a shared round, above 1 is faster."""
+
+    pairing: Pairing
+    ones: tuple[float, ...]
+    others: tuple[float, ...]
+    unit: str
+    lower_is_better: bool
+
+    @property
+    def ratios(self) -> list[float]:
+        """Speed of the one over that of the other, one a round."""
+        both = zip(self.ones, self.others, strict=True)
+        return [b / a if self.lower_is_better else a / b for a, b in both]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Two toolchains that are not compared in a setting, and why."""
+
+    setting: Setting
+    one: str
+    other: str
+    reason: str
+
+
+class Toolchains:
+    """Every pair of toolchains of a bundle that differ in one thing."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._groups = _groups(data)
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """Toolchain by environment; with the environment's name where two are called alike."""
+        named = {
+            environ: str(rows[0]["toolchain"])
+            for group in self._groups.values()
+            for environ, rows in group.items()
+        }
+        called = list(named.values())
+        return {
+            environ: title if called.count(title) == 1 else f"{title} ({environ})"
+            for environ, title in named.items()
+        }
+
+    @cached_property
+    def refused(self) -> list[Refused]:
+        """Pairs whose launches were not interleaved."""
+        return [
+            Refused(setting, one, other, pairing.refused)
+            for setting, one, other, pairing, _ in self._pairs
+            if pairing.refused
+        ]
+
+    @cached_property
+    def compared(self) -> dict[ToolchainComparison, Compared]:
+        """Every comparison that has values, in the order to be shown."""
+        found: dict[ToolchainComparison, Compared] = {}
+        for setting, one, other, pairing, depends_on in self._pairs:
+            values = self._values.get(setting.study, {})
+            points = sorted(
+                {
+                    point
+                    for pair in pairing.pairs
+                    for point in values.get(pair[0], {})
+                    if point.depends_on in depends_on
+                },
+                key=lambda point: (point.what, point.size_bytes or 0),
+            )
+            for point in points:
+                both = [
+                    (values[a][point], values[b][point])
+                    for a, b in pairing.pairs
+                    if point in values.get(a, {}) and point in values.get(b, {})
+                ]
+                both = [pair for pair in both if min(pair) > 0]
+                if both:
+                    ones, others = zip(*both, strict=True)
+                    key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
+                    found[key] = Compared(pairing, ones, others, point.unit, point.lower_is_better)
+        return found
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
+        found = []
+        for setting, group in self._groups.items():
+            made_of = {environ: _made_of(rows) for environ, rows in group.items()}
+            launched = {
+                environ: [_launched(row) for row in rows] for environ, rows in group.items()
+            }
+            for one, other in combinations(sorted(group), 2):
+                if depends_on := _depends_on(made_of[one], made_of[other], set(made_of.values())):
+                    pairing = pair_by_round(launched[one], launched[other])
+                    found.append((setting, one, other, pairing, depends_on))
+        return found
+
+    @cached_property
+    def _values(self) -> dict[str, dict[str, dict[_Point, float]]]:
+        """Study -> launch -> point -> value."""
+        return {study: dict(values) for study, values in self._read()}
+
+    def _read(self) -> Iterator[tuple[str, Mapping[str, dict[_Point, float]]]]:
+        for study in claims.STUDIES:
+            launches = [
+                row["launch"]
+                for setting, group in self._groups.items()
+                if setting.study == study.STUDY
+                for rows in group.values()
+                for row in rows
+            ]
+            if launches:
+                mine = (pl.col("study") == study.STUDY) & pl.col("launch").is_in(launches)
+                frame = study.speeds(self._data.samples.filter(mine), self._data.analysis)
+                values: dict[str, dict[_Point, float]] = defaultdict(dict)
+                for row in frame.iter_rows(named=True):
+                    launch, value = row.pop("launch"), row.pop("value")
+                    values[launch][_Point(**row)] = value
+                yield study.STUDY, values
+
+
+@dataclass(frozen=True)
+class _Point:
+    what: str
+    size_bytes: int | None
+    unit: str
+    lower_is_better: bool
+    depends_on: str
+
+
+Rows = list[dict[str, Any]]
+
+
+def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
+    """Setting -> environment -> its launches, of settings with two environments or more."""
+    apart = {study.STUDY: study.ELSEWHERE for study in claims.STUDIES}
+    groups: dict[Setting, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
+    passed = data.launches.filter(pl.col("status") == "passed")
+    for row in passed.sort("launch").iter_rows(named=True):
+        parameters = json.loads(row["parameters"] or "{}")
+        if row["study"] in apart and not apart[row["study"]] & parameters.keys():
+            setting = Setting(
+                str(row["study"]),
+                str(row.get("check")),
+                f"{row.get('system')}:{row.get('partition')}",
+                ", ".join(f"{key} {value}" for key, value in sorted(parameters.items())),
+                labels.kind(row["emulated"], row["simulated"]),
+            )
+            groups[setting][str(row.get("environ"))].append(row)
+    chosen = [setting for setting, group in groups.items() if len(group) > 1]
+    order = list(apart)
+    chosen.sort(key=lambda one: (order.index(one.study), one.check, one.place, one.parameters))
+    return {setting: dict(groups[setting]) for setting in chosen}
+
+
+def _launched(row: Mapping[str, Any]) -> Launched:
+    """With the campaign's round; where it was not written down, a session is one."""
+    number = row.get("campaign_round")
+    if number is None:
+        number = int(row["round"]) if str(row.get("round")).isdigit() else -1
+    return Launched(str(row["launch"]), number, str(row.get("started") or ""))
+
+
+def _made_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """(MPI library, Boost) as the programs themselves told."""
+    return str(rows[0].get("mpi_library")), str(rows[0].get("boost"))
+
+
+def _depends_on(
+    one: tuple[str, str], other: tuple[str, str], there_are: set[tuple[str, str]]
+) -> tuple[str, ...]:
+    """What of a measurement may differ between two toolchains; nothing: they are not compared.
+
+    Two that differ in MPI and Boost both are left out if there is one between them.
+    """
+    same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
+    if same_mpi != same_boost:
+        return (BOOST,) if same_mpi else (MPI,)
+    between = {(one[0], other[1]), (other[0], one[1])}
+    return () if not same_mpi and between & there_are else (MPI, BOOST)

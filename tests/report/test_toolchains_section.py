@@ -1,0 +1,187 @@
+"""Toolchain against toolchain: only what shared rounds, and the faster one by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle, rounds
+from roundtrip.report import data
+from roundtrip.report.blocks import Items, Part, Table
+from roundtrip.report.sections import Claim, toolchains
+from roundtrip.report.sections.toolchains_data import ToolchainComparison
+from roundtrip.stats.verdicts import Family, Judged, judge
+
+OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
+FAST, SLOW = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def tree(make_tree: Maker) -> Any:
+    """Half a round trip of 0.28 us with Open MPI, 0.36 with MPICH; ten rounds."""
+    return make_tree(launches=10, steady=True, environs=(OPENMPI, MPICH))
+
+
+def section(tree: Any) -> toolchains.ToolchainsSection | None:
+    return toolchains.section(data.read(bundle.build(tree.path)))
+
+
+def judged(tree: Any) -> tuple[Part, Mapping[Claim, Judged]]:
+    made = section(tree)
+    assert made is not None
+    claims = made.claims()
+    levels = data.read(bundle.build(tree.path)).analysis.statistics
+    told = judge(claims, levels, family=lambda claim: claim.family)
+    return made.part(told), told
+
+
+def rows(part: Part) -> dict[str, list[str]]:
+    tables = [block for block in part.blocks if isinstance(block, Table)]
+    return {
+        row[1].text.replace("\N{NO-BREAK SPACE}", " "): [
+            f"{cell.text} {cell.verdict}".strip() for cell in row
+        ]
+        for table in tables
+        for row in table.rows
+    }
+
+
+def refusals(part: Part) -> str:
+    items = [block for block in part.blocks if isinstance(block, Items)]
+    return " ".join(str(word) for item in items for text in item.items for word in text)
+
+
+def change(tree: Any, environ: str, **changes: Any) -> None:
+    for file in Path(tree.path).glob(f"rounds/*/output/*/*/{environ}/*/run.json"):
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def move(tree: Any, environ: str, by: int) -> None:
+    """Launches of `environ` move `by` rounds on: a block after the other."""
+    for number in range(10, 0, -1):
+        old = tree.folder(number, environ).parent
+        new = tree.path / "rounds" / f"{number + by:03d}" / "output" / "local" / "smp" / environ
+        new.parent.mkdir(parents=True, exist_ok=True)
+        old.rename(new)
+        tree.report(number + by, [tree.entry(number, environ, "pass")])
+        tree.report(number, [tree.entry(number, OPENMPI, "pass")])
+
+
+def test_the_faster_toolchain_is_named(tree: Any) -> None:
+    part, told = judged(tree)
+    first = rows(part)["MPI, ping-pong, 1 B, µs"]
+    ratio = next(cell for cell in first if "is faster" in cell)
+    assert ratio.endswith(f"{FAST} is faster")
+    assert first[-1].startswith("10 of 10, first in ")
+    assert {claim.family for claim in told} == {Family.TOOLCHAINS}
+    (answer,) = part.answers
+    text = "".join(str(getattr(word, "text", word)) for word in answer.text)
+    assert text.startswith(f"{SLOW} against {FAST}: of 12 comparisons, ")
+    assert f"{FAST} is faster in " in text
+
+
+def test_the_base_is_named_and_its_value_stands_beside_the_ratio(tree: Any) -> None:
+    part, _ = judged(tree)
+    (table,) = [block for block in part.blocks if isinstance(block, Table)]
+    assert [column.name for column in table.columns][2:5] == [
+        SLOW,
+        f"{FAST} (base)",
+        "Ratio of speeds",
+    ]
+    _, _, slow, fast, ratio, *_ = rows(part)["MPI, ping-pong, 1 B, µs"]
+    values = [float(text.split()[0]) for text in (slow, fast, ratio)]
+    assert values[0] == pytest.approx(0.36, rel=0.1)
+    assert values[1] == pytest.approx(0.28, rel=0.1)
+    assert values[2] == pytest.approx(0.28 / 0.36, rel=0.05)
+
+
+def test_only_rounds_that_launched_both_count(tree: Any) -> None:
+    for number in (2, 5, 6):
+        tree.fail(number, MPICH, fail_phase="sanity")
+    part, told = judged(tree)
+    assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("7 of 10, ")
+    assert {one.interval.n for one in told.values()} == {7}
+
+
+def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
+    move(tree, MPICH, by=10)
+    part, told = judged(tree)
+    assert not told
+    assert not part.answers
+    assert f"{SLOW} against {FAST}" in refusals(part)
+    assert "no round launched both" in refusals(part)
+
+
+def test_two_campaigns_put_into_one_tree_are_refused(tree: Any) -> None:
+    """Rounds of the same numbers, a day later."""
+    for number in range(1, 11):
+        file = tree.folder(number, MPICH) / "run.json"
+        run = json.loads(file.read_text())
+        file.write_text(json.dumps({**run, "start_time": f"2026-11-22T07:{number:02d}:00Z"}))
+    part, told = judged(tree)
+    assert not told
+    assert "was not over when the next one began" in refusals(part)
+
+
+def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> None:
+    """Two sessions a round, one a toolchain."""
+    move(tree, MPICH, by=10)
+    for number in range(1, 11):
+        rounds.write(tree.path / "rounds" / f"{number:03d}", number)
+        rounds.write(tree.path / "rounds" / f"{number + 10:03d}", number)
+    part, told = judged(tree)
+    assert {one.interval.n for one in told.values()} == {10}
+    assert not refusals(part)
+
+
+def test_boost_against_boost_compares_what_depends_on_boost(tree: Any) -> None:
+    change(tree, MPICH, boost="1.74.0")
+    _, told = judged(tree)
+    assert {claim.what for claim in told if isinstance(claim, ToolchainComparison)} == {
+        "Boost.MPI, ping-pong",
+        "Boost.MPI (Serialized), ping-pong",
+    }
+
+
+def test_mpi_against_mpi_compares_raw_mpi(tree: Any) -> None:
+    change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
+    _, told = judged(tree)
+    assert {claim.what for claim in told if isinstance(claim, ToolchainComparison)} == {
+        "MPI, ping-pong"
+    }
+
+
+def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker) -> None:
+    """Of MPI x Boost: each with its neighbours, none across."""
+    tree = make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD))
+    change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
+    change(tree, THIRD, mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
+    _, told = judged(tree)
+    pairs = {(c.one, c.other) for c in told if isinstance(c, ToolchainComparison)}
+    assert pairs == {(MPICH, OPENMPI), (MPICH, THIRD)}
+
+
+def test_one_toolchain_is_compared_with_none(make_tree: Maker) -> None:
+    assert section(make_tree(launches=6, environs=(OPENMPI,))) is None
+
+
+def test_emulated_values_say_so_in_every_row(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, steady=True, extras={"emulated": {"wan_rtt_ms": 2}})
+    part, _ = judged(tree)
+    assert all("EMULATED WAN: RTT 2 ms" in row[0] for row in rows(part).values())
+
+
+def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
+    for file in Path(tree.path).rglob("case.json"):
+        case = json.loads(file.read_text())
+        file.write_text(json.dumps({**case, "extras": {"toolchain": "My MPI"}}))
+    part, _ = judged(tree)
+    (answer,) = part.answers
+    assert str(getattr(answer.text[0], "text", "")) == (
+        f"My MPI ({MPICH}) against My MPI ({OPENMPI})"
+    )
