@@ -76,7 +76,7 @@ def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.O
         ("npb", 1, 1, 14),
         ("osu", 8, 1, 0),
         ("ring", 8, 1, 64),
-        ("wan-npb", 2, 1, 15),
+        ("wan-npb", 2, 1, 21),
     ],
 )
 def test_the_shipped_campaigns_can_tell_any_one_primary_claim(

@@ -1,31 +1,37 @@
-"""``python -m roundtrip.bench [FIGURE...]``: print the figures, all by default."""
+"""``python -m roundtrip.bench [FIGURE...]``: print the figures; by default all but `aa`.
+
+``aa`` takes half an hour; ``aa=TREE`` looks at the tree of a run that was made before.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
 
-from roundtrip.bench import curve, overhead, reference, reporting, starting
+from roundtrip.bench import aa, curve, overhead, reference, reporting, starting
 from roundtrip.errors import UserError
 
-FIGURES: dict[str, Callable[[], Iterator[str]]] = {
-    "reference": reference.measure,
-    "curve": curve.measure,
-    "overhead": overhead.measure,
-    "reporting": reporting.measure,
-    "starting": starting.measure,
+USUAL = {
+    "reference": reference,
+    "curve": curve,
+    "overhead": overhead,
+    "reporting": reporting,
+    "starting": starting,
 }
+FIGURES = {**USUAL, "aa": aa}
 
 
 def main(names: list[str]) -> int:
     """Print the figures called `names`; exit status 2 for one that does not exist."""
-    if unknown := [name for name in names if name not in FIGURES]:
+    asked = [name.partition("=") for name in names or USUAL]
+    if unknown := [
+        f"{name}{of}" for name, of, _ in asked if name not in FIGURES or (of and name != "aa")
+    ]:
         print(f"no figure '{unknown[0]}'; there are: {', '.join(FIGURES)}", file=sys.stderr)
         return 2
-    for name in names or FIGURES:
-        print(f"{name}: {sys.modules[FIGURES[name].__module__].__doc__}", flush=True)
+    for name, _, tree in asked:
+        print(f"{name}: {FIGURES[name].__doc__}", flush=True)
         try:
-            for line in FIGURES[name]():
+            for line in aa.measure(tree) if tree else FIGURES[name].measure():
                 print(f"  {line}", flush=True)
         except UserError as error:
             print(f"  not measured: {error}", file=sys.stderr)

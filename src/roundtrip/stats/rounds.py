@@ -1,10 +1,10 @@
 """Pairs of launches of two cases that were near each other in time: by round, or not at all.
 
-A machine drifts: launch medians have a standard deviation of 14 % and follow each other (lag-1
-autocorrelation 0.7), while what is launched side by side drifts together.  With one toolchain
-under two names, pairs of the same round led to a false claim in 2 % of reports, pairs drawn at
-random in 26 %, one block after the other in 77 %.  In a round the order is random, so that under
-the null each ratio is as likely to be r as 1/r, whatever the drift: what the signed-rank test asks.
+A machine drifts: launch medians were found with a standard deviation of 14 % and a lag-1
+autocorrelation of 0.7, while what is launched side by side drifts together.  In a round the order
+is random, so that under the null each ratio is as likely to be r as 1/r, whatever the drift: that
+is what the signed-rank test asks.  One block after the other has no such protection.  How often
+one toolchain under two names is told apart from itself: ``python -m roundtrip.bench aa``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One module a study, and one each for what all studies share.
 
 A study's section is built from the bundle, makes claims (ratios, one a launch) that are judged
-together with those of all other studies, and then gives its part of the report.  A new study adds
-a module and a line to STUDIES.
+with those of their family in all studies, and then gives its part of the report.  A new study adds
+a module and a line to STUDIES of `report.build`, and its ``<study>_claims`` to `studies.claims`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,154 @@
+"""How often one toolchain under two names is told apart from itself: reports drawn from an A/A run.
+
+Each report has ten rounds drawn from the run, and is judged as any report is.  Beside it, what the
+same launches would say if they were not paired by round: with launches of other rounds, and in
+blocks one after the other.
+
+``aa`` measures first, half an hour and more; ``aa=TREE`` draws from the tree of such a run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from roundtrip import paths
+from roundtrip.collect import bundle
+from roundtrip.errors import UserError
+from roundtrip.report import data
+from roundtrip.report.data import Data
+from roundtrip.report.sections import toolchains
+from roundtrip.stats.verdicts import Verdict, judge
+
+REPORTS, ROUNDS, SEED = 200, 10, 1
+NAME, ALIAS = "openmpi41-boost181", "openmpi41-boost174"
+CAMPAIGN = f"""\
+title = "One toolchain under two names"
+launches = 30
+time_limit_minutes = 240
+
+[[check]]
+name = "NetPIPE"
+toolchains = ["{NAME}", "{ALIAS}"]
+parameters = {{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong", "stream"] }}
+variables = {{ budget = 3, precision = 10, perturbation = 0, end = 1048576 }}
+"""
+
+Rng = np.random.Generator
+Draw = Callable[[pl.DataFrame, Rng], pl.DataFrame]
+
+
+def measure(tree: str = "") -> Iterator[str]:
+    """Reports with a false claim, of so many drawn, for each way to pair launches."""
+    run = Path(tree) if tree else launch()
+    with tempfile.TemporaryDirectory() as folder:
+        whole = data.read(bundle.build(run, Path(folder)))
+        rounds = len(_rounds(whole.launches))
+        if rounds < 2 * ROUNDS:
+            raise UserError(f"{rounds} whole rounds, and {2 * ROUNDS} are needed to draw from", run)
+        yield f"{run}: {whole.launches.height} launches in {rounds} rounds"
+        for name, draw in (
+            ("paired by round", by_round),
+            ("paired with launches of other rounds", of_other_rounds),
+            ("in blocks, one after the other", in_blocks),
+        ):
+            wrong, claims, false = count(whole, draw)
+            yield (
+                f"{name}: {wrong} of {REPORTS} reports of {ROUNDS} rounds have a false claim "
+                f"({false} of {claims} claims)"
+            )
+
+
+def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
+    """(reports with a false claim, claims, false claims) of `reports` drawn, always the same."""
+    rng = np.random.default_rng(SEED)
+    levels = whole.analysis.statistics
+    samples = whole.samples.collect().lazy()
+    wrong = claims = false = 0
+    for _ in range(reports):
+        drawn = replace(whole, launches=draw(whole.launches, rng), samples=samples)
+        section = toolchains.section(drawn)
+        judged = judge(section.claims(), levels) if section else {}
+        if not judged:
+            raise UserError("two toolchains that share no case and no round: not an A/A run")
+        told = sum(one.verdict in (Verdict.FASTER, Verdict.SLOWER) for one in judged.values())
+        wrong, claims, false = wrong + bool(told), claims + len(judged), false + told
+    return wrong, claims, false
+
+
+def by_round(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """The launches of some rounds."""
+    drawn = rng.choice(_rounds(launches), ROUNDS, replace=False)
+    return launches.filter(pl.col("campaign_round").is_in(sorted(drawn.tolist())))
+
+
+def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """The same, but the second toolchain's are dealt to the rounds anew."""
+    kept = by_round(launches, rng)
+    rounds = _rounds(kept)
+    dealt = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
+    return _renumbered(kept, dict(zip(rounds, rounds, strict=True)), dealt)
+
+
+def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """Some rounds of the first toolchain, and as many right after them of the second."""
+    rounds = _rounds(launches)
+    start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
+    first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))
+    numbers = range(1, ROUNDS + 1)
+    of_first, of_second = (dict(zip(some, numbers, strict=True)) for some in (first, second))
+    return _renumbered(launches, of_first, of_second)
+
+
+def _rounds(launches: pl.DataFrame) -> list[int]:
+    """Rounds that launched everything."""
+    passed = launches.filter(pl.col("status") == "passed")
+    counts = passed.drop_nulls("campaign_round").group_by("campaign_round").len()
+    return counts.filter(pl.col("len") == pl.col("len").max())["campaign_round"].sort().to_list()
+
+
+def _renumbered(
+    launches: pl.DataFrame, first: dict[int, int], second: dict[int, int]
+) -> pl.DataFrame:
+    """Rounds of the two toolchains called otherwise, others left out, and no times beside them."""
+    one = launches["environ"].drop_nulls().min()
+    called = [
+        pl.col("campaign_round").replace_strict(names, default=None, return_dtype=pl.Int64)
+        for names in (first, second)
+    ]
+    renumbered = pl.when(pl.col("environ") == one).then(called[0]).otherwise(called[1])
+    return launches.with_columns(
+        campaign_round=renumbered, started=pl.lit(None, pl.String)
+    ).drop_nulls("campaign_round")
+
+
+def launch() -> Path:
+    """Run the campaign; its tree stays below the runs."""
+    store, runs = paths.toolchains(), paths.runs()
+    if not (store / NAME / "toolchain.json").exists():
+        raise UserError(f"toolchain {NAME} is missing; run: make setup")
+    with tempfile.TemporaryDirectory() as folder:
+        links = Path(folder) / "toolchains"
+        links.mkdir()
+        for name, target in ((NAME.split("-")[0],) * 2, (NAME, NAME), (ALIAS, NAME)):
+            (links / name).symlink_to((store / target).resolve())
+        campaign = Path(folder) / "aa.toml"
+        campaign.write_text(CAMPAIGN)
+        command = Path(sys.executable).with_name("roundtrip")
+        done = subprocess.run(
+            [str(command), "run", str(campaign), "--site", "local", "--no-report"],
+            cwd=paths.checkout(),
+            env={**os.environ, "ROUNDTRIP_TOOLCHAINS": str(links)},
+        )
+    trees = sorted((runs / "aa" / "local").glob("*/state.json"))
+    if done.returncode or not trees:
+        raise UserError("the A/A run did not end well: see above")
+    return trees[-1].parent

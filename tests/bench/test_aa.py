@@ -1,0 +1,81 @@
+"""The A/A tool counts what a report would say: something of two toolchains, little of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import synthetic
+
+from roundtrip.bench import aa
+from roundtrip.collect import bundle, rounds
+from roundtrip.report import data
+
+OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
+Maker = Callable[..., Any]
+FEW = 12
+
+
+@pytest.fixture
+def read(make_tree: Maker) -> Callable[..., data.Data]:
+    def make(launches: int = 2 * aa.ROUNDS) -> data.Data:
+        tree = make_tree(
+            launches=launches, steady=True, environs=(OPENMPI, MPICH), sizes=[1, 1024, 65536]
+        )
+        for number in range(1, launches + 1):
+            rounds.write(tree.path / "rounds" / f"{number:03d}", number)
+        return data.read(bundle.build(tree.path))
+
+    return make
+
+
+def test_two_toolchains_are_told_apart_in_every_report(read: Callable[..., data.Data]) -> None:
+    wrong, claims, false = aa.count(read(), aa.by_round, FEW)
+    assert wrong == FEW
+    assert 0 < false <= claims == FEW * 9
+
+
+def test_one_toolchain_under_two_names_is_not(
+    read: Callable[..., data.Data], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
+    whole = read()
+    for draw in (aa.by_round, aa.of_other_rounds):
+        assert aa.count(whole, draw, FEW)[0] <= 1
+
+
+def test_drift_between_blocks_is_taken_for_a_difference(
+    read: Callable[..., data.Data], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Latency grows by a third half-way: in one round both have it, in two blocks one has."""
+    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
+    grown = synthetic.Tree.launch
+
+    def launch(self: synthetic.Tree, number: int, environ: str, rng: Any) -> Any:
+        title, latency, *rest = synthetic.TOOLCHAINS[OPENMPI]
+        slow = (title, latency * (4 / 3 if number > aa.ROUNDS else 1), *rest)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(synthetic.TOOLCHAINS, environ, slow)
+            return grown(self, number, environ, rng)
+
+    monkeypatch.setattr(synthetic.Tree, "launch", launch)
+    whole = read()
+    assert aa.count(whole, aa.by_round, FEW)[0] <= 1
+    assert aa.count(whole, aa.in_blocks, FEW)[0] == FEW
+
+
+def test_a_report_has_ten_whole_rounds(read: Callable[..., data.Data]) -> None:
+    whole = read()
+    kept = aa.by_round(whole.launches, aa.np.random.default_rng(3))
+    assert kept["campaign_round"].n_unique() == aa.ROUNDS
+    assert kept.height == 2 * aa.ROUNDS
+    other = aa.of_other_rounds(whole.launches, aa.np.random.default_rng(3))
+    assert sorted(other["campaign_round"]) == sorted(kept["campaign_round"])
+    assert set(other["launch"]) == set(kept["launch"])
+
+
+def test_too_short_a_run_is_one_line(make_tree: Maker) -> None:
+    tree = make_tree(launches=3)
+    with pytest.raises(aa.UserError, match="0 whole rounds, and 20 are needed"):
+        list(aa.measure(str(tree.path)))
