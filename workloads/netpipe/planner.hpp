@@ -18,6 +18,10 @@ class CostModel {
   [[nodiscard]] double exchange_s(std::int64_t size) const;
 
   [[nodiscard]] bool empty() const { return seen_.empty(); }
+  /// Whether a size so small was seen; the time of a smaller one is only known to be no longer.
+  [[nodiscard]] bool reaches(std::int64_t size) const {
+    return !seen_.empty() && seen_.begin()->first <= size;
+  }
 
  private:
   std::map<std::int64_t, double> seen_;

@@ -168,7 +168,8 @@ void Survey::admit(std::size_t point, double dearest_s) {
   }
   const double fastest_s = std::ranges::min(arms, {}, &Arm::exchange_s).exchange_s;
   std::erase_if(arms, [&](const Arm& arm) {
-    const bool too_slow = size > reach_[arm.index].measured && arm.exchange_s > slow * fastest_s &&
+    const bool too_slow = models_[arm.index].reaches(size) && size > reach_[arm.index].measured &&
+                          arm.exchange_s > slow * fastest_s &&
                           batches_.point_s(arm.exchange_s) > dearest_s;
     if (too_slow) reach_[arm.index].bounded = size;
     return too_slow;

@@ -53,7 +53,8 @@ double Survey::time_left() const {
   return std::max(0.0, launch_.time_left() - closing_share * launch_.flags.budget_s);
 }
 
-/// Gives each transport that can afford this size its fewest samples there.
+/// Gives each transport that can afford this size its fewest samples there; one, once a busy
+/// machine has taken so much longer than the budget that the job's time limit comes near.
 void Survey::cover(std::int64_t size, double share_s) {
   AtSize at{.size = size, .arms = {}};
   for (std::size_t i = 0; i < plan_.names.size(); ++i) {
@@ -63,7 +64,11 @@ void Survey::cover(std::int64_t size, double share_s) {
     arm.samples = &series(arm, size, "measure", "time_per_pass");
   }
   if (at.arms.empty()) return;
-  for (std::size_t rounds = 0; rounds < fewest_samples; ++rounds) round(at.arms);
+  const double longest_over_s = launch_.flags.budget_s + 30;
+  for (std::size_t rounds = 0; rounds < fewest_samples; ++rounds) {
+    if (rounds > 0 && launch_.time_left() < -longest_over_s) break;
+    round(at.arms);
+  }
   judge(at.arms);
   for (const Arm& arm : at.arms) {
     costs_[arm.index].observe(size, arm.estimate->median * plan_.passes);

@@ -16,6 +16,14 @@ TEST(CostModel, InterpolatesAndScalesUp) {
   EXPECT_DOUBLE_EQ(model.exchange_s(400), 6.0);
 }
 
+TEST(CostModel, KnowsHowFarDownItReaches) {
+  CostModel model;
+  EXPECT_FALSE(model.reaches(1));
+  model.observe(65'536, 1.0);
+  EXPECT_FALSE(model.reaches(1));
+  EXPECT_TRUE(model.reaches(65'536));
+}
+
 TEST(CostModel, KeepsTheBestTimeOfASize) {
   CostModel model;
   model.observe(8, 2.0);
