@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 from faults.tally import TALLY
@@ -24,8 +26,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in drill]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if TALLY:
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt  # pytest ends with its summary then, and so with the table
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.option.markexpr:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _stop)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if TALLY or "drill" in config.option.markexpr:
         terminalreporter.section("faults injected, and what they broke")
         for line in TALLY.lines():
             terminalreporter.write_line(line)

@@ -40,6 +40,17 @@ def whole_launches(tree: Path) -> Counter[str]:
     return found
 
 
+def _link_was_touched(folder: Path | None) -> bool:
+    """Whether the link's own counters tell of a change or a cut under the launch."""
+    file = folder / "link.json" if folder else None
+    if file is None or not file.exists():
+        return False
+    link = json.loads(file.read_text())
+    before, after = link["before"], link["after"]
+    moved = any(before[key] != after[key] for key in ("changes", "started_ns", "rtt_ms"))
+    return moved or any(direction["cut"] for direction in after["directions"])
+
+
 class Oracle:
     """Remembers what has passed in the one tree below `runs`, and counts breaches in a row."""
 
@@ -81,3 +92,4 @@ class Oracle:
         finished = json.loads((self.tree / "state.json").read_text())["finished"]
         row.false_green += (status == 0 or finished is not None) and not self.whole
         row.false_green += sum(whole_launches(self.tree).values()) < len(launches)
+        row.false_green += sum(map(_link_was_touched, (item.folder for item in launches)))

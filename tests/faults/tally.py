@@ -42,6 +42,8 @@ class Tally(defaultdict[str, Row]):
             for name in vars(total):
                 setattr(total, name, getattr(total, name) + getattr(row, name))
         table = [_HEAD, *rows, _cells("total", total)]
+        if not total.injected:
+            table.append(("no fault was injected", *[""] * (len(_HEAD) - 1)))
         widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
         return [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.usefixtures("toolchain")
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 8 MiB."""
+    """A small file system; ReFrame alone logs 4 MiB there each time it loads the checks."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     folder = tmp_path / "small"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
     try:
         yield folder
     finally:
@@ -50,6 +50,9 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
     for moment in moments:
         row = TALLY[f"disk full at {moment}"]
         while True:
+            if trial.finished:
+                trial.complete(row)
+                trial = next(trials)
             reached = trial.moments()[moment]
             process = trial.resume() if trial.oracle.tree else trial.invoke()
             await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
@@ -59,9 +62,7 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
             trial = next(trials)
         with full(small):
             row.injected += 1
-            status = process.wait(300)
-            trial.oracle.examine(row, status)
-        assert "Traceback" not in trial.log, trial.log
+            trial.end(row, process)
         trial.oracle.examine(row)
     trial.complete(row)
 

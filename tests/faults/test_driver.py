@@ -35,13 +35,15 @@ def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed:
     for moment, blow in plan:
         while True:
             row = TALLY[f"driver {blow.name} at {moment}"]
+            if trial.finished:
+                _end(trial, row, None)
+                trial = next(trials)
             reached = trial.moments()[moment]
             process = trial.resume() if trial.oracle.tree else trial.invoke()
             await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
             time.sleep(wobble.uniform(0, 0.1))
             hit = process.poll() is None and trial.strike(blow)
-            status = process.wait(120)
-            trial.oracle.examine(row, status)
+            trial.end(row, process)
             if hit:
                 row.injected += 1
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from faults.oracle import Oracle
 from faults.tally import Row
-from support.virtual import CHECKOUT, Virtual, await_true
+from support.virtual import CHECKOUT, Virtual, await_true, patient
 
 LOCAL = """\
 title = "Tiny"
@@ -61,7 +62,7 @@ class Trial:
     cases: int = 1
     cluster: Virtual | None = None
     report: bool = False
-    options: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
     oracle: Oracle = field(init=False)
     _number: int = 0
 
@@ -97,7 +98,7 @@ class Trial:
         else:
             command = [*arguments, "--site", "local"]
             path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-            environment = {**os.environ, **own, "PATH": path}
+            environment = {**os.environ, **own, "PATH": path, **self.variables}
         self._number += 1
         with (self.folder / f"log-{self._number}").open("wb") as log:
             return subprocess.Popen(
@@ -106,31 +107,45 @@ class Trial:
 
     def resume(self, patience_s: float = 120) -> subprocess.Popen[bytes]:
         """Invoke, once a session that outlived its killed driver has let go of the tree."""
-        deadline = time.monotonic() + patience_s
+        begin = time.monotonic()
         while True:
             process = self.invoke()
             await_true(lambda p=process: p.poll() is not None or self._in_tree(), 60, 0.02)
             if process.poll() != 2 or _LOCKED not in self.log:
                 return process
-            assert time.monotonic() < deadline, "the killed campaign's session never ended"
+            late = time.monotonic() - begin > patient(patience_s)
+            assert not late, "the killed campaign's session never ended"
 
     def _in_tree(self) -> bool:
         return "building what it launches" in self.log
 
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to resume: a fault may come when the last launch has passed."""
+        if self.oracle.tree is None:
+            return False
+        state = json.loads((self.oracle.tree / "state.json").read_text())
+        return state["finished"] is not None and state.get("report") != "wanted"
+
+    def end(self, row: Row, process: subprocess.Popen[bytes]) -> int:
+        """Wait for an invocation, and judge what it left; its exit status."""
+        assert await_true(lambda: process.poll() is not None, 300), f"it hangs: {self.log}"
+        self.oracle.examine(row, process.returncode)
+        assert "Traceback" not in self.log, self.log
+        return process.returncode
+
     def complete(self, row: Row, process: subprocess.Popen[bytes] | None = None) -> None:
         """Resume until it is whole, a few times at most, and see that nothing is left behind."""
         row.begun += 1
+        if process:
+            self.end(row, process)
         for _ in range(5):
-            process = process or self.resume()
-            status = process.wait(300)
-            self.oracle.examine(row, status)
-            if status == 0:
+            if self.finished:
                 break
-            assert "Traceback" not in self.log, self.log
-            process = None
+            self.end(row, self.resume())
         clean = await_true(lambda: not processes(self.runs, "any"), 15) and not self._jobs()
-        row.resumed += status == 0 and self.oracle.whole and clean
-        assert status == 0, self.log
+        row.resumed += self.finished and self.oracle.whole and clean
+        assert self.finished, self.log
         assert clean, f"left behind: {self._left_behind()}"
 
     def _jobs(self) -> list[tuple[str, str, str]]:

@@ -1,0 +1,116 @@
+"""Faults injected while a campaign measures on a virtual cluster, one in each launch that comes."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from faults.tally import TALLY, Row
+from faults.trial import Trial, numbered, processes
+from support.virtual import Virtual, await_true, campaign
+
+#: Injects itself into the cluster while the job of this id runs its workload.
+LAUNCHES = 6
+Fault = Callable[[Virtual, Trial, str], None]
+
+
+def slurm(cluster: Virtual, *command: str) -> str:
+    return cluster.run("exec", *command).stdout
+
+
+def _serves(state: str) -> bool:
+    return state in ("idle", "mixed", "allocated", "completing")
+
+
+@contextmanager
+def operator(cluster: Virtual) -> Iterator[None]:
+    """What an operator does: resumes each node that Slurm took for down or drained."""
+    gone = threading.Event()
+
+    def watch() -> None:
+        while not gone.wait(1):
+            for line in slurm(cluster, "sinfo", "-h", "-N", "-o", "%N %T").splitlines():
+                node, state = line.split()
+                if not _serves(state):
+                    slurm(cluster, "scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        gone.set()
+        thread.join()
+
+
+def nodes_are_back(cluster: Virtual) -> None:
+    def all_serve() -> bool:
+        states = slurm(cluster, "sinfo", "-h", "-N", "-o", "%T").split()
+        return bool(states) and all(_serves(state) for state in states)
+
+    assert await_true(all_serve, 60, 1), slurm(cluster, "sinfo", "-N", "-l")
+
+
+def storm(
+    cluster: Virtual,
+    folder: Path,
+    faults: list[Fault],
+    seed: int,
+    launches: int = LAUNCHES,
+    text: str | None = None,
+) -> list[Trial]:
+    """One fault in each launch that comes, in runs that are resumed until whole.
+
+    Of a campaign of one case: `text`, or inside a cluster.  Returns all runs there were.
+    """
+    wobble = random.Random(seed)
+    declared = text or campaign(launches, cases=1)
+    trials = (Trial(place, declared, launches, cluster=cluster) for place in numbered(folder))
+    trial, process, struck = next(trials), None, set()
+    used, row = [trial], Row()
+    with operator(cluster):
+        for fault in faults:
+            row = TALLY[f"slurm: {fault.__name__.replace('_', ' ')}"]
+            while True:
+                if process is None and trial.finished:
+                    trial.complete(row)
+                    trial = next(trials)
+                    used.append(trial)
+                process = process or trial.resume()
+                job = _next_job(cluster, trial, process, struck)
+                if job:
+                    break
+                trial.complete(row, process)
+                trial, process = next(trials), None
+                used.append(trial)
+            time.sleep(wobble.uniform(0, 0.3))
+            fault(cluster, trial, job)
+            row.injected += 1
+            trial.oracle.examine(row)
+        trial.complete(row, process)
+    return used
+
+
+def _next_job(
+    cluster: Virtual, trial: Trial, process: subprocess.Popen[bytes], struck: set[str]
+) -> str:
+    """The next measuring job that is running its workload; "" if the campaign ends before."""
+
+    def found() -> list[str]:
+        if not processes(trial.runs, "workload"):
+            return []
+        running = [id_ for id_, _, state in cluster.jobs() if state == "RUNNING"]
+        return [id_ for id_ in running if id_ not in struck]
+
+    jobs: list[str] = []
+    while process.poll() is None:
+        if jobs := found():
+            struck.update(jobs)
+            return jobs[0]
+        time.sleep(0.05)
+    return ""

@@ -1,0 +1,46 @@
+"""Daemons that a night stands on, away for 25 s while it measures."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+from faults.storm import Fault, nodes_are_back, storm
+from faults.trial import Trial
+from support.virtual import Virtual, booted, lacking
+
+pytestmark = pytest.mark.drill
+
+
+@pytest.fixture(scope="module")
+def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    """With slurmdbd and MariaDB, which ReFrame's scheduler `slurm` asks."""
+    if lacking():
+        pytest.skip(lacking())
+    home = tmp_path_factory.mktemp("accounted")
+    with booted(home, f"acct-{os.getpid()}", options=["--accounting"]) as cluster:
+        yield cluster
+
+
+def away(daemon: str) -> Fault:
+    """Ended, and 25 s later started by the same command."""
+
+    def fault(cluster: Virtual, trial: Trial, job: str) -> None:
+        pid = cluster.ok("exec", "pgrep", "-o", "-x", daemon).strip()
+        command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
+        folder = cluster.ok("exec", "readlink", f"/proc/{pid}/cwd").strip()
+        cluster.ok("exec", "kill", "-KILL", pid)
+        time.sleep(25)
+        again = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
+        cluster.ok("exec", "sh", "-c", again, "sh", folder, *command)
+        nodes_are_back(cluster)
+
+    fault.__name__ = f"{daemon}_away_for_25_s"
+    return fault
+
+
+@pytest.mark.parametrize("daemon", ["munged", "slurmdbd", "mariadbd"])
+def test_daemon_away(accounted: Virtual, daemon: str) -> None:
+    storm(accounted, accounted.share / daemon, 2 * [away(daemon)], 7, 2)
