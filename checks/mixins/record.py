@@ -6,7 +6,7 @@ import pathlib
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
-from . import local_jobs  # noqa: F401  launches may be local jobs
+from . import local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
 from .link import LeasedLink
 
 
