@@ -182,6 +182,14 @@ def test_no_path_leads_out_of_a_bundle(built: Path, path: str) -> None:
         manifest.verify(built)
 
 
+def test_a_name_too_long_for_any_file_is_one_line(built: Path) -> None:
+    data = json.loads((built / "manifest.json").read_text())
+    data["files"]["x" * 5000] = data["files"]["campaign.toml"]
+    (built / "manifest.json").write_text(json.dumps(data))
+    with pytest.raises(UserError, match="is too long"):
+        manifest.verify(built)
+
+
 @pytest.mark.parametrize("linked", ["file", "folder"])
 def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, linked: str) -> None:
     outside = built.parent / "outside"

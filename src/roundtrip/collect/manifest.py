@@ -18,6 +18,7 @@ from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
 SCHEMA = 1
+_LONGEST = 200  # bytes of a path in a bundle: no file system refuses to look for it
 _PLAIN_NAME = re.compile(schemas.NAME_PATTERN)
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
@@ -80,6 +81,8 @@ def _inside(bundle: Path, name: str, manifest: Path) -> Path:
     plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
     if not plain or pure.as_posix() != name or "\\" in name or name == FILE_NAME:
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
+    if len(name.encode()) > _LONGEST:
+        raise UserError(f"path {name[:40]!r}... is too long", manifest)
     path = bundle
     for part in pure.parts:
         path = path / part
