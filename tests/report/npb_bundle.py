@@ -89,7 +89,7 @@ class Bundle:
                     self.rows.append((*key, 0, phase, i, "time", seconds / ITERATIONS, "s"))
             for rank in range(ranks):
                 share = communication * noise * (1 + rank) * 2 / (ranks + 1)
-                self.rows.append((*key, 0, "rank", rank, "communication", share, "s"))
+                self.rows.append((*key, 0, "rank communication", rank, "time", share, "s"))
             if messages:
                 self.rows.append((*key, 8, "exchange", 0, "messages", float(messages), "1"))
 

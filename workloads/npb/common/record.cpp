@@ -59,9 +59,9 @@ void record(Launch& launch, const Result& result, const Measured& measured) {
     }
   }
 
-  auto& computing = series("rank", "compute", "s");
+  auto& computing = series("rank compute", "time", "s");
   for (const RankTime& rank : rank_times) computing.push_back(rank.compute);
-  auto& communicating = series("rank", "communication", "s");
+  auto& communicating = series("rank communication", "time", "s");
   for (const RankTime& rank : rank_times) communicating.push_back(rank.communication);
 
   launch.record["points"] = ordered_json::array({{{"case", case_name},

@@ -19,8 +19,8 @@ struct Measured {
 /// section (phase `total`); for each iteration its time (`iteration`), that without MPI (`compute`)
 /// and that in MPI for each pattern (`exchange`, ...); the number of messages of each pattern and
 /// size in the timed section (metric `messages`, all ranks together); what each rank computed and
-/// communicated (phase `rank`, rep: the rank; communication: in MPI, waiting included). run.json,
-/// `npb`: verification by the specification, and the history of the iterations.
+/// communicated (phases `rank ...`, rep: the rank; communication: in MPI, waiting included).
+/// run.json, `npb`: verification by the specification, and the history of the iterations.
 void record(Launch& launch, const Result& result, const Measured& measured);
 
 }  // namespace roundtrip::npb

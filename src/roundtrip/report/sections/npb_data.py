@@ -48,7 +48,7 @@ class Launches:
         """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
-        of_ranks = (phase == "rank") & (pl.col("metric") == "communication")
+        of_ranks = is_time & (phase == "rank communication")
         nothing = pl.lit(float("nan"))
         told = self._samples.group_by("launch").agg(
             pl.col("case").first(),
