@@ -139,3 +139,11 @@ def test_wrong_idle_and_damaged_results_are_refused(
     output.write_text(text.replace(old, new))
     with pytest.raises(UserError, match=reason):
         npb_upstream.convert(output, "cg.A.x")
+
+
+def test_every_row_that_our_program_writes_is_read() -> None:
+    """Rows of `npb --benchmark CG --class S` on two ranks; times of each rank stand apart."""
+    rows = samples.whole(DATA / "native.cg.S.2.samples.csv")
+    by_rank = rows.filter(pl.col("phase") == "rank communication")
+    assert by_rank["rep"].to_list() == [0, 1]
+    assert npb.summary(rows)["messages"] == 2370
