@@ -97,7 +97,7 @@ def _tree(random: Random, content: bytes) -> bytes:
 
 def _places(data: Any) -> Any:
     """Every (container, key) of a JSON value."""
-    level = [data]
+    level = [data] if isinstance(data, dict | list) else []
     while level:
         inside = level.pop()
         keys = inside if isinstance(inside, dict) else range(len(inside))

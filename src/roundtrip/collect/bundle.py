@@ -39,7 +39,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     if not passed:
         raise UserError(_nothing(launches), run_dir)
     environment = Environment.read(run_dir)
-    declared = confined.read(run_dir / "campaign.toml")
+    declared = confined.text(run_dir / "campaign.toml")
     names = Pseudonyms([*environment.hosts(), *named([launch.run for launch in launches])])
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -52,7 +52,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
             _write_frame(_samples(passed, run_dir), partial / "samples.parquet")
             _write_frame(cases.table(launches, state, names), partial / "cases.parquet")
             (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-            (partial / "campaign.toml").write_bytes(declared)
+            (partial / "campaign.toml").write_bytes(declared.encode())
             environment.write(partial / "env", names)
             written = manifest.write(partial, _facts(state))
             return _keep(partial, folder / written.digest[:16])

@@ -116,7 +116,7 @@ def read(file: Path) -> Lock:
     known = set(specs)
     needed = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
     if lacking := sorted(needed - known):
-        raise UserError(f"truncated: it refers to {lacking[0][:7]} and does not hold it", file)
+        raise UserError(f"truncated: it refers to {lacking[0][:7]!a} and does not hold it", file)
     return Lock(file, spack, roots, specs)
 
 
