@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,9 +114,10 @@ def keep_raw_mpi(tree: Any, environ: str) -> None:
         lines = file.read_text().splitlines(keepends=True)
         kept = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
         file.write_text("".join(kept))
-        run = file.with_name("run.json")
-        count = sum(",mpi," in line for line in kept)
-        run.write_text(re.sub(r'"rows": \d+', f'"rows": {count}', run.read_text()))
+        run = json.loads(file.with_name("run.json").read_text())
+        run["samples"] = {"rows": sum(",mpi," in line for line in kept)}
+        run["points"] = [point for point in run["points"] if point["variant"] == "mpi"]
+        file.with_name("run.json").write_text(json.dumps(run))
 
 
 def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
