@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.bundles import rewritten
 
-from roundtrip.collect import bundle, cases, manifest
+from roundtrip.collect import bundle, cases
 from roundtrip.errors import UserError
 from roundtrip.report import data, publish
 from roundtrip.report.build import Correction
@@ -33,7 +35,7 @@ def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
     first = publish.publish(built, tmp_path / "reports")
     assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
     assert publish.publish(built, tmp_path / "reports") == first
-    assert sorted(path.name for path in first.parent.iterdir()) == ["r1"]
+    assert sorted(path.name for path in first.parent.iterdir()) == [".lock", "r1"]
     assert sorted(path.name for path in first.iterdir()) == [
         *("bundle", "figures", "report.html", "report.json", "report.md"),
     ]
@@ -73,13 +75,71 @@ def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
     assert publish.verify(revision) == ["figures/more.svg", "report.html", "report.md"]
 
 
-def rewritten(built: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Path:
-    """The bundle with other launches, as if it had been built so."""
-    file = built / "cases.parquet"
-    change(pl.read_parquet(file)).write_parquet(file)
-    facts = json.loads((built / "manifest.json").read_text())
-    manifest.write(built, {k: v for k, v in facts.items() if k not in ("schema", "files")})
-    return built
+def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None:
+    """Links, empty folders, report.json and whatever lies beside the bundle's files."""
+    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    facts = revision / "report.json"
+    facts.write_text(facts.read_text() + " ")
+    (revision / "figures" / "link.svg").symlink_to("/etc/hostname")
+    (revision / "folder").symlink_to("/etc")
+    (revision / "empty").mkdir()
+    os.mkfifo(revision / "fifo")
+    wrong = ["empty", "fifo", "figures/link.svg", "folder", "report.json"]
+    assert publish.verify(revision) == wrong
+    (revision / "bundle" / "more").symlink_to("/etc")
+    with pytest.raises(UserError, match="more is not in the manifest"):
+        publish.verify(revision)
+
+
+def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -> None:
+    built = bundle.build(tree.path)
+    revision = publish.publish(built, tmp_path)
+    for name in ("report.html", "figures/more.svg", "report.json"):
+        before = (revision / name).read_bytes() if (revision / name).exists() else None
+        (revision / name).write_text("{")
+        with pytest.raises(UserError, match=f"r1: {name} is not as it was published"):
+            publish.publish(built, tmp_path)
+        if before is None:
+            (revision / name).unlink()
+        else:
+            (revision / name).write_bytes(before)
+    assert publish.publish(built, tmp_path) == revision
+    (revision / "report.html").write_text("")
+    assert publish.publish(built, tmp_path, Correction("r1", "it was damaged")).name == "r2"
+    for name in ("../r1", "r0", "figures"):
+        with pytest.raises(UserError, match="there is no revision"):
+            publish.publish(built, tmp_path, Correction(name, "why"))
+
+
+def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Path) -> None:
+    built = bundle.build(tree.path)
+    revision = publish.publish(built, tmp_path)
+    facts = json.loads((revision / "report.json").read_text())
+    del facts["files"]
+    (revision / "report.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    assert publish.verify(revision) == []
+    assert publish.publish(built, tmp_path) == revision
+
+
+def test_many_processes_at_once_publish_one_revision(tree: Any, tmp_path: Path) -> None:
+    code = "from roundtrip.cli import main; main()"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "report",
+        str(tree.path),
+        "--output",
+        str(tmp_path / "o"),
+    ]
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    running = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
+    told = [process.communicate(timeout=600) for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], told
+    assert len({out.splitlines()[-1] for out, _ in told}) == 1
+    folder = tmp_path / "o" / "synthetic" / "local" / "2026-11-21"
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", "r1"]
 
 
 def test_a_bundle_from_before_a_column_is_still_reported(tree: Any, tmp_path: Path) -> None:
@@ -139,7 +199,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_report(
     monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(UserError, match="free some space"):
         publish.publish(built, tmp_path / "reports")
-    assert not list((tmp_path / "reports").rglob("*.*"))
+    assert [f.name for f in (tmp_path / "reports").rglob("*.*")] == [".lock"]
 
 
 def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path: Path) -> None:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import schemas
+from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
 SCHEMA = 1
 _LONGEST = 200  # bytes of a path in a bundle: no file system refuses to look for it
-_PLAIN_NAME = re.compile(schemas.NAME_PATTERN)
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
 
@@ -57,20 +55,17 @@ def verify(bundle: Path) -> Manifest:
     file = bundle / FILE_NAME
     text = files.read_text(file)
     data = files.parse_json(text, file)
-    if not isinstance(data, dict) or set(data) != _KEYS or data["schema"] != SCHEMA:
-        raise UserError(f"not a manifest of schema {SCHEMA} with {', '.join(sorted(_KEYS))}", file)
-    if not isinstance(data["files"], dict) or not data["files"]:
-        raise UserError("lists no files", file)
-    for key in ("campaign", "site"):
-        if not isinstance(data[key], str) or not _PLAIN_NAME.fullmatch(data[key]):
-            raise UserError(f"{key} {data[key]!r} is not a plain name", file)
+    if fault := records.first_fault(FILE_NAME, data):
+        raise UserError(f"{fault.where or 'the file'}: {fault.told}", file)
+    if unknown := sorted(set(data) - _KEYS):
+        raise UserError(f"not a manifest of schema {SCHEMA}: unknown key {unknown[0]!r}", file)
     for name, entry in data["files"].items():
-        if not isinstance(entry, dict) or _entry(_inside(bundle, name, file)) != entry:
+        if _entry(_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)
     listed = {*data["files"], FILE_NAME}
     for found in sorted(bundle.rglob("*")):
         name = found.relative_to(bundle).as_posix()
-        if not found.is_dir() and name not in listed:
+        if (found.is_symlink() or not found.is_dir()) and name not in listed:
             raise UserError(f"{name} is not in the manifest", file)
     return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
 

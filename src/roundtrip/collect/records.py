@@ -28,6 +28,9 @@ _VALIDATORS = {
         "link.json": schemas.LINK,
         "state.json": schemas.STATE,
         "campaign": schemas.CAMPAIGN,
+        "manifest.json": schemas.MANIFEST,
+        **{f"column {name}": schema for name, schema in schemas.COLUMNS.items()},
+        **{f"details of {name}": schema for name, schema in schemas.DETAILS.items()},
     }.items()
 }
 

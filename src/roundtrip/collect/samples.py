@@ -155,10 +155,10 @@ def _fast(body: bytes) -> pl.DataFrame | None:
     frame = texts.with_columns(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
     )
-    return frame if frame.select(_all_good()).item() else None
+    return frame if frame.select(all_good()).item() else None
 
 
-def _all_good() -> pl.Expr:
+def all_good() -> pl.Expr:
     """Whether units and numbers of every row are what `METRICS` and the limits allow."""
     metric, value = pl.col("metric"), pl.col("value")
     units = {name: known.unit for name, known in METRICS.items()}
@@ -166,8 +166,8 @@ def _all_good() -> pl.Expr:
     positive = value.is_between(LEAST_VALUE, MOST_VALUE)
     return pl.all_horizontal(
         (positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
-        (pl.col("size_bytes") <= MOST_COUNT).all(),
-        (pl.col("rep") <= MOST_COUNT).all(),
+        pl.col("size_bytes").is_between(0, MOST_COUNT).all(),
+        pl.col("rep").is_between(0, MOST_COUNT).all(),
         (metric.replace_strict(units, default=None) == pl.col("unit")).fill_null(False).all(),
     )
 

@@ -247,3 +247,34 @@ STATE = _object(
         "finished": _TEXT_OR_NULL,
     },
 )
+MANIFEST = _object(
+    {
+        "schema": {"const": 1},
+        "campaign": _NAME,
+        "site": _NAME,
+        "started": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT"},
+        "finished": _TEXT_OR_NULL,
+        "git": _object(
+            {"commit": _TEXT_OR_NULL, "dirty": {"type": ["boolean", "null"]}},
+        ),
+        "tools": {"type": "object", "additionalProperties": {"type": "string"}},
+        "files": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": _object(
+                {"bytes": _COUNT, "sha256": {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"}}
+            ),
+        },
+    },
+)
+#: Columns of cases.parquet that hold JSON, of a launch that passed; `points`, the long one, apart.
+COLUMNS = {
+    "parameters": CASE["properties"]["parameters"],
+    "hosts": RUN["properties"]["hosts"],
+    "disturbance": RUN["properties"]["disturbance"],
+    "binding": RUN["properties"]["placement"],
+    "clock": RUN["properties"]["clock"],
+    "emulated": CASE["properties"]["emulated"],
+}
+#: The column `details`: what the workload of a study alone tells.
+DETAILS = {"ring": _RING, "npb": _NPB}

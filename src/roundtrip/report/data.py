@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import analysis, cases, manifest, samples
+from roundtrip.collect import analysis, cases, manifest, samples, tables
 from roundtrip.errors import UserError
 
 
@@ -49,6 +49,8 @@ def read(bundle: Path) -> Data:
     with _decoding(bundle / "samples.parquet") as file:
         rows = _parquet(file, {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA})
         _require_values(rows, file)
+    tables.require_launches(launches, bundle / "cases.parquet")
+    tables.require_samples(rows, launches, bundle / "samples.parquet")
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
