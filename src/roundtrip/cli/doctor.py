@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -9,7 +11,8 @@ from rich.text import Text
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.host import facts, packages
+from roundtrip.collect import analysis
+from roundtrip.host import facts, interference, packages, trial
 from roundtrip.host.doctor import examine, possible
 from roundtrip.host.provenance import campaign_packages
 from roundtrip.toolchains.plan import states
@@ -20,13 +23,24 @@ _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 
 
 @app.command()
-def doctor() -> None:
-    """Look for what spoils measurements: exit status 1 only if measuring here is impossible."""
+def doctor(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Without the A/A test of ten seconds.")
+    ] = False,
+) -> None:
+    """Look for what spoils measurements, and how small a difference can be seen here and now.
+
+    Exit status: 0 measuring is possible; 1 it is not.
+    """
     wanted = campaign_packages()
     versions = packages.installed(wanted)
     missing = None if versions is None else [name for name in wanted if name not in versions]
     built = states(TOOLCHAINS.values(), Store(paths.toolchains()))
-    findings = examine(facts.read(), missing, built)
+    host = facts.read()
+    findings = examine(host, missing, built)
+    if not quick and possible(findings):
+        levels = analysis.default().statistics
+        findings += interference.findings(trial.run(), levels, host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         text = Text(finding.found)

@@ -56,6 +56,7 @@ class Host:
     mitigations: tuple[tuple[str, str], ...]
     load: tuple[float, float, float]
     steal: float
+    autogroup: bool | None = None
 
 
 def read(root: Path = Path("/")) -> Host:
@@ -70,6 +71,7 @@ def read(root: Path = Path("/")) -> Host:
     cores = {_topology(cpu, n) for n in online}
     smt = _text(cpu / "smt/active")
     balancing = _text(root / "proc/sys/kernel/numa_balancing")
+    autogroup = _text(root / "proc/sys/kernel/sched_autogroup_enabled")
     return Host(
         hostname=_text(root / "proc/sys/kernel/hostname") or "",
         cpu_model=_cpu_model(cpuinfo),
@@ -101,6 +103,7 @@ def read(root: Path = Path("/")) -> Host:
         ),
         load=_load(_text(root / "proc/loadavg") or ""),
         steal=_steal(_text(root / "proc/stat") or ""),
+        autogroup=None if autogroup is None else autogroup != "0",
     )
 
 

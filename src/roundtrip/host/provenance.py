@@ -68,7 +68,7 @@ def fingerprint(host: Host) -> str:
     kernel keeps a little more or less of it at every boot.
     """
     slow = asdict(host)
-    for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal"):
+    for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal", "autogroup"):
         del slow[name]
     slow["memory_kib"] = round(host.memory_kib / 2**20)
     text = json.dumps(slow, sort_keys=True, separators=(",", ":"))

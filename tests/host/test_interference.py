@@ -1,0 +1,120 @@
+"""The A/A test: recorded /proc texts and blocks with known answers, and one short real one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roundtrip.collect import analysis
+from roundtrip.host import facts, interference, trial
+from roundtrip.host.interference import Block, Ticks
+
+LEVELS = analysis.default().statistics
+RECORDED = Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores"
+QUIET = Block(
+    wall_s=1.0, a_s=[2e-3] * 9, b_s=[2e-3] * 9, own_s=2.0, busy_s=2.01, steal_s=0.0, loop_s=1e-3
+)
+
+
+def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Block]:
+    """Twelve blocks whose times vary by `noise`; B takes `bias` times as long as A."""
+    rng = np.random.default_rng(7)
+
+    def times(scale: float) -> list[float]:
+        return list(2e-3 * scale * np.exp(noise * rng.standard_normal()) * np.ones(9))
+
+    made = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
+    return [replace(block, **changes) for block in made]  # type: ignore[arg-type]
+
+
+def found(given: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
+    told = interference.findings(given, LEVELS, autogroup)
+    assert all("\n" not in finding.found + finding.advice for finding in told)
+    assert all(finding.advice for finding in told if finding.level == "warn")
+    return {finding.topic: (finding.level, finding.found) for finding in told}
+
+
+def test_recorded_proc_stat() -> None:
+    stat = "cpu  700 20 200 5000 30 10 40 100 0 0\ncpu0 1 1 1 1 1 1 1 1\n"
+    assert interference.ticks(stat, 100) == Ticks(busy_s=9.7, steal_s=1.0)
+    assert interference.ticks("cpu  700 0 200 0\n", 100) == Ticks(9.0, 0.0)  # an old kernel
+    text = (RECORDED / "proc" / "stat").read_text()
+    recorded = interference.ticks(text, 100)
+    assert recorded.busy_s > 0
+    assert recorded.steal_s / recorded.busy_s < 0.1
+
+
+def test_the_time_of_a_process_whose_name_is_hostile() -> None:
+    stat = "42 (a) b (c) 1) S 1 2 3 4 5 6 7 8 9 10 250 150 0 0 20 0 1 0"
+    assert interference.process_s(stat, 100) == 4.0
+
+
+def test_a_quiet_machine_has_nothing_to_say() -> None:
+    told = found(blocks())
+    assert {level for level, _ in told.values()} == {"ok"}
+    assert "differences below 0.1% cannot be seen" in told["A/A test"][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "autogroup", "topic", "told"),
+    [
+        ({"busy_s": 3.0}, False, "others' load", "1.00 processors while"),
+        ({"own_s": 1.2, "busy_s": 1.2}, True, "sched_autogroup", "got 60% of two processors"),
+        ({"steal_s": 0.05}, False, "CPU steal", "0.050 processors while"),
+    ],
+)
+def test_each_disturbance_is_told_alone(
+    changes: dict[str, float], autogroup: bool, topic: str, told: str
+) -> None:
+    result = found(blocks(**changes), autogroup)
+    assert [name for name, (level, _) in result.items() if level == "warn"] == [topic]
+    assert told in result[topic][1]
+
+
+def test_a_frequency_that_moves_and_what_it_did() -> None:
+    """Half of the blocks at 80 % of the frequency: the loop and the messages take 1.25 times."""
+    slow = [replace(b, loop_s=1.25e-3, a_s=[2.5e-3], b_s=[2.5e-3]) for b in blocks()[:6]]
+    level, told = found(slow + blocks()[6:])["speed"]
+    assert level == "warn"
+    assert "up to 25.0% more" in told
+    assert "messages took 1.25 times" in told
+
+
+def test_noise_sets_what_can_be_seen() -> None:
+    """Known answer: the interval of twelve is rank 3 to 10."""
+    ratios = sorted(block.ratio for block in blocks(noise=0.1))
+    least = interference.resolution(interference.judged(blocks(noise=0.1), LEVELS))
+    assert least == pytest.approx(max(ratios[9] - 1, 1 / ratios[2] - 1))
+    assert found(blocks(noise=0.1))["A/A test"][0] == "warn"
+    assert interference.resolution(interference.judged(blocks()[:4], LEVELS)) is None
+    assert "no interval" in found(blocks()[:4])["A/A test"][1]
+
+
+def test_a_false_claim_is_told() -> None:
+    level, told = found(blocks(noise=0.001, bias=1.3))["A/A test"]
+    assert level == "warn"
+    assert "B is called" in told
+
+
+def test_without_variation_there_is_no_effect() -> None:
+    assert interference.effect(lambda block: block.others, blocks()) is None
+
+
+def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:
+    assert facts.read(tmp_path).autogroup is None
+    file = tmp_path / "proc" / "sys" / "kernel" / "sched_autogroup_enabled"
+    file.parent.mkdir(parents=True)
+    for text, wanted in (("1\n", True), ("0\n", False)):
+        file.write_text(text)
+        assert facts.read(tmp_path).autogroup is wanted
+
+
+@pytest.mark.skipif(facts.read().usable < 2, reason="two ends need a processor each")
+def test_a_short_real_one() -> None:
+    made = trial.run(seconds=0.6)
+    assert len(made) == trial.BLOCKS
+    assert all(block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in made)
+    assert interference.findings(made, LEVELS, facts.read().autogroup)
