@@ -29,14 +29,6 @@ _POINT = {
 _POINT_MAY_HAVE = dict.fromkeys(("batch", "median_s", "ci_relative_half_width"), pl.Float64)
 
 
-def collected(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
-    """The rows of a parquet file; UserError if they cannot be read."""
-    try:
-        return frame.collect()
-    except pl.exceptions.PolarsError as error:
-        raise UserError(f"not a parquet file: {str(error).splitlines()[0]}", file) from None
-
-
 def require_launches(launches: pl.DataFrame, file: Path) -> None:
     """UserError for the first thing in cases.parquet that no launch can be."""
     passed = launches.filter(pl.col("status") == "passed")
@@ -70,11 +62,10 @@ def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> N
     passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
     keys = rows.select("launch", "case_id", "study").unique()
     strangers = keys.join(passed.lazy(), on=["launch", "case_id", "study"], how="anti")
-    if not (found := collected(strangers.sort("launch"), file)).is_empty():
+    if not (found := strangers.sort("launch").collect()).is_empty():
         raise UserError(f"samples of {found['launch'][0]!r}, which is no launch that passed", file)
     whole = pl.all_horizontal(pl.all().is_not_null().all())
-    good = collected(rows.select(whole & samples.all_good()), file)
-    if not good.item():
+    if not rows.select(whole & samples.all_good()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
 
 
