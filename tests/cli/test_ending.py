@@ -57,7 +57,7 @@ def one_line(done: Done, complaint: str, status: int = 2) -> None:
         (["run", LONG], r"a{255,}\S*: File name too long"),
         (["report", LONG], "File name too long"),
         (["report", "a\nb\x1b[31m"], r"a\\nb\\x1b\[31m: neither"),
-        (["run", "smoke", "--tree", "/dev/null"], "Not a directory"),
+        (["run", "smoke", "--tree", "/dev/null"], "/dev/null/state.json: cannot be read"),
         (["report", "/dev/full"], "neither a bundle"),
     ],
 )
@@ -212,7 +212,8 @@ def test_a_title_is_no_markup() -> None:
     for terminal in (False, True):
         out = StringIO()
         console = Console(file=out, force_terminal=terminal, markup=run._console._markup)
-        with TerminalProgress("[/b] [red]x", 1, 1, console) as progress:
+        with TerminalProgress("[/b] [red]x", console) as progress:
+            progress.launching(1, 1, 60)
             progress.result("OK", "[/b]")
         assert "[/b] [red]x" in out.getvalue()
 
