@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from roundtrip.report import units
@@ -33,6 +32,8 @@ from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
 
 _MOST_ANSWERS = 6
+#: So many places where one is faster are named at the top.
+_MOST_NAMED = 3
 Pair = tuple[str, str]
 
 
@@ -77,10 +78,18 @@ class ToolchainsSection:
         return [Answer((Strong(self._versus(p)), f": {self._told(p, judged)}.")) for p in pairs]
 
     def _told(self, pair: Pair, judged: Mapping[Claim, Judged]) -> str:
-        mine = [judged[key] for key in self._toolchains.compared if (key.one, key.other) == pair]
-        counts = Counter(self._outcome(pair, one.verdict) for one in mine)
-        told = ", ".join(f"{outcome} in {count}" for outcome, count in counts.most_common())
-        return f"of {units.plural(len(mine), 'comparison')}, {told}"
+        """How often each is faster, and where while that is said in a few words."""
+        found: dict[Verdict, list[str]] = {}
+        for key in self._toolchains.compared:
+            if (key.one, key.other) == pair:
+                found.setdefault(judged[key].verdict, []).append(_what(key))
+        told = []
+        for verdict in (v for v in Verdict if v in found):
+            where = dict.fromkeys(found[verdict])
+            named = f" ({'; '.join(where)})" if len(where) <= _MOST_NAMED else ""
+            told.append(f"{self._outcome(pair, verdict)} in {len(found[verdict])}{named}")
+        count = sum(map(len, found.values()))
+        return f"of {units.plural(count, 'comparison')}, {', '.join(told)}"
 
     def _outcome(self, pair: Pair, verdict: Verdict) -> str:
         """The verdict with the name of the faster one."""
@@ -117,13 +126,12 @@ class ToolchainsSection:
     def _row(
         self, pair: Pair, key: ToolchainComparison, one: Compared, judged: Judged
     ) -> tuple[Cell, ...]:
-        size = "" if key.size_bytes is None else f", {units.size(key.size_bytes)}"
         verdict = self._outcome(pair, judged.verdict) if judged.would_do is None else judged.words
         tone: Tone = "warn" if judged.verdict is Verdict.CANNOT_TELL else "plain"
         n = len(one.ones)
         return (
             Cell(_case(key.setting)),
-            Cell(f"{key.what}{size}, {one.unit}"),
+            Cell(f"{_what(key)}, {one.unit}"),
             *(
                 Cell(units.interval(median_interval(side, self._level)))
                 for side in (one.ones, one.others)
@@ -132,6 +140,10 @@ class ToolchainsSection:
             Cell(units.number(judged.q, 2)),
             Cell(f"{n} of {one.pairing.rounds}, first in {one.pairing.first}"),
         )
+
+
+def _what(key: ToolchainComparison) -> str:
+    return key.what if key.size_bytes is None else f"{key.what}, {units.size(key.size_bytes)}"
 
 
 def _case(setting: Setting) -> str:
