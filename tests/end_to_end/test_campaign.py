@@ -74,11 +74,12 @@ def tree(environment: dict[str, str]) -> Path:
     return state.parent
 
 
-def wait_for_a_round(environment: dict[str, str]) -> None:
+def wait_for_a_round(process: subprocess.Popen[str], environment: dict[str, str]) -> None:
     """Until the run has begun: before that there is nothing to lose."""
     for _ in range(3000):  # the first run on this machine builds before
         if list(Path(environment["ROUNDTRIP_RUNS"]).glob("small/local/*/rounds/*")):
             return
+        assert process.poll() is None, finish(process)
         time.sleep(0.1)
     raise AssertionError("the campaign never began")
 
@@ -129,7 +130,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     process = start(environment, "--allow-mute", campaign, "--no-report")
     kept: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
-        wait_for_a_round(environment)
+        wait_for_a_round(process, environment)
         time.sleep(moments.uniform(0, 4))
         process.send_signal(blow)
         finish(process)
@@ -147,15 +148,16 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
 def test_a_second_campaign_on_the_site_is_refused_or_waits(
     campaign: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    first = start(environment, campaign, "--no-report")
-    wait_for_a_round(environment)
+    arguments = ("--allow-mute", campaign, "--no-report")
+    first = start(environment, *arguments)
+    wait_for_a_round(first, environment)
     other = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
-    status, _, err = finish(start(other, campaign, "--no-report"))
+    status, _, err = finish(start(other, *arguments))
     assert (status, err.count("\n")) == (2, 1), err
     assert "site 'local' is being measured by campaign 'small' since " in err
     assert f"(process {first.pid} on " in err
     assert not (tmp_path / "other").exists()
-    second = start(other, campaign, "--no-report", "--wait")
+    second = start(other, *arguments, "--wait")
     assert finish(first)[0] == 0
     assert finish(second)[0] == 0
     ended = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
