@@ -6,7 +6,9 @@ Prints a table of readers; exit status 1 if there was any finding, with the seed
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -30,7 +32,7 @@ def main() -> int:
 
     if chosen.seed is not None:
         with tempfile.TemporaryDirectory() as folder:
-            took = run.case(chosen.only, chosen.seed, Path(folder))
+            took = run.case(chosen.only, chosen.seed, Path(folder), alone=True)
             print("accepted" if took else "rejected")
         return 0
     names = [chosen.only] if chosen.only else list(run.SHARES)
@@ -47,23 +49,52 @@ def _all(chunks: list[tuple[str, range]]) -> tuple[dict[str, Counter[str]], list
 
     counts: dict[str, Counter[str]] = {name: Counter() for name, _ in chunks}
     findings: list[str] = []
-    with (
-        tempfile.TemporaryDirectory() as doing,
-        ProcessPoolExecutor(os.cpu_count()) as pool,
-    ):
-        waiting = [
-            pool.submit(run.several, name, seeds, Path(doing) / str(number))
-            for number, (name, seeds) in enumerate(chunks)
-        ]
-        try:
-            for done in as_completed(waiting):
-                name, counted, found = done.result()
-                counts[name] += counted
-                findings += found
-        except BrokenProcessPool:
-            left = sorted(file.read_text() for file in Path(doing).iterdir())
-            findings.append(f"hung or crashed; one of these cases: {'; '.join(left)}")
+    while chunks:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ProcessPoolExecutor(os.cpu_count()) as pool,
+        ):
+            doing = {
+                pool.submit(run.several, *chunk, Path(folder) / str(number)): chunk
+                for number, chunk in enumerate(chunks)
+            }
+            try:
+                for done in as_completed(list(doing)):
+                    name, counted, found = done.result()
+                    del doing[done]
+                    counts[name] += counted
+                    findings += found
+            except BrokenProcessPool:
+                suspects = [json.loads(file.read_text()) for file in Path(folder).iterdir()]
+        chunks = list(doing.values())
+        if chunks:
+            chunks, suspects = _without(chunks, suspects), suspects
+            for name, seed in suspects:
+                outcome, told = _alone(name, seed)
+                counts[name][outcome] += 1
+                findings += told
     return counts, findings
+
+
+def _without(
+    chunks: list[tuple[str, range]], suspects: list[tuple[str, int]]
+) -> list[tuple[str, range]]:
+    """The chunks with the suspects cut out."""
+    left = []
+    for name, seeds in chunks:
+        cuts = sorted(seed for of, seed in suspects if of == name and seed in seeds)
+        for first, end in zip([seeds.start - 1, *cuts], [*cuts, seeds.stop], strict=True):
+            left.append((name, range(first + 1, end)))
+    return [(name, seeds) for name, seeds in left if seeds]
+
+
+def _alone(name: str, seed: int) -> tuple[str, list[str]]:
+    """The outcome of one case in a process of its own, as a command reads its input."""
+    again = [sys.executable, "-m", "fuzz", "--only", name, "--seed", str(seed)]
+    done = subprocess.run(again, capture_output=True, text=True)
+    if done.returncode == 0:
+        return done.stdout.split()[-1], []
+    return "found", [f"{name}, seed {seed}: ended with {done.returncode}\n{done.stderr[-2000:]}"]
 
 
 def _table(counts: dict[str, Counter[str]], findings: list[str]) -> int:

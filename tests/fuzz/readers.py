@@ -7,7 +7,9 @@ is raised is a finding.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -21,6 +23,7 @@ from roundtrip.collect import (
     analysis,
     bundle,
     cases,
+    decodable,
     hosts,
     manifest,
     netpipe_output,
@@ -143,6 +146,19 @@ def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
     return True
 
 
+_apart: ContextVar[bool] = ContextVar("_apart", default=False)
+
+
+@contextmanager
+def decoding_apart() -> Iterator[None]:
+    """Tables are first decoded in a process of their own, as the commands do."""
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+
+
 def _in_bundle(name: str, forged: bool = False) -> Check:
     """A file of a bundle; `forged`: with a manifest that vouches for it."""
 
@@ -155,6 +171,8 @@ def _in_bundle(name: str, forged: bool = False) -> Check:
                 facts = manifest.verify(good).data
                 (copy / manifest.FILE_NAME).unlink()
                 manifest.write(copy, {k: facts[k] for k in facts if k not in ("files", "schema")})
+            if _apart.get():
+                decodable.require(copy)
             read = data.read(copy)
             read.samples.collect()
             return True

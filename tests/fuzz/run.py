@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import json
 import tempfile
 import traceback
 from collections import Counter
@@ -11,7 +13,7 @@ from random import Random
 
 from fuzz import trees
 from fuzz.mutate import mutated
-from fuzz.readers import READERS, accepted
+from fuzz.readers import READERS, accepted, decoding_apart
 
 TREES = "run tree"
 #: Names of what can be fuzzed, with their shares of the cases.
@@ -20,8 +22,11 @@ SHARES = {**dict.fromkeys(READERS, 5), "samples.csv": 10, "run.json": 10, TREES:
 PATIENCE = 120.0
 
 
-def case(name: str, seed: int, folder: Path) -> bool:
-    """Run one case; whether its input was accepted.  Raises for a finding."""
+def case(name: str, seed: int, folder: Path, alone: bool = False) -> bool:
+    """Run one case; whether its input was accepted.  Raises for a finding.
+
+    `alone`: tables are first decoded in a process of their own, as commands do; too slow for all.
+    """
     random = Random(f"{name}/{seed}")
     faulthandler.dump_traceback_later(PATIENCE, exit=True)
     try:
@@ -29,7 +34,8 @@ def case(name: str, seed: int, folder: Path) -> bool:
             return trees.check(random, folder)
         reader = READERS[name]
         good = random.choice(reader.seeds())
-        return accepted(reader, mutated(random, good), good, folder)
+        with decoding_apart() if alone else contextlib.nullcontext():
+            return accepted(reader, mutated(random, good), good, folder)
     finally:
         faulthandler.cancel_dump_traceback_later()
 
@@ -48,7 +54,7 @@ def several(name: str, seeds: range, doing: Path) -> tuple[str, Counter[str], li
     findings = []
     with tempfile.TemporaryDirectory(prefix="roundtrip-fuzz-") as folder:
         for seed in seeds:
-            doing.write_text(f"{name!r} {seed}")
+            doing.write_text(json.dumps([name, seed]))
             try:
                 counts["accepted" if case(name, seed, Path(folder)) else "rejected"] += 1
             except BaseException as error:

@@ -10,7 +10,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import manifest
+from roundtrip.collect import decodable, manifest
 from roundtrip.errors import UserError
 
 _PAGE, _FACTS = "report.html", "report.json"
@@ -36,6 +36,7 @@ def report(
     if bool(supersedes) != bool(reason):
         raise UserError("--supersedes and --reason go together")
     if verify and (source / _FACTS).is_file():
+        decodable.require(source / "bundle")
         revision = source
     else:
         revision = _publish(source, output or paths.reports(), supersedes, reason)
@@ -70,14 +71,14 @@ def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | 
 
 
 def _bundle(source: Path) -> Path:
-    if (source / manifest.FILE_NAME).is_file():
-        return source
-    if (source / _FACTS).is_file():
-        return source / "bundle"
+    for bundle in (source, source / "bundle"):
+        if (bundle / manifest.FILE_NAME).is_file():
+            decodable.require(bundle)
+            return bundle
     if (source / "state.json").is_file():
-        from roundtrip.collect import bundle  # as above
+        from roundtrip.collect.bundle import build  # as above
 
-        return bundle.build(source)
+        return build(source)
     raise UserError("neither a bundle nor the tree of a campaign run", source)
 
 
