@@ -16,9 +16,13 @@ def test_a_table_whose_decoder_dies_is_named(
 ) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "cases.parquet")
     decodable.require(tmp_path)
-    monkeypatch.setattr(decodable, "_PROGRAM", "import os; os.abort()")
-    with pytest.raises(UserError, match="cases.parquet: not a table: its decoder died of signal 6"):
-        decodable.require(tmp_path)
+    for program, how in (
+        ("import os; os.abort()", "died of signal 6"),
+        ("raise BaseException", "panicked"),
+    ):
+        monkeypatch.setattr(decodable, "_PROGRAM", program)
+        with pytest.raises(UserError, match=f"cases.parquet: not a table: its decoder {how}"):
+            decodable.require(tmp_path)
 
 
 def test_what_its_reader_can_tell_is_left_to_the_reader(tmp_path: Path) -> None:
