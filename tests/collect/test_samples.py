@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from roundtrip.collect import samples
@@ -165,6 +165,7 @@ def bodies(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=300, deadline=None)
+@example(b"netpipe\r" + GOOD.removeprefix(b"netpipe") + b"\n")
 @given(bodies())
 def test_the_fast_and_the_slow_path_accept_the_same_language(body: bytes) -> None:
     fast = samples._fast(body)

@@ -12,8 +12,8 @@ from rich.text import Text
 from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import analysis
-from roundtrip.host import facts, interference, packages, trial
-from roundtrip.host.doctor import examine, possible
+from roundtrip.host import facts, packages
+from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.host.provenance import campaign_packages
 from roundtrip.toolchains.plan import states
 from roundtrip.toolchains.spec import TOOLCHAINS
@@ -39,8 +39,7 @@ def doctor(
     host = facts.read()
     findings = examine(host, missing, built)
     if not quick and possible(findings):
-        levels = analysis.default().statistics
-        findings += interference.findings(trial.run(), levels, host.autogroup)
+        findings += _trial(host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         text = Text(finding.found)
@@ -50,3 +49,10 @@ def doctor(
     Console(markup=False).print(table)
     if not possible(findings):
         raise typer.Exit(1)
+
+
+def _trial(autogroup: bool | None) -> list[Finding]:
+    from roundtrip.host import interference, trial
+
+    levels = analysis.default().statistics
+    return interference.findings(trial.run(), levels, autogroup)

@@ -134,6 +134,8 @@ def _fast(body: bytes) -> pl.DataFrame | None:
     body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
     if not body.endswith(b"\n") or b'"' in body or body.startswith(codecs.BOM_UTF8):
         return None
+    if b"\r" in body:  # polars takes one away at the end of a field
+        return None
     try:
         body.decode("utf-8")  # polars passes some bytes that are not
         texts = pl.read_csv(
