@@ -11,7 +11,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
-from roundtrip.studies import ddtbench
+from roundtrip.studies.ddtbench import derived as ddtbench
 
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement

@@ -67,7 +67,7 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("performance")
     def set_perf_variables(self):
-        from roundtrip.studies import netpipe
+        from roundtrip.studies.netpipe import derived as netpipe
 
         figures = netpipe.summarise_file(f"{self.stagedir}/samples.csv")
         self.perf_variables = {

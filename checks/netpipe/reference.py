@@ -35,13 +35,13 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
         self.executable_opts = ["-o", "np.out", *self.schedule().options()]
 
     def schedule(self):
-        from roundtrip.collect.netpipe_output import Schedule
+        from roundtrip.studies.netpipe.output import Schedule
 
         return Schedule(end=self.end, perturbation=self.perturbation)
 
     @run_before("sanity")
     def convert_output(self):
-        from roundtrip.collect import netpipe_output
+        from roundtrip.studies.netpipe import output as netpipe_output
 
         stage = pathlib.Path(self.stagedir)
         self.points = netpipe_output.convert(

@@ -21,7 +21,8 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
-from roundtrip.studies import npb, npb_upstream
+from roundtrip.studies.npb import derived as npb
+from roundtrip.studies.npb import upstream as npb_upstream
 
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement

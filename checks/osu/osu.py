@@ -19,9 +19,10 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from roundtrip.collect import osu_launch, osu_output
 from roundtrip.errors import UserError
-from roundtrip.studies import osu
+from roundtrip.studies.osu import derived as osu
+from roundtrip.studies.osu import launch as osu_launch
+from roundtrip.studies.osu import output as osu_output
 
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded

@@ -7,7 +7,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function
 
-from roundtrip.studies.osu import BENCHMARKS
+from roundtrip.studies.osu.derived import BENCHMARKS
 
 
 class find_osu(rfm.CompileOnlyRegressionTest):

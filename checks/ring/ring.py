@@ -65,7 +65,7 @@ class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("performance")
     def set_perf_variables(self):
-        from roundtrip.studies import ring
+        from roundtrip.studies.ring import derived as ring
 
         figures = ring.summarise_file(f"{self.stagedir}/samples.csv")
         self.perf_variables = {

@@ -12,8 +12,8 @@ from support.launches import leave
 
 from roundtrip.bench import overhead, reference
 from roundtrip.campaign.site import Case
-from roundtrip.collect.netpipe_output import Point
 from roundtrip.errors import UserError
+from roundtrip.studies.netpipe.output import Point
 
 
 def test_overhead_is_sessions_without_builds_over_jobs(

@@ -14,7 +14,8 @@ from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
 from roundtrip.stats.planning import Reach
-from roundtrip.studies import ddtbench, npb
+from roundtrip.studies.ddtbench import derived as ddtbench
+from roundtrip.studies.npb import derived as npb
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 EIGHT = tuple(f"mpi{m}-boost{b}" for m in range(4) for b in range(2))

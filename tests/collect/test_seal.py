@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import bundle, netpipe_output, samples, seal
+from roundtrip.collect import bundle, samples, seal
 from roundtrip.collect.launches import scan
 from roundtrip.report import data
 from roundtrip.report.sections import launches as section
+from roundtrip.studies.netpipe import output as netpipe_output
 
 ENVIRON = "openmpi41-boost181"
 SERIES = "pingpong/same mpi 1 B measure half_round_trip_time"

@@ -15,7 +15,7 @@ import pytest
 from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
 
 from roundtrip.sites.prebuilt import pvm
-from roundtrip.studies import ring
+from roundtrip.studies.ring import derived as ring
 
 HUB_MBIT_S = 10
 NODES = ("a1", "b1")

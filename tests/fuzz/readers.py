@@ -26,8 +26,6 @@ from roundtrip.collect import (
     decodable,
     hosts,
     manifest,
-    netpipe_output,
-    osu_output,
     records,
     samples,
     seal,
@@ -39,7 +37,9 @@ from roundtrip.collect.session_report import SessionReport
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.sites import lock
-from roundtrip.studies import npb_upstream
+from roundtrip.studies.netpipe import output as netpipe_output
+from roundtrip.studies.npb import upstream as npb_upstream
+from roundtrip.studies.osu import output as osu_output
 
 DATA = Path(__file__).parents[1] / "data"
 _ENVIRON = "openmpi41-boost181"

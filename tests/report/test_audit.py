@@ -15,8 +15,8 @@ from roundtrip.report import build, data
 from roundtrip.report.blocks import Table
 from roundtrip.report.sections import audit
 from roundtrip.report.sections.audit_rules import RULES, UNCHECKED
-from roundtrip.report.sections.netpipe_findings import Comparison
 from roundtrip.stats.verdicts import Judged, Verdict, judge
+from roundtrip.studies.netpipe.findings import Comparison
 
 Maker = Callable[..., Any]
 RATIOS = [1.3 + 0.01 * k for k in range(9)]

@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites import toolchains
-from roundtrip.studies.osu import BENCHMARKS
+from roundtrip.studies.osu.derived import BENCHMARKS
 
 RECORDED = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 

@@ -15,7 +15,7 @@ from roundtrip.campaign.site import Case, Site
 from roundtrip.sites import lint, scripts, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check
-from roundtrip.studies.osu import BENCHMARKS
+from roundtrip.studies.osu.derived import BENCHMARKS
 
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"

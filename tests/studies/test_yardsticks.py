@@ -5,7 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip.collect import samples
-from roundtrip.studies import ddtbench, netpipe, npb, osu, ring
+from roundtrip.studies.ddtbench import derived as ddtbench
+from roundtrip.studies.netpipe import derived as netpipe
+from roundtrip.studies.npb import derived as npb
+from roundtrip.studies.osu import derived as osu
+from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.yardsticks import YARDSTICKS, by_launch
 
 

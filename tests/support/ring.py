@@ -12,8 +12,8 @@ import polars as pl
 from roundtrip.collect import analysis, samples
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
-from roundtrip.report.sections import ring as section
 from roundtrip.stats.verdicts import judge
+from roundtrip.studies.ring import section
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
 #: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roundtrip.bench import programs
-from roundtrip.collect.netpipe_output import Schedule
+from roundtrip.studies.netpipe.output import Schedule
 
 VARIANTS = 5
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip import paths
-from roundtrip.collect import netpipe_output
-from roundtrip.collect.netpipe_output import Point, Schedule
 from roundtrip.errors import UserError
+from roundtrip.studies.netpipe import output as netpipe_output
+from roundtrip.studies.netpipe.output import Point, Schedule
 
 #: Seconds after which a run is given up.
 _LIMIT = 900

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from roundtrip.bench import programs
 from roundtrip.bench.programs import Pair
-from roundtrip.collect import netpipe_output
-from roundtrip.collect.netpipe_output import Point, Schedule
 from roundtrip.stats.intervals import median_interval
+from roundtrip.studies.netpipe import output as netpipe_output
+from roundtrip.studies.netpipe.output import Point, Schedule
 
 RUNS = 9
 LEVEL = 0.95

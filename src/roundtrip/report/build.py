@@ -12,17 +12,17 @@ from roundtrip.report.sections import (
     Claim,
     StudySection,
     audit,
-    ddtbench,
     families,
     launches,
-    netpipe,
-    npb,
-    osu,
     provenance,
-    ring,
     toolchains,
 )
 from roundtrip.stats.verdicts import Judged, judge
+from roundtrip.studies.ddtbench import section as ddtbench
+from roundtrip.studies.netpipe import section as netpipe
+from roundtrip.studies.npb import section as npb
+from roundtrip.studies.osu import section as osu
+from roundtrip.studies.ring import section as ring
 
 #: The studies there are; each gives its section if the bundle has launches of it.
 STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (

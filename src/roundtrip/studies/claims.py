@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtrip.collect.analysis import Analysis
-from roundtrip.studies import ddtbench_claims, netpipe_claims, npb_claims, osu_claims, ring_claims
+from roundtrip.studies.ddtbench import planned as ddtbench_claims
+from roundtrip.studies.netpipe import planned as netpipe_claims
+from roundtrip.studies.npb import planned as npb_claims
+from roundtrip.studies.osu import planned as osu_claims
 from roundtrip.studies.planned import PlannedCase, PlannedClaims, Study
+from roundtrip.studies.ring import planned as ring_claims
 
 STUDIES: tuple[Study, ...] = (
     netpipe_claims,

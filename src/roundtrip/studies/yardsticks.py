@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.studies import ddtbench, netpipe, npb, osu, ring
+from roundtrip.studies.ddtbench import derived as ddtbench
+from roundtrip.studies.netpipe import derived as netpipe
+from roundtrip.studies.npb import derived as npb
+from roundtrip.studies.osu import derived as osu
+from roundtrip.studies.ring import derived as ring
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,156 @@
+"""The DDTBench section: derived datatypes against packing by hand, repeated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Fold,
+    Gallery,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.ddtbench import derived, figures, tables
+from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.studies.ddtbench.tables import ADVICE, DdtComparison
+
+ORIGINAL = next(iter(derived.BUFFERS))
+
+
+class DdtBenchSection:
+    """Packing overhead of 16 micro-apps, and whether to use datatypes."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = DdtData(data)
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """Datatypes against packing by hand, at each micro-app's largest message."""
+        found: dict[Claim, Sequence[float]] = {}
+        for panel in self._data.panels:
+            for by_hand in (derived.MANUAL, derived.TUNED):
+                gains = self._data.gains(panel, by_hand)
+                for app in {app for app, _ in gains}:
+                    size = max(size for name, size in gains if name == app)
+                    key = DdtComparison(panel.key, panel.buffers, app, size, by_hand)
+                    found[key] = gains[app, size]
+        return dict(sorted(found.items(), key=lambda item: str(item[0])))
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """Verdicts, the study's figure, times, findings."""
+        mine = {key: value for key, value in judged.items() if isinstance(key, DdtComparison)}
+        panels = self._data.panels
+        blocks: list[Block] = [Paragraph(_QUESTION)]
+        if self._data.refused:
+            blocks += [Heading(3, "Findings"), tables.refusals(self._data.refused)]
+        for buffers in dict.fromkeys(panel.buffers for panel in panels):
+            chosen = [panel for panel in panels if panel.buffers == buffers]
+            blocks += self._state(buffers, chosen, mine)
+        blocks += [
+            Heading(3, "The study's example"),
+            tables.nas_lu_x(self._data, panels, mine),
+            Heading(3, "How to read the overheads"),
+            Items(_READING),
+        ]
+        shown = ORIGINAL if any(p.buffers == ORIGINAL for p in panels) else panels[0].buffers
+        return Part(
+            anchor="ddtbench",
+            title="DDTBench: datatypes or packing by hand?",
+            blocks=tuple(blocks),
+            answers=tuple(_answer(panel, mine) for panel in panels if panel.buffers == shown),
+            verdicts=(tables.verdicts(panels, mine, shown),),
+        )
+
+    def _state(
+        self, buffers: str, panels: Sequence[Panel], judged: Mapping[DdtComparison, Judged]
+    ) -> list[Block]:
+        data = self._data
+        made = [tables.creation(data, panel) for panel in panels]
+        creations = tuple(table for table in made if table is not None)
+        return [
+            Heading(3, derived.BUFFERS[buffers].capitalize()),
+            Gallery(figures.OVERHEAD_CAPTION, figures.overhead(data, panels)),
+            *(tables.overheads(data, panel, judged) for panel in panels),
+            Gallery(figures.TIME_CAPTION, figures.time(data, panels)),
+            Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),
+            *([Fold("Making and freeing datatypes", creations)] if creations else []),
+        ]
+
+
+def section(data: Data) -> DdtBenchSection | None:
+    """The section, if the bundle has launches of it that came back."""
+    return None if data.passed(derived.STUDY).is_empty() else DdtBenchSection(data)
+
+
+def _answer(panel: Panel, judged: Mapping[DdtComparison, Judged]) -> Answer:
+    mine = {
+        key.app: one
+        for key, one in judged.items()
+        if (key.panel, key.buffers, key.by_hand) == (panel.key, panel.buffers, derived.MANUAL)
+    }
+    counted = Counter(one.verdict for one in mine.values())
+    told = []
+    for verdict, (words, _) in ADVICE.items():
+        if counted[verdict]:
+            apps = [app for app in derived.APPS if app in mine and mine[app].verdict is verdict]
+            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
+    turned = [
+        key.app
+        for key, one in judged.items()
+        if (key.panel, key.buffers, key.by_hand) == (panel.key, panel.buffers, derived.TUNED)
+        and one.verdict is Verdict.SLOWER
+        and mine[key.app].verdict is not Verdict.SLOWER
+    ]
+    if turned:
+        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
+    if told and (lacking := [app for app in derived.APPS if app not in mine]):
+        told.append(f"not compared: {', '.join(lacking)}")
+    text: Text = (Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}.")
+    return Answer(text)
+
+
+_QUESTION: Text = (
+    "Programs send faces of arrays, columns, scattered particles. They may copy them into a buffer "
+    "by hand, or describe them to MPI by a datatype and leave the copying to it. DDTBench measures "
+    "both, and MPI_Pack, by a ping-pong between two ranks (FFT: all-to-all) for the access "
+    "patterns of 16 applications. All methods of a launch are interleaved in random order, and "
+    "every element that arrives is checked.",
+)
+_READING: tuple[Text, ...] = (
+    (
+        "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
+        "so its packing lies inside rank 0's communication. The time of the network is therefore "
+        "the round trip by hand less twice the packing and unpacking of rank 0; subtracted only "
+        "once, the other rank's packing would count as network.",
+    ),
+    (
+        "Overhead is (round trip - network time) / round trip. It can be negative and is shown so: "
+        "network time is that of a buffer that was just written and is then overwritten by the "
+        "reply, which in shared memory moves cache lines between cores. Data that are sent from "
+        "one place and received in another may travel faster than that.",
+    ),
+    (
+        "So there is a second series that the study did not have: before every exchange, untimed, "
+        "both ranks rewrite all that any method sends and read all that any method received, and "
+        "every method has the same two buffers. No method then finds a better cache than another.",
+    ),
+    (
+        "Packed by hand means the loop nest that the application has. Where loops written for "
+        "speed are more than 10 % faster than that, they are a method of their own, tuned; the "
+        "study has no such method.",
+    ),
+    (
+        "Making and freeing datatypes is not part of the round trip, as in the study. Their times "
+        "have tables of their own.",
+    ),
+)

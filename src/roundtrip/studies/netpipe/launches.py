@@ -1,0 +1,128 @@
+"""Tables on how the NetPIPE launches went: latency tails, convergence, curves that end early."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Column, Table, Text, text_cells
+from roundtrip.report.data import Data
+from roundtrip.studies.netpipe import derived
+from roundtrip.studies.netpipe.curves import Curves, Panel
+
+
+def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
+    """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
+    rows = []
+    for panel in panels:
+        tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
+        batches = _batches(data, panel)
+        for variant, title in derived.VARIANTS.items():
+            median = curves.at(curves.seconds, panel, variant, 1)
+            if median is None:
+                continue
+            tail = tails[variant]
+            values = [units.microseconds(tail[name]) for name in ("least", "p50", "p90", "p99")]
+            cells = (panel.label, title, units.interval(median, 1e6), *values)
+            rows.append(
+                text_cells(*cells, str(tail["samples"]), batches.get(variant, units.NOTHING))
+            )
+    names = ("Launch median, µs", "Least", "p50", "p90", "p99", "Samples", "Messages a sample")
+    return Table(
+        "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
+        "percentiles over all samples of all launches. A sample is the mean over a batch of "
+        "messages, so tails of single messages are flatter than they are.",
+        (Column("Toolchain"), Column("Variant"), *(Column(name, "right") for name in names)),
+        tuple(rows),
+    )
+
+
+def convergence(data: Data, panels: Sequence[Panel]) -> Table:
+    """How the points of all launches ended, by toolchain."""
+    rows = []
+    for panel in panels:
+        ends = Counter(point["status"] for _, point in _points(data, panel))
+        known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
+        others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
+        warm_up = _launches(data, panel)["warmup_discarded"].sum()
+        counts = (panel.launches, sum(known) + ends.total(), *known)
+        rows.append(
+            text_cells(panel.label, *map(str, counts), others or units.NOTHING, str(warm_up))
+        )
+    names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
+    return Table(
+        "Convergence of the points of all launches (a point is one variant at one size). A point "
+        "that reached the precision says nothing of the next launch: see “Where the noise is”.",
+        (
+            Column("Toolchain"),
+            *(Column(name, "right") for name in names),
+            Column("Warm-up messages discarded", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+#: Why sizes lack samples, by status; `{}` is the smallest of them.
+_LEFT_OUT = {
+    "bounded": "not measured from {} on (bounded)",
+    "budget": "not every size measured (budget), the smallest left out {}",
+}
+
+
+def bounded(data: Data, panels: Sequence[Panel]) -> tuple[Text, ...]:
+    """Where a variant's curve ends before that of the others, one line each."""
+    lines: list[Text] = []
+    for panel in panels:
+        ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        for launch, point in _points(data, panel):
+            if point["samples"] == 0:
+                mine = ends[point["variant"], point["status"]]
+                mine[launch] = min(point["size_bytes"], mine.get(launch, point["size_bytes"]))
+        for (variant, status), first in sorted(ends.items()):
+            title = derived.VARIANTS.get(variant, variant)
+            least = units.size(min(first.values()))
+            count = f"{len(first)} of {panel.launches} launches"
+            told = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
+            lines.append((f"{panel.label}, {title}: {told}, {count}",))
+    return tuple(lines)
+
+
+def buffers(panels: Sequence[Panel]) -> Text:
+    """Whether send and receive share a buffer: it changes the curve of large messages."""
+    shared = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
+    apart = sorted({panel.case for panel in panels} - set(shared))
+    told = []
+    if shared:
+        told.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
+    if apart:
+        told.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
+    return (" ".join(told) + " This changes the curve of large messages.",)
+
+
+def _launches(data: Data, panel: Panel) -> pl.DataFrame:
+    return data.passed(derived.STUDY).filter(pl.col("case_id") == panel.case_id)
+
+
+def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(launch, point of its run.json) for each point of the panel."""
+    for launch, text in _launches(data, panel).select("launch", "points").iter_rows():
+        for point in json.loads(text or "[]"):
+            if point["case"] == panel.case:
+                yield launch, point
+
+
+def _batches(data: Data, panel: Panel) -> dict[str, str]:
+    """Messages in a sample at 1 byte: least to most over launches, by variant."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for _, point in _points(data, panel):
+        if point["size_bytes"] == 1 and point.get("batch"):
+            found[point["variant"]].append(int(point["batch"]))
+    return {
+        variant: f"{min(b)} to {max(b)}" if min(b) < max(b) else str(b[0])
+        for variant, b in found.items()
+    }

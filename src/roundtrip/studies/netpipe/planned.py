@@ -1,0 +1,59 @@
+"""What the NetPIPE study claims: its primary question, and what tells toolchains apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from roundtrip.collect.analysis import Analysis
+from roundtrip.studies.netpipe import derived
+from roundtrip.studies.planned import BOOST, MPI, PlannedCase, PlannedClaims
+
+STUDY = derived.STUDY
+ELSEWHERE: frozenset[str] = frozenset()
+PRIMARY = (
+    "Boost.MPI against raw MPI, plain, in ping-pong, at each compared size: the study's question."
+)
+_VARIANT = "boost"
+_LARGEST = 8 << 20  # the check's own `end`, bytes
+_MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
+#: Between toolchains: what depends on the MPI, and what on Boost.
+_COMPARED = {derived.BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
+
+
+def is_primary(case: str, variant: str, base: str) -> bool:
+    """Of a ratio of `variant` to `base`; `case` as in samples.csv."""
+    return case.startswith("pingpong/") and (variant, base) == (_VARIANT, derived.BASE)
+
+
+def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[PlannedClaims]:
+    """One for each compared size that a ping-pong of all five variants reaches."""
+    found = []
+    for case in cases:
+        if (case.parameters.get("variants"), case.parameters.get("mode")) == ("five", "pingpong"):
+            end = case.number("end", _LARGEST)
+            sizes = [size for size in settings.netpipe.compared_sizes if size <= end]
+            what = "bandwidth of Boost.MPI over raw MPI, one a compared size"
+            found.append(PlannedClaims(case.id, what, len(sizes)))
+    return found
+
+
+def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
+    """Half round trip or time per message of each launch at the compared sizes: SPEEDS."""
+    wanted = samples.filter(
+        (pl.col("phase") == "measure")
+        & pl.col("variant").is_in(list(_COMPARED))
+        & pl.col("size_bytes").is_in(list(settings.netpipe.compared_sizes))
+    )
+    mode = pl.col("case").str.split("/").list.first().replace(_MODES)
+    name = pl.col("variant").replace_strict(derived.VARIANTS)
+    return derived.launch_medians(wanted, ["launch"]).select(
+        "launch",
+        what=pl.concat_str(name, pl.lit(", "), mode),
+        size_bytes="size_bytes",
+        value=pl.col("seconds") * 1e6,
+        unit=pl.lit("µs"),
+        lower_is_better=pl.lit(True),
+        depends_on=pl.col("variant").replace_strict(_COMPARED),
+    )

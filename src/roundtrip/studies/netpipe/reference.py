@@ -1,0 +1,79 @@
+"""NetPIPE 3.7.2 itself beside our raw-MPI variant, where it was launched."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, text_cells
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import median_interval
+from roundtrip.studies.netpipe import derived
+from roundtrip.studies.netpipe.curves import Curves
+
+_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
+_PLACE = ["system", "partition", "environ"]
+
+
+def reference_blocks(data: Data, curves: Curves) -> list[Block]:
+    """A table of the two, size by size; nothing if the reference was not launched."""
+    launches = data.passed(derived.REFERENCE_STUDY)
+    if launches.is_empty():
+        return []
+    theirs = _medians(data, launches)
+    rows = []
+    for panel in curves.panels:
+        place = curves.launches.filter(pl.col("case_id") == panel.case_id).select(_PLACE).row(0)
+        reference = theirs.filter(*(pl.col(k) == v for k, v in zip(_PLACE, place, strict=True)))
+        if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
+            continue
+        ours = curves.of(curves.medians, panel).filter(pl.col("variant") == derived.BASE)
+        for size in _SIZES:
+            row = _row(panel.label, size, reference, ours, curves.level)
+            if row:
+                rows.append(row)
+    names = ("NetPIPE 3.7.2, µs", "Ours, median, µs", "Ours, least, µs", "Theirs / our least")
+    return [
+        Heading(3, "The reference: NetPIPE 3.7.2"),
+        Paragraph(
+            (
+                "The upstream program, in launches of its own, so this ratio is not paired and no "
+                "verdict is drawn from it. It reports the least of three trials, each the mean of "
+                "many messages; so it is to be compared with the least of our samples.",
+            )
+        ),
+        Table(
+            "Half-round-trip time, median over launches, rank interval.",
+            (
+                Column("Toolchain"),
+                Column("Size", "right"),
+                *(Column(name, "right") for name in names),
+            ),
+            tuple(rows),
+        ),
+    ]
+
+
+def _medians(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
+    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
+    medians = derived.launch_medians(samples, ["launch"])
+    return medians.join(launches.select("launch", *_PLACE), on="launch")
+
+
+def _row(
+    label: str, size: int, theirs: pl.DataFrame, ours: pl.DataFrame, level: float
+) -> tuple[Cell, ...] | None:
+    at_size = pl.col("size_bytes") == size
+    their_times = theirs.filter(at_size)["seconds"].to_list()
+    mine = ours.filter(at_size)
+    if not their_times or mine.is_empty():
+        return None
+    reference = median_interval(their_times, level)
+    median = median_interval(mine["seconds"].to_list(), level)
+    least = median_interval(mine["least_seconds"].to_list(), level)
+    return text_cells(
+        label,
+        units.size(size),
+        *(units.interval(value, 1e6) for value in (reference, median, least)),
+        units.number(reference.median / least.median),
+    )

@@ -1,0 +1,184 @@
+"""The tables of comparisons in the NetPIPE section."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.rates import total_rate
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.netpipe import derived, published
+from roundtrip.studies.netpipe.curves import Curves, Panel
+from roundtrip.studies.netpipe.findings import Comparison, Finding
+from roundtrip.studies.netpipe.published import Statement
+
+_TONES: dict[Verdict, Tone] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.ON_PAR: "good",
+    Verdict.CANNOT_TELL: "warn",
+}
+_NOT_MEASURED = Cell("not measured", "muted")
+
+
+def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
+    """One row a toolchain and setting, one column a finding of the study."""
+    statements = published.STATEMENTS
+    several = len({four[0].panel.setting for four in all_findings}) > 1
+    rows = []
+    for four in all_findings:
+        panel = four[0].panel
+        name = f"{panel.label}; {panel.setting}" if several else panel.label
+        rows.append((Cell(name), *(_verdict(finding) for finding in four)))
+    return Table(
+        "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
+        "whether we agree with the study.",
+        (Column("Toolchain"), *(Column(statement.short) for statement in statements)),
+        tuple(rows),
+    )
+
+
+def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
+    """One finding of the study: its words, its numbers, ours."""
+    sizes = sorted({size for one in ours for size in (*dict(one.evidence), *one.not_measured)})
+    study = [_published_ratio(statement, size) for size in sizes]
+    rows = [(Cell("The study, read off its figure"), *study, Cell(units.NOTHING, "muted"))]
+    for finding in ours:
+        evidence = dict(finding.evidence)
+        cells = [_judged(evidence.get(size)) for size in sizes]
+        outcome = Cell("", finding.tone, finding.told)
+        rows.append((Cell(finding.panel.label), *cells, outcome))
+    variant, base = derived.VARIANTS[statement.variant], derived.VARIANTS[statement.base]
+    return Table(
+        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
+        (
+            Column("Toolchain"),
+            *(Column(units.size(size), "right") for size in sizes),
+            Column("Our finding"),
+        ),
+        tuple(rows),
+    )
+
+
+def ratios(
+    curves: Curves,
+    panels: Sequence[Panel],
+    judged: Mapping[Comparison, Judged],
+    sizes: Sequence[int],
+) -> Table:
+    """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
+    rows = []
+    for panel in panels:
+        base = [curves.at(curves.bandwidth, panel, derived.BASE, size) for size in sizes]
+        rows.append(
+            (
+                Cell(panel.label),
+                Cell(f"MPI (base), MB/s, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"),
+                *(_NOT_MEASURED if b is None else Cell(units.interval(b)) for b in base),
+            )
+        )
+        for variant in derived.COMPARED:
+            keys = [Comparison(panel.key, variant, derived.BASE, size) for size in sizes]
+            if any(key in judged for key in keys):
+                cells = [_judged(judged.get(key), with_q=True) for key in keys]
+                rows.append((Cell(panel.label), Cell(derived.VARIANTS[variant]), *cells))
+    return Table(
+        "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
+        "verdict; q is the p-value after correction for false discoveries.",
+        (
+            Column("Toolchain"),
+            Column("Variant"),
+            *(Column(units.size(size), "right") for size in sizes),
+        ),
+        tuple(rows),
+    )
+
+
+def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
+    """Peak, where half of it is reached, and the rate of the whole schedule."""
+    rows = []
+    for panel in panels:
+        medians = curves.of(curves.medians, panel)
+        for variant, title in derived.VARIANTS.items():
+            of_variant = medians.filter(pl.col("variant") == variant)
+            if of_variant.is_empty():
+                continue
+            by_launch = of_variant.sort("size_bytes").group_by("launch").agg(pl.all())
+            common = _measured_by_all(of_variant)
+            peaks, halves, wholes = [], [], []
+            for curve in by_launch.iter_rows(named=True):
+                sizes, bandwidths = curve["size_bytes"], curve["bandwidth"]
+                peaks.append(max(bandwidths))
+                halves.append(derived.half_performance_size(sizes, bandwidths))
+                both = zip(sizes, bandwidths, strict=True)
+                times = {size: size / rate for size, rate in both if size in common}
+                if times:
+                    wholes.append(total_rate(list(times), list(times.values())))
+            reached = [half for half in halves if not math.isnan(half)]
+            half = median_interval(reached, curves.level) if reached else None
+            rows.append(
+                text_cells(
+                    panel.label,
+                    title,
+                    units.interval(median_interval(peaks, curves.level)),
+                    units.interval(half) if half else "below the first size",
+                    units.interval(median_interval(wholes, curves.level))
+                    if wholes
+                    else units.NOTHING,
+                    _reach(of_variant),
+                )
+            )
+    return Table(
+        "Peak bandwidth, n½, and the rate of one message of each size that every launch measured: "
+        "total bytes over total time. Median over launches, rank interval. “Up to”: the largest "
+        "size measured, of the launch that came least far and of the one that came farthest.",
+        (
+            Column("Toolchain"),
+            Column("Variant"),
+            Column("Peak, MB/s", "right"),
+            Column("n½, bytes", "right"),
+            Column("All sizes, MB/s", "right"),
+            Column("Up to", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _measured_by_all(medians: pl.DataFrame) -> set[int]:
+    launches = medians["launch"].n_unique()
+    counts = medians.group_by("size_bytes").agg(pl.col("launch").n_unique())
+    return set(counts.filter(pl.col("launch") == launches)["size_bytes"])
+
+
+def _reach(medians: pl.DataFrame) -> str:
+    ends = medians.group_by("launch").agg(pl.col("size_bytes").max())["size_bytes"].to_list()
+    least, most = units.size(min(ends)), units.size(max(ends))
+    return most if least == most else f"{least} to {most}"
+
+
+def _verdict(finding: Finding) -> Cell:
+    if not finding.evidence:
+        return _NOT_MEASURED
+    return Cell(units.spread(finding.ratios), finding.tone, finding.told)
+
+
+def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
+    if judged is None:
+        return _NOT_MEASURED
+    verdict = judged.words
+    if with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        verdict += f", q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
+    return Cell(units.interval(judged.interval), _TONES[judged.verdict], verdict)
+
+
+def _published_ratio(statement: Statement, size: int) -> Cell:
+    variant = published.rate(statement.variant, size)
+    base = published.rate(statement.base, size)
+    if variant is None or base is None:
+        return Cell(units.NOTHING, "muted")
+    return Cell(f"about {units.number(variant / base, 2)}")

@@ -1,0 +1,187 @@
+"""The launches of the NPB study: one row each, grouped into series over the round-trip time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.studies.npb import derived
+from roundtrip.studies.npb.series import Series, of_row
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A case of which launches did not come back."""
+
+    series: Series
+    rtt: float | None
+    status: str
+    reason: str
+
+
+class Launches:
+    """All of a bundle; intervals are over rounds at `level`."""
+
+    def __init__(self, data: Data) -> None:
+        self.level = data.analysis.statistics.confidence_level
+        mine = data.launches.filter(pl.col("study") == derived.STUDY)
+        titled = mine.filter(pl.col("toolchain") != pl.col("environ"))
+        titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
+        self._titles = dict(titled.select("environ", "toolchain").iter_rows())
+        self._rows = list(mine.iter_rows(named=True))
+        self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
+
+    @cached_property
+    def _figures(self) -> dict[str, dict[str, float]]:
+        """rate, time, compute, communication, iterations of each launch; least and most: seconds
+        in MPI of the rank with the least and the most, NaN where ranks were not told apart.
+
+        The programs of NPB 3.4 tell their rate alone: their time is the work of a launch of ours,
+        rate times time, over that rate; NaN without one.  Compute time 0: not measured.
+        """
+        is_time = pl.col("metric") == "time"
+        value, phase = pl.col("value"), pl.col("phase")
+        of_ranks = is_time & (phase == "rank communication")
+        nothing = pl.lit(float("nan"))
+        told = self._samples.group_by("launch").agg(
+            pl.col("case").first(),
+            rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
+            time=value.filter(is_time & (phase == "total")).first(),
+            compute=value.filter(is_time & (phase == "compute")).sum(),
+            communication=value.filter(is_time & phase.is_in(derived.PATTERNS)).sum(),
+            iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
+            least=value.filter(of_ranks).min(),
+            most=value.filter(of_ranks).max(),
+        )
+        ours = told.filter(pl.col("time").is_not_null()).group_by("case")
+        work = ours.agg(
+            work=(pl.col("rate") * pl.col("time")).median(), own=pl.col("iterations").max()
+        )
+        filled = told.join(work, on="case", how="left").select(
+            *("launch", "rate", "compute", "communication"),
+            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nothing),
+            least=pl.coalesce("least", nothing),
+            most=pl.coalesce("most", nothing),
+            iterations=pl.coalesce(pl.col("iterations").replace(0, None), "own", pl.lit(0)),
+        )
+        return {row.pop("launch"): row for row in filled.collect().iter_rows(named=True)}
+
+    @cached_property
+    def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
+        """Series -> RTT in ms (None inside a cluster) -> session -> figures of the launch."""
+        found: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
+        for row in self._rows:
+            if row["status"] == "passed" and row["launch"] in self._figures:
+                series, rtt = self._series(row)
+                rounds = found.setdefault(series, {}).setdefault(rtt, {})
+                rounds[str(row["round"])] = self._figures[row["launch"]]
+        return {
+            series: dict(sorted(found[series].items(), key=lambda item: item[0] or 0.0))
+            for series in sorted(found, key=lambda one: one.order)
+        }
+
+    @cached_property
+    def lost(self) -> list[Lost]:
+        """Cases with launches that failed or are missing; skipped ones are in their own table."""
+        gone = [row for row in self._rows if row["status"] in ("failed", "missing")]
+        return [
+            Lost(*self._series(row), str(row["status"]), str(row["reason"] or "")) for row in gone
+        ]
+
+    @cached_property
+    def _launches(self) -> dict[tuple[Series, float | None], list[str]]:
+        found: dict[tuple[Series, float | None], list[str]] = {}
+        for row in self._rows:
+            if row["status"] == "passed":
+                found.setdefault(self._series(row), []).append(row["launch"])
+        return found
+
+    @cached_property
+    def _messages(self) -> pl.DataFrame:
+        return self._samples.filter(pl.col("metric") == "messages").collect()
+
+    def messages(self, series: Series) -> pl.DataFrame:
+        """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
+        of = [
+            names[0]
+            for (one, _), names in sorted(self._launches.items(), key=_by_rtt)
+            if one == series
+        ]
+        return derived.messages(self._messages.filter(pl.col("launch") == of[0]))
+
+    def histories(self, series: Series) -> list[str]:
+        """Of each launch what its record says of the iterations; "not measured" without one."""
+        return [
+            _history(row["details"])
+            for row in self._rows
+            if row["status"] == "passed" and self._series(row)[0] == series
+        ]
+
+    @property
+    def over_the_link(self) -> list[Series]:
+        """Series with half of the ranks in each cluster."""
+        return [series for series in self.points if series.wan]
+
+    @property
+    def inside(self) -> list[Series]:
+        """Series within one machine or cluster."""
+        return [series for series in self.points if not series.wan]
+
+    def fewest_of(self, series: Series) -> Series:
+        """The same in the same place on the fewest ranks: the base of its speed-up over ranks."""
+        alike = [
+            other
+            for other in self.inside
+            if (other.name, other.environ, other.source, other.partition)
+            == (series.name, series.environ, series.source, series.partition)
+            and (other.ranks == 1 or other.placement == series.placement)
+        ]
+        return min(alike, key=lambda other: (other.ranks, other.order))
+
+    def base_of(self, series: Series) -> Series | None:
+        """The same in one cluster: with half the ranks, or where those cannot be, as many."""
+        candidates = [
+            other
+            for other in self.points
+            if not other.wan
+            and (other.benchmark, other.problem_class, other.environ, other.source)
+            == (series.benchmark, series.problem_class, series.environ, series.source)
+            and (other.ranks == 1 or other.in_memory == series.in_memory)
+        ]
+        half = series.ranks // 2
+        legal = derived.legal_ranks(series.benchmark, series.problem_class, half)
+        wanted = half if legal else series.ranks
+        return next((other for other in candidates if other.ranks == wanted), None)
+
+    def pairs(
+        self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
+    ) -> list[tuple[dict[str, float], dict[str, float]]]:
+        """Their first launches, their second ones, ...: those are near each other in time.
+
+        A round of the campaign launches every case once, in several sessions.
+        """
+        ordered = ([launches[name] for name in sorted(launches)] for launches in (first, second))
+        return list(zip(*ordered, strict=False))
+
+    def interval(self, values: Sequence[float]) -> Interval | None:
+        """None of nothing."""
+        return median_interval(values, self.level) if values else None
+
+    def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
+        return of_row(row, self._titles)
+
+
+def _history(details: str | None) -> str:
+    told = json.loads(details or "{}").get("verification") or {}
+    return str(told.get("history", "not measured"))
+
+
+def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> float:
+    return item[0][1] or 0.0

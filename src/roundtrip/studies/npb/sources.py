@@ -1,0 +1,100 @@
+"""Our programs beside those of NPB 3.4: verdicts, rates, and what a reader is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.sections import Claim
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.series import EMULATED, Series
+from roundtrip.studies.npb.speedup import NpbSources
+
+_NONE = Cell(units.NOTHING, "muted")
+_TONES: dict[str, Tone] = {
+    "faster": "good",
+    "slower": "bad",
+    "on par": "muted",
+    "cannot tell": "warn",
+}
+Compared = dict[NpbSources, Judged]
+
+
+def compared(judged: Mapping[Claim, Judged]) -> Compared:
+    """What was found of our programs against NPB's, in the order of the benchmarks."""
+    found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
+    return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
+
+
+def verdicts(found: Compared) -> Table:
+    """One row a benchmark, class and place, one column a number of ranks."""
+    ranks = sorted({key.native.ranks for key in found})
+    rows: dict[tuple[str, str], dict[int, Cell]] = {}
+    for key, one in found.items():
+        row = rows.setdefault((key.native.name, _place(key)), {})
+        row[key.native.ranks] = judged_cell(one)
+    return Table(
+        "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and 95 % interval; "
+        "below 1 ours is slower.",
+        (
+            Column("Benchmark"),
+            Column("Where"),
+            *(Column(units.plural(count, "rank"), "right") for count in ranks),
+        ),
+        tuple(
+            (Cell(name), Cell(place), *(cells.get(count, _NONE) for count in ranks))
+            for (name, place), cells in rows.items()
+        ),
+    )
+
+
+def rates(launches: Launches, found: Compared) -> Table:
+    """Both rates and their ratio."""
+    rows = []
+    for key, one in found.items():
+        cells = [_rate(launches, series, key.rtt) for series in (key.native, key.upstream)]
+        link = "" if key.rtt is None else f" {key.rtt:g} ms"
+        rows.append((Cell(f"{key.native.label}{link}"), *cells, judged_cell(one)))
+    return Table(
+        "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
+        "the ratio in the same round.",
+        (
+            Column("Benchmark and toolchain"),
+            Column("Ours, Mop/s", "right"),
+            Column("NPB 3.4, Mop/s", "right"),
+            Column("Ours / NPB 3.4", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def warnings(found: Compared) -> Iterator[str]:
+    """A line for each benchmark whose median is below that of NPB 3.4, link or not."""
+    places = {_place(key) for key in found}
+    for key, one in found.items():
+        if one.interval.median >= 1:
+            continue
+        place = f", {_place(key)}" if len(places) > 1 else ""
+        sure = "" if one.verdict == "slower" else f" ({one.verdict})"
+        told = units.interval(one.interval)
+        yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
+
+
+def judged_cell(one: Judged) -> Cell:
+    """A ratio with its verdict."""
+    return Cell(units.interval(one.interval), _TONES[one.verdict], str(one.verdict))
+
+
+def _place(key: NpbSources) -> str:
+    series = key.native
+    placed = series.placement if series.ranks > 1 else ""
+    where = f"{series.toolchain}, {placed}" if placed else series.toolchain
+    return where if key.rtt is None else f"{where}, {EMULATED} {key.rtt:g} ms"
+
+
+def _rate(launches: Launches, series: Series, rtt: float | None) -> Cell:
+    found = launches.points[series].get(rtt, {})
+    rate = launches.interval([one["rate"] for one in found.values()])
+    return Cell(units.interval(rate)) if rate else _NONE

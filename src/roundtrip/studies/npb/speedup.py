@@ -1,0 +1,216 @@
+"""Speed-ups over one cluster, and the claims of the section: ratios, one a round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Family
+from roundtrip.studies.npb import derived, planned, wan
+from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.series import Series
+
+
+@dataclass(frozen=True)
+class NpbSpeedup:
+    """Rate on both clusters over that on one; of ranks that share processors, separated."""
+
+    series: Series
+    rtt: float
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        one = self.series
+        primary = planned.is_primary_speedup(one.benchmark, one.problem_class, self.rtt)
+        return Family.PRIMARY if primary else Family.SECONDARY
+
+
+@dataclass(frozen=True)
+class NpbTransports:
+    """Rate of one transport over another's, on as many ranks at the same RTT."""
+
+    series: Series
+    base: Series
+    rtt: float
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        return Family.SECONDARY
+
+
+@dataclass(frozen=True)
+class NpbSources:
+    """Rate of our program over that of NPB 3.4; `rtt` in ms over the link."""
+
+    native: Series
+    upstream: Series
+    rtt: float | None = None
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        primary = planned.is_primary_source(self.native.problem_class)
+        return Family.PRIMARY if primary else Family.SECONDARY
+
+
+Comparison = NpbSpeedup | NpbTransports | NpbSources
+
+
+def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
+    """Every ratio of the section that has a value."""
+    found: dict[Comparison, Sequence[float]] = {}
+    for series in launches.over_the_link:
+        for rtt in launches.points[series]:
+            if rtt is not None and (ratios := headline(launches, series, rtt)):
+                found[NpbSpeedup(series, rtt)] = ratios
+    for pair in transport_pairs(launches):
+        for rtt in launches.points[pair[0]]:
+            if rtt is not None and (ratios := _rates(launches, *pair, rtt)):
+                found[NpbTransports(*pair, rtt)] = ratios
+    for native, upstream in source_pairs(launches):
+        for rtt in launches.points[native]:
+            if ratios := _rates(launches, native, upstream, rtt):
+                found[NpbSources(native, upstream, rtt)] = ratios
+    return found
+
+
+def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Speed-up by rates, one a round; empty without a base."""
+    base = launches.base_of(series)
+    if base is None:
+        return []
+    pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
+    return [both["rate"] / one["rate"] for one, both in pairs]
+
+
+def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Speed-up on processors of their own, one a round; empty where times were not separated."""
+    base = launches.base_of(series)
+    if base is None or series.source != derived.NATIVE or base.shared:
+        return []
+    pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
+    ranks = (base.ranks, series.ranks)
+    return [
+        wan.separated_speedup(_split(one), _split(both), ranks)
+        for one, both in pairs
+        if one["compute"]
+    ]
+
+
+def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Communication over the time of all iterations, of each launch that told them apart."""
+    return [
+        one["communication"] / (one["compute"] + one["communication"])
+        for one in launches.points[series].get(rtt, {}).values()
+        if one["compute"]
+    ]
+
+
+def over_ranks(launches: Launches, series: Series) -> list[float]:
+    """Rate over that on the fewest ranks in the same place, one a round; empty for these."""
+    base = launches.fewest_of(series)
+    if base == series:
+        return []
+    return _rates(launches, series, base, None)
+
+
+def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """The speed-up that is judged: measured where both or neither shares processors."""
+    base = launches.base_of(series)
+    if base is None or base.shared == series.shared:
+        return measured(launches, series, rtt)
+    return separated(launches, series, rtt)
+
+
+def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
+    """UDP against each other transport on the link, and these against each other."""
+    pairs = []
+    for one, other in combinations(launches.over_the_link, 2):
+        if _problem(one) == _problem(other):
+            first, second = sorted((one, other), key=lambda item: item.role != wan.UDP)
+            pairs.append((first, second))
+    return pairs
+
+
+def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
+    """Our program and NPB's own, of the same problem in the same place."""
+    return [
+        (native, upstream)
+        for native in launches.points
+        for upstream in launches.points
+        if (native.source, upstream.source) == (derived.NATIVE, derived.UPSTREAM)
+        and _place(native) == _place(upstream)
+    ]
+
+
+def round_trips(launches: Launches, series: Series) -> Interval | None:
+    """Round trips waited for in an iteration; None if one RTT only was measured."""
+    points = [
+        (rtt / 1e3, _in_iterations(one) / one["iterations"])
+        for rtt, rounds in launches.points[series].items()
+        for one in rounds.values()
+        if rtt is not None and one["iterations"] and math.isfinite(_in_iterations(one))
+    ]
+    if not points:
+        return None
+    rtts, seconds = zip(*points, strict=True)
+    return wan.slope(rtts, seconds, launches.level)
+
+
+def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float | None:
+    """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
+    base, found = launches.base_of(series), round_trips(launches, series)
+    rtts = [rtt for rtt in launches.points[series] if rtt is not None]
+    told = series.source == derived.NATIVE or not series.shared
+    if base is None or found is None or base.shared or not told:
+        return None
+    least = min(rtts)
+    one = list(launches.points[base][None].values())
+    both = list(launches.points[series][least].values())
+    ranks = (base.ranks, series.ranks)
+    pair = _median_split(launches, one), _median_split(launches, both)
+    separate = wan.separated_time(*pair, ranks)
+    both_s = separate if series.shared else sum(pair[1])
+    iterations = int(both[0]["iterations"])
+    without = both_s - found.median * iterations * least / 1e3
+    return wan.rtt_at_speedup(wanted, sum(pair[0]), without, found.median, iterations)
+
+
+def _in_iterations(figures: dict[str, float]) -> float:
+    """Seconds in all iterations; of NPB's own programs the whole timed section."""
+    return figures["compute"] + figures["communication"] or figures["time"]
+
+
+def _median_split(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[float, float]:
+    if not all(one["compute"] for one in rounds):
+        whole = launches.interval([one["time"] for one in rounds])
+        return (whole.median if whole else 0.0), 0.0
+    middle = [
+        launches.interval([one[name] for one in rounds]) for name in ("compute", "communication")
+    ]
+    compute, communication = (value.median if value else 0.0 for value in middle)
+    return compute, communication
+
+
+def _split(figures: dict[str, float]) -> tuple[float, float]:
+    return figures["compute"], figures["communication"]
+
+
+def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
+    points = launches.points
+    pairs = launches.pairs(points[one].get(rtt, {}), points[other].get(rtt, {}))
+    return [first["rate"] / second["rate"] for first, second in pairs]
+
+
+def _problem(series: Series) -> tuple[object, ...]:
+    return series.benchmark, series.problem_class, series.ranks, series.source
+
+
+def _place(series: Series) -> tuple[object, ...]:
+    named = series.benchmark, series.problem_class, series.ranks
+    return *named, series.environ, series.placement, series.partition, series.wan

@@ -1,0 +1,169 @@
+"""The tables of the NPB section about speed-up, and what stands for the study's libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from roundtrip.collect.analysis import NPB
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.report.sections import Claim
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.npb import derived, wan
+from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.findings import TONES, Finding
+from roundtrip.studies.npb.series import EMULATED, Series
+from roundtrip.studies.npb.sources import judged_cell
+from roundtrip.studies.npb.speedup import (
+    NpbSpeedup,
+    NpbTransports,
+    round_trips,
+    rtt_of_speedup,
+    transport_pairs,
+)
+
+_NONE = Cell(units.NOTHING, "muted")
+_NOT_MEASURED = Cell("not measured", "muted")
+
+
+def verdicts(found: Sequence[Finding]) -> Table:
+    """One row a finding of the study and series in which it was tested."""
+    rows = []
+    for finding in found:
+        outcome = Cell(finding.evidence, TONES[finding.outcome], finding.outcome)
+        rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
+    return Table(
+        f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one cluster "
+        "with half of the ranks, 95 % interval over rounds.",
+        (Column("Finding of the study"), Column("Here"), Column("Found")),
+        tuple(rows),
+    )
+
+
+def counterparts() -> Table:
+    """What stands for which library of the study, and why."""
+    rows = [text_cells(one.library, one.today, one.why) for one in wan.COUNTERPARTS.values()]
+    return Table(
+        "What stands for the study's libraries. Where all three are one MPI library, as theirs "
+        "were of one family, they differ in transport alone.",
+        (Column("In 2003"), Column("Today"), Column("Because")),
+        tuple(rows),
+    )
+
+
+def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
+    """One row a series over the link, one column an RTT."""
+    came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
+    rtts = sorted(rtt for rtt in {*came, *(one.rtt for one in launches.lost)} if rtt is not None)
+    rows = []
+    gone = [one.series for one in launches.lost if one.series.wan]
+    there = {_plain(series) for series in launches.over_the_link}
+    lost = {_plain(series): series for series in gone if _plain(series) not in there}
+    for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
+        base = launches.base_of(series)
+        cells = [_speedup(launches, judged, series, rtt) for rtt in rtts]
+        against = _NONE if base is None else Cell(base.setup)
+        rows.append((Cell(series.label), against, *cells))
+    return Table(
+        f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in the "
+        "same round, median and 95 % interval over rounds. “On fewer processors”: ranks share "
+        "processors, so that the compute time is taken as on processors of their own; a lower "
+        "bound.",
+        (
+            Column("Benchmark and transport"),
+            Column("Over one cluster with"),
+            *(Column(f"{rtt:g} ms", "right") for rtt in rtts),
+        ),
+        tuple(rows),
+    )
+
+
+def tolerance(launches: Launches) -> Table:
+    """Why: round trips waited for in an iteration against messages sent, and what follows."""
+    rows = []
+    for series in launches.over_the_link:
+        waited = round_trips(launches, series)
+        figures = next(iter(next(iter(launches.points[series].values())).values()))
+        sent = int(launches.messages(series)["messages"].sum())
+        iterations = figures["iterations"]
+        each = sent / iterations / series.ranks if iterations else 0.0
+        published = wan.PUBLISHED.get(series.benchmark)
+        rows.append(
+            (
+                Cell(series.label),
+                _sent(series, each),
+                Cell(units.interval(waited)) if waited else _NONE,
+                _rtt(rtt_of_speedup(launches, series, 1.0)),
+                _rtt(rtt_of_speedup(launches, series, published)) if published else _NONE,
+            )
+        )
+    return Table(
+        f"What an iteration waits for, {EMULATED}: messages that a rank sends (our counters), and "
+        "round trips that its time grows by with each round-trip time (Sen's slope). The delay at "
+        "which two clusters are no faster than one, and that at which they have the study's "
+        "speed-up, follow from it.",
+        (
+            Column("Benchmark and transport"),
+            Column("Messages of a rank", "right"),
+            Column("Round trips waited for", "right"),
+            Column("No gain at RTT", "right"),
+            Column("The study's speed-up at RTT", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: NPB) -> Table:
+    """Each pair of transports at each RTT, with its verdict."""
+    rows = []
+    for pair in transport_pairs(launches):
+        for rtt in launches.points[pair[0]]:
+            one = judged.get(NpbTransports(*pair, rtt or 0.0))
+            if one is None:
+                continue
+            named = f"{pair[0].name}, {pair[0].setup}, {EMULATED} {rtt:g} ms"
+            rows.append(
+                (
+                    Cell(named),
+                    Cell(f"{pair[0].transport} / {pair[1].transport}"),
+                    judged_cell(one),
+                )
+            )
+    return Table(
+        f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
+        f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
+        "critical.",
+        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
+        tuple(rows),
+    )
+
+
+def _speedup(
+    launches: Launches, judged: Mapping[Claim, Judged], series: Series, rtt: float
+) -> Cell:
+    one = judged.get(NpbSpeedup(series, rtt))
+    if one:
+        return judged_cell(one)
+    if rtt in launches.points.get(series, {}):
+        if launches.base_of(series):
+            return Cell("compute not measured", "muted")
+        return Cell("no base in one cluster", "muted")
+    if any(_plain(gone.series) == _plain(series) and gone.rtt == rtt for gone in launches.lost):
+        return Cell("no launch came back", "bad")
+    return Cell("not measured", "muted")
+
+
+def _sent(series: Series, messages: float) -> Cell:
+    if series.source != derived.NATIVE:
+        return _NOT_MEASURED
+    return Cell(units.number(messages)) if messages else _NONE
+
+
+def _plain(series: Series) -> Series:
+    """As a launch that never was is known."""
+    return replace(series, shared=False, toolchain="")
+
+
+def _rtt(seconds: float | None) -> Cell:
+    return _NONE if seconds is None else Cell(f"{units.number(seconds * 1e3)} ms")

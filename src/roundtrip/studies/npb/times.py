@@ -1,0 +1,166 @@
+"""The tables of the NPB section about times and messages of single launches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.stats.intervals import Interval
+from roundtrip.studies.npb import derived
+from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.series import EMULATED, Series
+from roundtrip.studies.npb.speedup import measured, separated
+
+
+def inside(launches: Launches) -> Table:
+    """Every series of one machine or cluster: the base of the speed-ups."""
+    rows = []
+    for series in launches.inside:
+        rounds = list(launches.points[series][None].values())
+        place = series.partition + (", ranks share processors" if series.shared else "")
+        whole = _cell(
+            launches.interval([one["time"] for one in rounds if math.isfinite(one["time"])])
+        )
+        each = _cell(launches.interval([one["rate"] / series.ranks for one in rounds]))
+        rate, *parts = _times(launches, rounds)
+        rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
+    return Table(
+        "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
+        "and communication (all time inside MPI, waiting included) are sums over the iterations, "
+        "means over the ranks; median and 95 % interval over launches. The programs of NPB 3.4 do "
+        "not tell what they wait for, and their time follows from their rate.",
+        (
+            Column("Benchmark and toolchain"),
+            Column("Where"),
+            Column("Time, s", "right"),
+            _TIME_COLUMNS[0],
+            Column("Mop/s per process", "right"),
+            *_TIME_COLUMNS[1:],
+        ),
+        tuple(rows),
+    )
+
+
+def over_the_link(launches: Launches) -> Table:
+    """Compute and communication of every series and RTT, and the speed-up from both."""
+    rows = []
+    for series in launches.over_the_link:
+        for rtt, found in launches.points[series].items():
+            ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
+            rows.append(
+                (
+                    Cell(f"{series.label} {rtt:g} ms"),
+                    *_times(launches, list(found.values())),
+                    _cell(launches.interval(_added(launches, series, rtt or 0.0))),
+                    *(_cell(launches.interval(values)) for values in ratios),
+                )
+            )
+    return Table(
+        f"Compute and communication apart, {EMULATED}. Communication is all time inside MPI, "
+        "waiting included. Added by the delay: time beyond that at the least delay, which the "
+        "programs of NPB 3.4 tell as well. Speed-up as measured, and as it were on processors of "
+        "their own: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and the communication "
+        "time M of one cluster (1) and of both (2) with n ranks. On processors of their own the "
+        "two agree.",
+        (
+            Column("Benchmark, transport and link"),
+            *_TIME_COLUMNS,
+            Column("Added by the delay, s", "right"),
+            Column("Speed-up, measured", "right"),
+            Column("Speed-up, own processors", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Time beyond that at the least RTT, one a round; nothing at the least."""
+    points = launches.points[series]
+    least = min(points, key=lambda one: one or 0.0)
+    if rtt == least:
+        return []
+    pairs = launches.pairs(points[rtt], points[least])
+    added = [slow["time"] - fast["time"] for slow, fast in pairs]
+    return [value for value in added if math.isfinite(value)]
+
+
+def messages(launches: Launches) -> Table:
+    """Messages of an iteration by pattern, all ranks together."""
+    rows, seen = [], set()
+    for series in launches.points:
+        key = (series.name, series.ranks)
+        if series.source != derived.NATIVE or key in seen:
+            continue
+        seen.add(key)
+        counts = launches.messages(series)
+        figures = next(iter(next(iter(launches.points[series].values())).values()))
+        iterations = max(figures["iterations"], 1)
+        kind = f", counted on an {EMULATED}" if series.wan else ""
+        name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
+        rows += [_pattern(name, part, iterations) for part in _by_pattern(counts)]
+    return Table(
+        "Messages of one iteration, all ranks together, by our counters; they do not depend on the "
+        "link. A reduction counts once for each rank. Half of the messages are no longer than "
+        "the median.",
+        (
+            Column("Benchmark"),
+            Column("Pattern"),
+            *(
+                Column(name, "right")
+                for name in ("Messages", "Smallest", "Median", "Largest", "Bytes")
+            ),
+        ),
+        tuple(rows),
+    )
+
+
+_TIME_COLUMNS = (
+    Column("Rate, Mop/s", "right"),
+    Column("Compute, s", "right"),
+    Column("Communication, s", "right"),
+    Column("Least to most of a rank, s", "right"),
+)
+
+
+def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
+    """Rate, compute, communication and that by rank; NPB's own programs tell the rate alone."""
+    rate = _cell(launches.interval([one["rate"] for one in rounds]))
+    if not all(one["compute"] for one in rounds):
+        return rate, *[Cell("not measured", "muted")] * 3
+    parts = ("compute", "communication")
+    mean = (_cell(launches.interval([one[part] for one in rounds])) for part in parts)
+    return rate, *mean, _by_rank(launches, rounds)
+
+
+def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
+    """Communication of the rank with the least and of that with the most, medians."""
+    told = [one for one in rounds if math.isfinite(one["least"])]
+    ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
+    medians = [units.number(end.median) for end in ends if end]
+    return Cell(" to ".join(medians)) if medians else Cell("not measured", "muted")
+
+
+def _cell(interval: Interval | None) -> Cell:
+    return Cell(units.interval(interval)) if interval else Cell(units.NOTHING, "muted")
+
+
+def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
+    return counts.partition_by("pattern", maintain_order=True) if counts.height else []
+
+
+def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
+    total = int(counts["messages"].sum())
+    up_to = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
+    sizes = [counts["size_bytes"][0], up_to["size_bytes"][0], counts["size_bytes"][-1]]
+    volume = int((counts["size_bytes"] * counts["messages"]).sum())
+    return text_cells(
+        name,
+        str(counts["pattern"][0]),
+        units.number(total / iterations),
+        *(units.size(int(size)) for size in sizes),
+        units.number(volume / iterations),
+    )

@@ -1,0 +1,109 @@
+"""The output of NPB's programs, and of ours, which is the same: parsed, and converted to a launch.
+
+The result block is that of NPB 3.4.1: label, `=`, value.  Its time has two decimals, so that rates
+are taken from `Mop/s total`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip.collect import confined, foreign
+from roundtrip.errors import UserError
+from roundtrip.studies.npb.derived import STUDY, UPSTREAM
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result block that NPB prints: time in seconds (two decimals), rate in Mop/s."""
+
+    benchmark: str
+    problem_class: str
+    iterations: int
+    seconds: float
+    total_processes: int
+    active_processes: int
+    rate: float
+    verified: bool
+    version: str
+    #: What our program says of its iterations beside the recorded ones; None of NPB's own.
+    history: str | None = None
+
+
+def parse(output: Path) -> Result:
+    """`parse_output` of a file; UserError if it cannot be read or has no result block."""
+    return parse_output(confined.read(output).decode(errors="replace"), output)
+
+
+def parse_output(text: str, file: str | Path) -> Result:
+    """The result block in the output of one of NPB's programs; UserError if there is none."""
+    name = re.search(r"^ (\w\w) Benchmark Completed", text, re.MULTILINE)
+    if name is None:
+        raise UserError("no result block of NPB: it died, was killed or is something else", file)
+    block = text[name.start() :]
+    history = re.search(r"^ History: (.+)$", text, re.MULTILINE)
+    try:
+        return Result(
+            benchmark=name[1],
+            problem_class=_field(block, "Class"),
+            iterations=_whole(block, "Iterations"),
+            seconds=_number(block, "Time in seconds"),
+            total_processes=_whole(block, "Total processes"),
+            active_processes=_whole(block, "Active processes"),
+            rate=_number(block, "Mop/s total"),
+            verified=_field(block, "Verification") == "SUCCESSFUL",
+            version=_field(block, "Version"),
+            history=history[1] if history else None,
+        )
+    except (KeyError, ValueError) as error:
+        raise UserError(f"the result block of NPB is damaged: {error}", file) from None
+
+
+def convert(output: Path, program: str) -> Result:
+    """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
+
+    UserError if it was not verified, or if some of its processes had nothing to do.
+    """
+    result = parse(output)
+    if not result.verified:
+        raise UserError("NPB's verification failed", output)
+    if result.active_processes != result.total_processes:
+        raise UserError(
+            f"only {result.active_processes} of {result.total_processes} processes were active",
+            output,
+        )
+    case = f"{result.benchmark}/{result.problem_class}"
+    known = {"median_s": result.seconds or None, "status": "converged", "verified": True}
+    record = {
+        "workload": "npb-upstream",
+        "version": result.version,
+        "command": [program],
+        "ranks": result.total_processes,
+        "points": [foreign.point(case, UPSTREAM, 0, **known)],
+    }
+    row = (STUDY, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
+    foreign.write(output, record, [row])
+    return result
+
+
+def _field(block: str, label: str) -> str:
+    found = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
+    if found is None:
+        raise KeyError(label)
+    return found[1]
+
+
+def _whole(block: str, label: str) -> int:
+    text = _field(block, label)
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError(f"{label} {text[:20]!r} is not a whole number")
+    return int(text)
+
+
+def _number(block: str, label: str) -> float:
+    text = _field(block, label)
+    if not re.fullmatch(r"[0-9]{0,20}\.?[0-9]{0,20}(E[+-]?[0-9]{1,2})?", text):
+        raise ValueError(f"{label} {text[:20]!r} is not a number >= 0")
+    return float(text)

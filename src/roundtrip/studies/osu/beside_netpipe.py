@@ -1,0 +1,136 @@
+"""OSU beside our NetPIPE: two programs that measure one thing must agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from roundtrip.collect.analysis import OSU
+from roundtrip.report import units
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Tone
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.studies.netpipe import derived as netpipe
+from roundtrip.studies.osu.curves import PLACE, Curves, Panel, placed
+
+AGREE, DISAGREE, UNKNOWN = "agree", "disagree", "cannot tell"
+TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An OSU benchmark and the case of NetPIPE that measures the same; both as `metric`."""
+
+    benchmark: str
+    metric: str
+    case: str
+    words: str
+
+
+PAIRS = (
+    Pair("latency", "half_round_trip_time", "pingpong/same", "latency / ping-pong"),
+    Pair("bw", "bandwidth", "stream/same", "bw / stream"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both values at one size: seconds of `latency`, MB/s of the others."""
+
+    panel: Panel
+    pair: Pair
+    size_bytes: int
+    osu: Interval
+    ours: Interval
+    outcome: str
+
+
+def compare(data: Data, curves: Curves) -> list[Comparison]:
+    """Every pair at every compared size that both measured on the same place."""
+    settings = data.analysis.osu
+    theirs = _netpipe(data)
+    found = []
+    for panel in curves.panels:
+        wanted = dict(zip(PLACE, panel.place, strict=True), kind=panel.kind)
+        here = [pl.col(key) == value for key, value in wanted.items()]
+        mine = theirs.filter(*here) if panel.ranks == 2 else theirs.clear()
+        for pair in PAIRS:
+            for size in settings.compared_sizes:
+                at = (pl.col("case") == pair.case) & (pl.col("size_bytes") == size)
+                column = "seconds" if pair.metric != "bandwidth" else "bandwidth"
+                values = mine.filter(at)[column].to_list()
+                osu = curves.at(panel, pair.benchmark, pair.metric, size)
+                if values and osu:
+                    ours = median_interval(values, curves.level)
+                    told = outcome(osu, ours, settings)
+                    found.append(Comparison(panel, pair, size, osu, ours, told))
+    return found
+
+
+def outcome(one: Interval, other: Interval, settings: OSU) -> str:
+    """Disagree: even the nearest ends are too far apart.  Agree: even the farthest are near."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return UNKNOWN
+    limit = 1 + settings.disagreement
+    if one.low > limit * other.high or other.low > limit * one.high:
+        return DISAGREE
+    return AGREE if max(one.high, other.high) <= limit * min(one.low, other.low) else UNKNOWN
+
+
+def blocks(found: list[Comparison], settings: OSU) -> list[Block]:
+    """The cross-check; nothing if NetPIPE was not measured on the same places."""
+    if not found:
+        return []
+    limit = units.percent(settings.disagreement)
+    return [
+        Heading(3, "Beside NetPIPE"),
+        Paragraph(
+            (
+                "OSU's latency is half a round trip, as NetPIPE's; its bw sends one way in windows "
+                "of 64 messages, NetPIPE's stream one by one. The launches are not the same, so "
+                "the ratio is not paired: they disagree if the nearest ends of the two intervals "
+                f"are more than {limit} apart, and agree if the farthest are within {limit}. Not "
+                "each disagreement is an error. NetPIPE sends back the buffer into which it has "
+                "just received; OSU sends from one buffer and receives into another, which may "
+                "stay in the caches as they are: its large messages are faster inside a node. "
+                "Which of the two NetPIPE 3.7.2 itself agrees with is told above where it was "
+                "launched.",
+            )
+        ),
+        Table(
+            "OSU and our NetPIPE (raw MPI): µs for latency, MB/s for the others; median over "
+            "launches, rank interval.",
+            (
+                Column("Toolchain"),
+                Column("OSU / NetPIPE"),
+                *(Column(name, "right") for name in ("Size", "OSU", "NetPIPE", "Ratio")),
+                Column("They"),
+            ),
+            tuple(_row(one) for one in found),
+        ),
+    ]
+
+
+def _row(one: Comparison) -> tuple[Cell, ...]:
+    scale = 1.0 if one.pair.metric == "bandwidth" else 1e6
+    texts = (
+        one.panel.label,
+        one.pair.words,
+        units.size(one.size_bytes),
+        units.interval(one.osu, scale),
+        units.interval(one.ours, scale),
+        units.number(one.osu.median / one.ours.median),
+    )
+    return *(Cell(text) for text in texts), Cell("", TONES[one.outcome], one.outcome)
+
+
+def _netpipe(data: Data) -> pl.DataFrame:
+    """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
+    launches = placed(data.passed(netpipe.STUDY)).select("launch", *PLACE, "kind")
+    samples = data.samples.filter(
+        (pl.col("study") == netpipe.STUDY)
+        & (pl.col("phase") == "measure")
+        & (pl.col("variant") == netpipe.BASE)
+    )
+    return netpipe.launch_medians(samples, ["launch"]).join(launches, on="launch")

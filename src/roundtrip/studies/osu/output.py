@@ -1,0 +1,199 @@
+"""The output of OSU Micro-Benchmarks, versions 5.x to 7.x."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from roundtrip.collect import confined
+from roundtrip.errors import UserError
+from roundtrip.studies.osu import columns
+from roundtrip.studies.osu.columns import Column
+from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
+
+_MAJOR = range(5, 8)
+_TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
+_ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and its like; MPI_Put is a name of its own
+_NOTE = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One message size (0 where there is none): values by (statistic, metric), s or MB/s or 1/s.
+
+    Statistics are average, minimum, maximum, p50 and other percentiles.  `iterations`, `passed`
+    and `sent_bytes` are None where the output has no such column.
+    """
+
+    size_bytes: int
+    values: dict[tuple[str, str], float]
+    iterations: int | None = None
+    passed: bool | None = None
+    sent_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """A whole output; `notes` are its other comments, as ``Datatype: MPI_CHAR``."""
+
+    benchmark: Benchmark
+    version: str
+    notes: dict[str, str]
+    rows: tuple[Row, ...]
+
+    @property
+    def validated(self) -> bool | None:
+        """Whether every message was compared with what was sent; None: no column Validation."""
+        checks = [row.passed for row in self.rows]
+        return None if None in checks else all(checks)
+
+
+def parse(file: Path, expected: str, largest: int = 0) -> Output:
+    """The output of ``osu_<expected>``; UserError with file and line for anything else.
+
+    Its sizes must double from line to line and reach `largest` bytes, and no validation may have
+    failed: a file that ends early, or lacks a line, is not one.
+    """
+    reader = _Reader(file, BENCHMARKS[expected])
+    for number, line in enumerate(_lines(file), 1):
+        if line.strip():
+            reader.take(line.rstrip(), number)
+    return reader.output(largest)
+
+
+@dataclass
+class _Reader:
+    file: Path
+    benchmark: Benchmark
+    version: str = ""
+    title: str = ""
+    columns: list[Column] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    last: int = 0
+
+    def take(self, line: str, number: int) -> None:
+        self.last = number
+        if not self.version or (line == self.title and not self.columns):
+            self._title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
+        elif not line.startswith("#"):
+            self._row(line)
+        elif re.match(r"# (Size|Avg Latency)", line):
+            self._header(line)
+        elif (note := _NOTE.match(line)) and not self.rows:
+            if note["key"]:
+                self.notes[note["key"]] = note["value"]
+        else:
+            raise self._fault(f"{_shown(line)} is no line of OSU's; right is: values, or a header")
+
+    def output(self, largest: int) -> Output:
+        if not self.version:
+            raise UserError("empty; right is the output of an OSU benchmark", self.file)
+        if not self.rows:
+            raise self._fault("ends before the first value: truncated")
+        end = self.rows[-1].size_bytes
+        if end < largest:
+            raise self._fault(f"ends at {end} bytes, before {largest}: truncated")
+        return Output(self.benchmark, self.version, self.notes, tuple(self.rows))
+
+    def _title(self, line: str) -> None:
+        found = _TITLE.match(line)
+        right = f"# OSU MPI {self.benchmark.title} v7.5"
+        if found is None:
+            raise self._fault(f"{_shown(line)} is no title of OSU's; right is: {right}")
+        title = _ON_DEVICE.sub("", found["title"])
+        if int(found["major"]) not in _MAJOR:
+            raise self._fault(
+                f"version {found['version']} of OSU is not known here; right are "
+                f"{_MAJOR[0]}.x to {_MAJOR[-1]}.x"
+            )
+        if title.lower() != self.benchmark.title.lower():
+            raise self._fault(f"this is {_shown(title)}; right is: {self.benchmark.title}")
+        self.version, self.title = found["version"], line
+
+    def _header(self, line: str) -> None:
+        found, unknown = columns.recognise(line[1:])
+        if unknown:
+            raise self._fault(f"unknown column {_shown(unknown)}")
+        if self.rows:
+            raise self._fault("a second header: the outputs of two programs in one file")
+        self.columns = found
+
+    def _row(self, line: str) -> None:
+        if not self.columns:
+            raise self._fault(f"{_shown(line)} before the header; right is: # Size ...")
+        cells = line.split()
+        if len(cells) != len(self.columns) or not cells[0][0].isdigit():
+            raise self._fault(f"{_shown(line)} is not the {len(self.columns)} values of a line")
+        row = self._values(cells)
+        if row.passed is False:
+            raise self._fault(f"validation failed at {row.size_bytes} bytes: wrong data arrived")
+        self.rows.append(row)
+        if not _follow([row.size_bytes for row in self.rows[-2:]]):
+            before = self.rows[-2].size_bytes
+            raise self._fault(f"size {row.size_bytes} after {before}: a line is missing")
+
+    def _values(self, cells: list[str]) -> Row:
+        plain: dict[str, str] = {}
+        values: dict[tuple[str, str], float] = {}
+        for column, cell in zip(self.columns, cells, strict=True):
+            if column.scale:
+                metric = self._metric(column)
+                values[column.statistic, metric] = self._number(cell) * column.scale
+            else:
+                plain[column.kind] = cell
+        check = plain.get("check")
+        if check not in ("Pass", "Fail", None):
+            raise self._fault(f"validation is {_shown(check)}; right are: Pass, Fail")
+        return Row(
+            self._count(plain.get("size", "0")),
+            values,
+            self._count(plain["count"]) if "count" in plain else None,
+            None if check is None else check == "Pass",
+            self._count(plain["sent"]) if "sent" in plain else None,
+        )
+
+    def _metric(self, column: Column) -> str:
+        of_times = self.benchmark.metric != "bandwidth"
+        if of_times != (column.kind == "time"):
+            raise self._fault(f"a column that {self.benchmark.title!r} does not have")
+        return "message_rate" if column.kind == "messages" else self.benchmark.metric
+
+    def _number(self, cell: str) -> float:
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0):
+            raise self._fault(f"{_shown(cell)} is not a number >= 0")
+        return value
+
+    def _count(self, cell: str) -> int:
+        if not (cell.isascii() and cell.isdigit() and len(cell) < 16):
+            raise self._fault(f"{_shown(cell)} is not a whole number")
+        return int(cell)
+
+    def _fault(self, what: str) -> UserError:
+        return UserError(what, self.file, self.last)
+
+
+def _follow(sizes: list[int]) -> bool:
+    """Whether each size is twice the one before; after 0 comes 1."""
+    return all(after == max(1, 2 * before) for before, after in pairwise(sizes))
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = confined.read(file).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise UserError(f"no output of OSU: {error}", file) from None
+    if text.strip() and not text.endswith("\n"):
+        raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
+    return text.splitlines()
+
+
+def _shown(text: str | None) -> str:
+    return repr((text or "")[:60])

@@ -1,0 +1,123 @@
+"""The OSU section: the baseline that everyone knows, and whether it agrees with our NetPIPE."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Gallery,
+    Heading,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.evidence import where_measured
+from roundtrip.report.sections import Claim
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.osu import beside_netpipe, derived, figures, tables
+from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
+from roundtrip.studies.osu.curves import Curves, Panel
+
+_QUESTION: Text = (
+    "OSU Micro-Benchmarks as their authors wrote them: what most published numbers of an MPI were "
+    "measured with, so the place to compare this machine with others.",
+)
+
+
+class OSUSection:
+    """Curves of every benchmark that was launched, and the cross-check."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._curves = Curves(data)
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """None: OSU and NetPIPE are launched apart, so no ratio of theirs is paired."""
+        return {}
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """Figures, tables, the cross-check."""
+        curves = self._curves
+        found = beside_netpipe.compare(self._data, curves)
+        drawn: list[Block] = [Paragraph(_QUESTION)]
+        for kind in figures.KINDS:
+            shown = figures.draw(curves, kind)
+            if shown:
+                drawn += [Heading(3, kind.name.capitalize()), Gallery(kind.caption, shown)]
+        numbers = [tables.times(curves), tables.rates(curves)]
+        drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
+        drawn += beside_netpipe.blocks(found, self._data.analysis.osu)
+        what = tables.validation(self._data, curves)
+        drawn.append(Fold("Versions, and which data were compared", (what,)))
+        return Part(
+            anchor="osu",
+            title="OSU Micro-Benchmarks: the baseline everyone knows",
+            blocks=tuple(drawn),
+            answers=tuple(self._answer(panel, found) for panel in curves.panels),
+            verdicts=(_verdicts(found, self._data.analysis.osu.compared_sizes),) if found else (),
+        )
+
+    def _answer(self, panel: Panel, found: Sequence[Comparison]) -> Answer:
+        told = []
+        latency = self._curves.at(panel, "latency", "half_round_trip_time", 8)
+        if latency:
+            told.append(f"latency {units.interval(latency, 1e6)} µs at 8 bytes")
+        rates = self._curves.of(panel, ["bw"], "bandwidth").sort("median")
+        if not rates.is_empty():
+            size, most = rates.select("size_bytes", "median").row(-1)
+            told.append(f"bandwidth up to {units.number(most)} MB/s, at {units.size(size)}")
+        for name, size in (("allreduce", 8), ("barrier", 0)):
+            value = self._curves.at(panel, name, "operation_time", size)
+            if value:
+                told.append(f"{name} {units.interval(value, 1e6)} µs")
+        mine = Counter(one.outcome for one in found if one.panel == panel)
+        if mine:
+            counts = (f"{mine[name]} {name}" for name in TONES if mine[name])
+            told.append(f"of {mine.total()} values beside NetPIPE's, {', '.join(counts)}")
+        tone = TONES[DISAGREE] if mine[DISAGREE] else "plain"
+        words = "; ".join(told) or "measured, see below"
+        return Answer((Strong(f"OSU, {panel.label}"), f": {words}."), tone)
+
+
+def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
+    rows = []
+    for panel in dict.fromkeys(one.panel for one in found):
+        cells = []
+        for pair in beside_netpipe.PAIRS:
+            mine = [one for one in found if (one.panel, one.pair) == (panel, pair)]
+            if not mine:
+                cells.append(Cell("not measured", "muted"))
+                continue
+            outcomes = {one.outcome for one in mine}
+            worst = DISAGREE if DISAGREE in outcomes else max(outcomes, key=_doubt)
+            ratios = [one.osu.median / one.ours.median for one in mine]
+            where = ""
+            if worst == AGREE:
+                where = where_measured([one.size_bytes for one in mine], compared)
+            tone = "warn" if where else TONES[worst]
+            cells.append(Cell(units.spread(ratios), tone, f"{worst}{where}"))
+        rows.append((Cell(panel.label), *cells))
+    return Table(
+        "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
+        (Column("Toolchain"), *(Column(pair.words) for pair in beside_netpipe.PAIRS)),
+        tuple(rows),
+    )
+
+
+def _doubt(outcome: str) -> bool:
+    return outcome == UNKNOWN
+
+
+def section(data: Data) -> OSUSection | None:
+    """The section, if the bundle has launches of it that came back."""
+    return None if data.passed(derived.STUDY).is_empty() else OSUSection(data)

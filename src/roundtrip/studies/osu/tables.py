@@ -1,0 +1,124 @@
+"""The tables of the OSU section."""
+
+from __future__ import annotations
+
+import json
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.data import Data
+from roundtrip.studies.osu import derived
+from roundtrip.studies.osu.curves import Curves, Panel
+from roundtrip.studies.osu.derived import Benchmark
+
+_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
+_NONE = Cell(units.NOTHING, "muted")
+
+
+def times(curves: Curves) -> Table:
+    """Latencies and collectives at a few sizes, µs; a barrier has one."""
+    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
+    return Table(
+        "Times in µs: median over launches, rank interval. OSU prints two decimals.",
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            Column("No message", "right"),
+            *(Column(units.size(size), "right") for size in _SIZES),
+        ),
+        tuple(
+            (
+                Cell(panel.label),
+                Cell(benchmark.name),
+                *(_point(curves, panel, benchmark, size, 1e6) for size in (0, *_SIZES)),
+            )
+            for panel in curves.panels
+            for benchmark in benchmarks
+            if not curves.of(panel, [benchmark.name]).is_empty()
+        ),
+    )
+
+
+def rates(curves: Curves) -> Table:
+    """Bandwidths at a few sizes, the peak, and messages a second."""
+    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric == "bandwidth"]
+    rows = []
+    for panel in curves.panels:
+        for benchmark in benchmarks:
+            found = curves.of(panel, [benchmark.name], "bandwidth")
+            if found.is_empty():
+                continue
+            peak = found.sort("median", descending=True).row(0, named=True)
+            rows.append(
+                (
+                    Cell(panel.label),
+                    Cell(benchmark.name),
+                    *(_point(curves, panel, benchmark, size) for size in _SIZES),
+                    Cell(f"{units.number(peak['median'])} at {units.size(peak['size_bytes'])}"),
+                    _rate(curves, panel, benchmark),
+                )
+            )
+    return Table(
+        "Bandwidth in MB/s, and messages a second where the program counts them: median over "
+        "launches, rank interval.",
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            *(Column(units.size(size), "right") for size in _SIZES),
+            Column("Peak", "right"),
+            Column("Million messages/s at 8 B", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def validation(data: Data, curves: Curves) -> Table:
+    """Which versions ran, and whether what arrived was compared with what was sent."""
+    launches = curves.launches.join(
+        curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
+    )
+    rows = []
+    titles = {panel.key: panel for panel in curves.panels}
+    for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
+        checked = sum(_verified(text) for text in group["points"])
+        told = "all compared" if checked == group.height else f"{checked} of {group.height}"
+        is_median = group["phase"].unique().to_list() == ["p50"]
+        rows.append(
+            (
+                Cell(titles[str(key)].label),
+                Cell(str(benchmark)),
+                Cell(", ".join(titles[str(key)].versions)),
+                Cell("median" if is_median else "mean"),
+                Cell(str(group.height)),
+                Cell(told) if checked else Cell("not: the program cannot", "muted"),
+            )
+        )
+    return Table(
+        "What was run. Data are compared in a short run of their own before the measured one.",
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            Column("Version"),
+            Column("A launch's value"),
+            Column("Launches", "right"),
+            Column("Data"),
+        ),
+        tuple(rows),
+    )
+
+
+def _point(
+    curves: Curves, panel: Panel, benchmark: Benchmark, size: int, scale: float = 1.0
+) -> Cell:
+    interval = curves.at(panel, benchmark.name, benchmark.metric, size)
+    return _NONE if interval is None else Cell(units.interval(interval, scale))
+
+
+def _rate(curves: Curves, panel: Panel, benchmark: Benchmark) -> Cell:
+    interval = curves.at(panel, benchmark.name, "message_rate", 8)
+    return _NONE if interval is None else Cell(units.interval(interval, 1e-6))
+
+
+def _verified(points: str | None) -> bool:
+    found = json.loads(points or "[]")
+    return bool(found) and all(point["verified"] for point in found)

@@ -1,0 +1,114 @@
+"""The ring section: elepar's ring, repeated with modern means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Block,
+    Gallery,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.sections import Claim
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.ring import answers, derived, figures, laps, network, read, skipped, tables
+from roundtrip.studies.ring.curves import Curves
+from roundtrip.studies.ring.findings import RingComparison, claims, findings
+
+
+class RingSection:
+    """Regions by reference against MPI and PVM, in a node, over a network, and mixed."""
+
+    def __init__(self, data: Data) -> None:
+        self._curves = Curves(data)
+        self._settings = data.analysis.ring
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """The pairs that isolate the study's three reasons, at the compared sizes."""
+        return dict(claims(self._curves, self._settings).items())
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """Answers, the study's figure, what a pass costs, the three reasons."""
+        mine = {key: value for key, value in judged.items() if isinstance(key, RingComparison)}
+        panels = self._curves.panels
+        found = [f for panel in panels for f in findings(panel, mine, self._settings)]
+        shared = [panel for panel in panels if panel.shared]
+        in_node = [panel for panel in panels if panel.in_one_node]
+        blocks: list[Block] = [
+            Paragraph(_QUESTION),
+            Gallery(figures.CAPTION, figures.bandwidth(self._curves, panels)),
+            Heading(3, "What a pass costs"),
+        ]
+        if in_node:
+            blocks.append(tables.goals(self._curves, in_node, self._settings))
+        if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
+            blocks.append(network.goodput(self._curves, hubs))
+        blocks += [
+            *([tables.crossovers(self._curves, shared)] if shared else []),
+            *read.blocks(self._curves, panels, self._settings.compared_sizes),
+            *laps.laps(self._curves),
+            Heading(3, "The study's three reasons"),
+        ]
+        for statement in derived.STATEMENTS:
+            ours = [finding for finding in found if finding.statement == statement]
+            if ours:
+                blocks.append(tables.reasons(statement, ours, self._settings))
+        if left_out := skipped.left_out(self._curves, panels):
+            blocks += [Heading(3, "What was left out"), left_out]
+        blocks += [Heading(3, "How to read the ring"), Items(_READING)]
+        return Part(
+            anchor="ring",
+            title="Ring: what does passing a region cost when it need not be copied?",
+            blocks=tuple(blocks),
+            answers=tuple(
+                answers.answer(self._curves, panel, found, self._settings) for panel in panels
+            ),
+            verdicts=(tables.verdicts(found),) if found else (),
+        )
+
+
+def section(data: Data) -> RingSection | None:
+    """The section, if the bundle has launches of it that came back."""
+    return None if data.passed(derived.STUDY).is_empty() else RingSection(data)
+
+
+_QUESTION: Text = (
+    "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
+    "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
+    f"{units.number(derived.PUBLISHED_PASS * 1e6, 2)} µs whatever its size; between machines it "
+    "travels by message, and the program does not see the difference. The study says that MPI and "
+    "PVM cannot do so, for three reasons. Here is the same ring on this machine, with MPI and PVM "
+    "in the same launches, interleaved in random order.",
+)
+_READING: tuple[Text, ...] = (
+    (
+        "One token goes round. Every rank counts each pass in the token's first bytes, in place, "
+        "and looks whether the count is right; once for each size every rank also checks and "
+        "changes all bytes. So no pass goes without touching the region; what a pass costs whose "
+        "receiver reads all of it has a table of its own.",
+    ),
+    (
+        "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
+        "with acknowledgements of our own: two transports, in the same launches.",
+    ),
+    (
+        "A region that stays in its node is asserted to be at the same offset lap after lap, and "
+        "that no copy was made.",
+    ),
+    (
+        "The bare cache line is the floor: each rank has a line that only the rank before it "
+        "writes and only it reads, so every hand-over goes one way, between the same processors in "
+        "the same launch, and nothing else happens.",
+    ),
+    (
+        "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "
+        "time per pass is the lap's over three.",
+    ),
+    ("The study's own points are those of its text; its Ethernet point is read off its figure.",),
+)

@@ -1,0 +1,197 @@
+"""The tables of the ring section."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from roundtrip.collect.analysis import Ring
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.ring import derived
+from roundtrip.studies.ring.curves import Curves, Panel
+from roundtrip.studies.ring.derived import Statement
+from roundtrip.studies.ring.findings import Finding
+
+_NONE = Cell(units.NOTHING, "muted")
+_MICRO = 1e6
+_OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
+
+
+def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
+    """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
+    study = units.number(derived.PUBLISHED_PASS * _MICRO)
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[_NONE] * 5)]
+    for panel in panels:
+        launches = curves.by_launch(panel, derived.REGION)
+        fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
+        bare = curves.by_launch(panel, derived.FLOOR)
+        floor = {name: derived.fixed_cost(by_size.values()) for name, by_size in bare.items()}
+        flat = [derived.flatness(by_size.values()) for by_size in launches.values()]
+        per = [fixed[name] / floor[name] for name in fixed if name in floor]
+        gain = curves.over_best(panel).get(derived.STUDY_SIZE, [])
+        in_hand_overs = curves.flatness_in_hand_overs(panel)
+        found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain]
+        costs, hand_overs, *judged = map(curves.interval, found)
+        cells = [
+            _cell(costs, _MICRO),
+            _cell(hand_overs, _MICRO),
+            limited(judged[0], settings.most_hand_overs),
+            limited(judged[1], 1 + settings.flat_within),
+            limited(judged[2], 1 + settings.flat_within),
+            limited(judged[3], settings.least_gain, is_least=True),
+        ]
+        counted = [_counted(c, len(f), panel) for c, f in zip(cells, found, strict=True)]
+        rows.append((Cell(panel.label), *counted))
+    return Table(
+        "A region's pass inside a node: median over its sizes, then over launches, 95 % interval. "
+        f"Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache line, flat "
+        f"within {units.percent(settings.flat_within)} over all sizes, and at "
+        f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the effective "
+        "bandwidth of MPI's best two-sided call. In hand-overs: each size's time over the "
+        "bare hand-over measured along with it, so that processors which move apart between two "
+        "sizes do not count.",
+        (
+            Column("Toolchain and placement"),
+            Column("Fixed cost, µs", "right"),
+            Column("Bare hand-over, µs", "right"),
+            Column("Pass per hand-over", "right"),
+            Column("Largest / smallest", "right"),
+            Column("Largest / smallest, in hand-overs", "right"),
+            Column("Over best MPI", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
+    """From which size on a region by reference is the fastest, where some pass goes so."""
+    others = [name for name in derived.TRANSPORTS if name not in _OURS]
+    rows = []
+    for panel in panels:
+        for mine in (derived.REGION, derived.REGION_UDP):
+            for other in others:
+                found, largest = _crossovers(curves, panel, mine, other)
+                if found:
+                    cell = _counted(_size(curves, found, largest), len(found), panel)
+                    names = (panel.label, panel.title(mine), panel.title(other))
+                    rows.append((*map(Cell, names), cell))
+    return Table(
+        "The size in bytes from which on passing by reference is faster, interpolated between the "
+        "measured sizes; the smallest measured size: it always is. Of rings in which a pass stays "
+        "in a node: elsewhere nothing goes by reference.",
+        (
+            Column("Toolchain and placement"),
+            Column("Region"),
+            Column("Faster than"),
+            Column("From, bytes", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def reasons(statement: Statement, ours: Sequence[Finding], settings: Ring) -> Table:
+    """One reason of the study: our ratios, and whether it holds."""
+    rows = []
+    for finding in ours:
+        evidence = dict(finding.evidence)
+        cells = [_judged(evidence.get(size)) for size in settings.compared_sizes]
+        pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
+        outcome = Cell("", finding.tone, finding.verdict)
+        rows.append((Cell(finding.panel.label), Cell(pair), *cells, outcome))
+    return Table(
+        f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
+        (
+            Column("Toolchain and placement"),
+            Column("Pair"),
+            *(Column(units.size(size), "right") for size in settings.compared_sizes),
+            Column("The reason"),
+        ),
+        tuple(rows),
+    )
+
+
+def verdicts(all_findings: Sequence[Finding]) -> Table:
+    """One row a panel, one column a pair."""
+    pairs = [(s, pair) for s in derived.STATEMENTS for pair in s.pairs]
+    rows = []
+    for panel in dict.fromkeys(finding.panel for finding in all_findings):
+        mine = {(f.variant, f.base): f for f in all_findings if f.panel == panel}
+        cells = []
+        for _, pair in pairs:
+            found = mine.get(pair)
+            if found is None:
+                cells.append(Cell("not measured", "muted"))
+            else:
+                ratios = [judged.interval.median for _, judged in found.evidence]
+                cells.append(Cell(units.spread(ratios), found.tone, found.verdict))
+        rows.append((Cell(panel.label), *cells))
+    return Table(
+        "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
+        "sizes.",
+        (
+            Column("Toolchain and placement"),
+            *(Column(f"{s.short} ({pair[0]} / {pair[1]})") for s, pair in pairs),
+        ),
+        tuple(rows),
+    )
+
+
+def _crossovers(
+    curves: Curves, panel: Panel, mine: str, other: str
+) -> tuple[list[float], int | None]:
+    """One for each launch that measured both at some size; and up to which size all of them did."""
+    theirs = curves.by_launch(panel, other)
+    found = []
+    largest: int | None = None
+    for launch, by_size in curves.by_launch(panel, mine).items():
+        base = theirs.get(launch, {})
+        if sizes := [size for size in by_size if size in base]:
+            times = [by_size[size] for size in sizes], [base[size] for size in sizes]
+            found.append(derived.crossover(sizes, *times))
+            largest = max(sizes) if largest is None else min(largest, max(sizes))
+    return found, largest
+
+
+def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
+    finite = [size for size in found if math.isfinite(size)]
+    otherwise = f"not up to {units.size(largest or 0)}"
+    if not finite:
+        return Cell(otherwise, "warn")
+    if len(finite) < len(found):
+        return Cell(f"in {len(finite)} of {len(found)} launches, else {otherwise}", "warn")
+    return _cell(curves.interval(finite))
+
+
+def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
+    """Says so if only some launches of the panel stand behind a cell."""
+    if not 0 < launches < panel.launches:
+        return cell
+    return replace(cell, text=f"{cell.text}; measured in {launches} of {panel.launches} launches")
+
+
+def _cell(interval: Interval | None, scale: float = 1.0) -> Cell:
+    return _NONE if interval is None else Cell(units.interval(interval, scale))
+
+
+def limited(interval: Interval | None, limit: float, is_least: bool = False) -> Cell:
+    """With a verdict: whether the whole interval is on the right side of the limit."""
+    if interval is None:
+        return _NONE
+    text = units.interval(interval)
+    if interval.low is None or interval.high is None:
+        return Cell(text, "warn", "cannot tell")
+    inside = interval.low >= limit if is_least else interval.high <= limit
+    outside = interval.high < limit if is_least else interval.low > limit
+    if inside:
+        return Cell(text, "good", "reached")
+    return Cell(text, "bad", "not reached") if outside else Cell(text, "warn", "cannot tell")
+
+
+def _judged(judged: Judged | None) -> Cell:
+    if judged is None:
+        return Cell("not measured", "muted")
+    return Cell(units.interval(judged.interval), "plain", judged.words)

@@ -1,0 +1,249 @@
+"""The report says what is in the data, and only that: trees whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support import synthetic
+
+from roundtrip.collect import bundle
+from roundtrip.report import data, markdown
+from roundtrip.report.blocks import Gallery, Part, Table
+from roundtrip.report.build import build
+from roundtrip.studies.netpipe.curves import Curves
+
+OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
+Maker = Callable[..., Any]
+
+
+def report(tree: Any) -> Any:
+    return build(data.read(bundle.build(tree.path)))
+
+
+def part(tree: Any, anchor: str = "netpipe") -> Part:
+    (found,) = [part for part in report(tree).parts if part.anchor == anchor]
+    return found
+
+
+def text_of(answer: Any) -> str:
+    return "".join(getattr(word, "text", word) for word in answer.text)
+
+
+def outcomes(tree: Any) -> dict[str, list[str]]:
+    (table,) = part(tree).verdicts
+    return {row[0].text: [cell.verdict for cell in row[1:]] for row in table.rows}
+
+
+def tables(of: Part) -> list[Table]:
+    return [block for block in of.blocks if isinstance(block, Table)]
+
+
+def test_findings_follow_the_data(make_tree: Maker) -> None:
+    """Boost.MPI adds 6 ns to 280 ns in one tree, 60 ns to 310 ns in the other."""
+    tree = make_tree(launches=10, samples=20, environs=(OPENMPI, SLOW_BOOST))
+    assert outcomes(tree) == {
+        "Open MPI 4.1, Boost 1.81": ["agrees", "agrees", "agrees", "agrees"],
+        "Open MPI 5.0, Boost 1.81": ["differs", "differs", "agrees", "agrees"],
+    }
+    headline, good, bad = part(tree).answers
+    assert text_of(headline) == (
+        "Boost.MPI is on par with raw MPI on 1 of 2 toolchains. "
+        "It is not on Open MPI 5.0, Boost 1.81."
+    )
+    assert good.tone == "good" and "is on par with raw MPI (0.9" in text_of(good)
+    assert bad.tone == "bad" and "slower at 1\N{NO-BREAK SPACE}B (ratio 0.8" in text_of(bad)
+
+
+def test_datatypes_that_are_free_differ_from_the_study(make_tree: Maker) -> None:
+    """MPICH in the generator: datatypes cost 15 % of the bandwidth at most, nothing at 1 KiB."""
+    tree = make_tree(launches=12, samples=30, environs=(MPICH,), sizes=[1, 1024])
+    assert outcomes(tree)["MPICH 4.0, Boost 1.81"][2] in (
+        "differs, for the better",
+        "cannot tell",
+    )
+
+
+def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) -> None:
+    tree = make_tree(launches=10, samples=20, environs=(OPENMPI,), sizes=[1, 1024, 65536])
+    (table,) = part(tree).verdicts
+    cells = [(cell.verdict.replace("\xa0", " "), cell.tone) for cell in table.rows[0][1:]]
+    assert cells == [
+        *[("agrees where measured (1 B to 64 KiB)", "warn")] * 2,
+        *[("agrees where measured (1 KiB to 64 KiB)", "warn")] * 2,
+    ]
+    headline, sentence = part(tree).answers
+    assert text_of(headline).replace("\xa0", " ") == (
+        "Boost.MPI is on par with raw MPI on 0 of 1 toolchain. On Open MPI 4.1, Boost 1.81 it is "
+        "where measured (1 B to 64 KiB); no launch reached 1 MiB."
+    )
+    assert (headline.tone, sentence.tone) == ("warn", "warn")
+    assert text_of(sentence).count("where measured") == 4
+
+
+def test_what_got_better_than_in_the_study_is_not_red(
+    make_tree: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here MPICH's datatypes are as fast as bytes: better than the study says."""
+    free = ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.3e-10, 11e-9)
+    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, free)
+    tree = make_tree(launches=12, samples=30, environs=(MPICH,))
+    (table,) = part(tree).verdicts
+    assert (table.rows[0][3].verdict, table.rows[0][3].tone) == ("differs, for the better", "good")
+
+
+def test_five_launches_tell_nothing(make_tree: Maker) -> None:
+    tree = make_tree(launches=5, environs=(OPENMPI,))
+    assert outcomes(tree) == {"Open MPI 4.1, Boost 1.81": ["cannot tell"] * 4}
+    shown = markdown.render(report(tree))
+    assert "no CI, n" in shown
+    assert "| C5 |" in shown
+    row = next(line for line in shown.splitlines() if line.startswith("| C5 |"))
+    assert "| fail |" in row and "too few launches" in row
+
+
+def keep_raw_mpi(tree: Any, environ: str) -> None:
+    """As if this toolchain had run with raw MPI only."""
+    for file in tree.path.rglob("samples.csv"):
+        if environ not in str(file):
+            continue
+        lines = file.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
+        file.write_text("".join(kept))
+        run = json.loads(file.with_name("run.json").read_text())
+        run["samples"] = {"rows": sum(",mpi," in line for line in kept)}
+        run["points"] = [point for point in run["points"] if point["variant"] == "mpi"]
+        file.with_name("run.json").write_text(json.dumps(run))
+
+
+def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,))
+    keep_raw_mpi(tree, OPENMPI)
+    shown = part(tree)
+    (headline,) = shown.answers
+    assert text_of(headline) == (
+        "Boost.MPI was not compared with raw MPI: only one of the two was measured."
+    )
+    assert headline.tone == "warn"
+    assert any(isinstance(block, Gallery) for block in shown.blocks)
+    assert shown.verdicts == ()
+
+
+def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None:
+    tree = make_tree(launches=10, samples=20, environs=(OPENMPI, MPICH))
+    keep_raw_mpi(tree, MPICH)
+    assert text_of(part(tree).answers[0]) == (
+        "Boost.MPI is on par with raw MPI on 1 of 1 toolchain. "
+        "Nothing was compared on MPICH 4.0, Boost 1.81."
+    )
+
+
+def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:
+    emulated = make_tree("wan", launches=6, environs=(OPENMPI,), extras={"emulated": {"rtt": 2}})
+    shown = report(emulated)
+    text = markdown.render(shown)
+    assert "EMULATED: rtt = 2" in text
+    for figure in shown.figures:
+        assert "EMULATED" in figure.light or "study" in figure.name
+    for table in [*tables(shown.parts[0]), *shown.parts[0].verdicts]:
+        for row in table.rows:
+            assert "EMULATED" in row[0].text or row[0].text.startswith("The study")
+
+
+def test_rows_of_two_placements_carry_different_labels(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI, MPICH))
+    for number in range(1, 7):
+        tree.case(
+            tree.folder(number, MPICH),
+            MPICH,
+            display_name="NetPIPE %mode=pingpong %placement=one-per-node",
+            parameters={"mode": "pingpong", "placement": "one-per-node"},
+            extras={"toolchain": "Open MPI 4.1, Boost 1.81"},
+        )
+    shown = part(tree)
+    of_toolchain = [
+        t for t in [*tables(shown), *shown.verdicts] if t.columns[0].name == "Toolchain"
+    ]
+    names = {row[0].text for table in of_toolchain for row in table.rows}
+    ours = {name for name in names if name.startswith("Open MPI 4.1, Boost 1.81")}
+    assert {name.split(", ")[2].partition(";")[0] for name in ours} == {
+        "in one node",
+        "on a node each",
+    }
+    (verdicts,) = shown.verdicts
+    assert len({row[0].text.partition(";")[0] for row in verdicts.rows}) == 2
+
+
+def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,), extras={"emulated": {"wan_rtt_ms": 2}})
+    shown = part(tree)
+    latency, bandwidth = [t for t in tables(shown) if t.columns[0].name == "Transport"]
+    for table in (latency, bandwidth):
+        assert [column.name for column in table.columns] == ["Transport", "RTT 2 ms"]
+        ((name, value),) = table.rows
+        assert name.text == "Open MPI 4.1, Boost 1.81, EMULATED WAN"
+        assert "[" in value.text
+    assert "EMULATED WAN: RTT 2 ms" in markdown.render(report(tree))
+
+
+def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
+    figures = report(make_tree(launches=6)).figures
+    labels = [figure.light.count(">0.01<") for figure in figures if "bandwidth" in figure.name]
+    assert len(labels) == 3
+    assert len(set(labels)) == 1
+
+
+def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
+    tree = make_tree(launches=8, environs=(OPENMPI,))
+    opened = data.read(bundle.build(tree.path))
+    curves = Curves(opened)
+    (panel,) = curves.panels
+    rows = pl.read_parquet(opened.folder / "samples.parquet").filter(
+        (pl.col("variant") == "mpi") & (pl.col("size_bytes") == 1024)
+    )
+    per_launch = sorted(rows.group_by("launch").agg(pl.col("value").median())["value"])
+    shown = curves.at(curves.seconds, panel, "mpi", 1024)
+    assert shown is not None
+    assert (shown.low, shown.high, shown.n) == (per_launch[0], per_launch[-1], 8)
+    assert shown.median == pytest.approx((per_launch[3] + per_launch[4]) / 2)
+
+
+def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024, 65536, 1 << 20, 4 << 20])
+    shown = markdown.render(report(tree))
+    assert "Boost.MPI (Serialized): not measured from 2\N{NO-BREAK SPACE}MiB on (bounded)" in shown
+    assert "6 of 6 launches" in shown
+
+
+def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> None:
+    tree = make_tree(launches=6, environs=(OPENMPI,))
+    shown = part(tree, "launches")
+    effect = next(table for table in tables(shown) if "leaving" in table.caption)
+    assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
+    assert 0.3 < float(effect.rows[0][5].text) < 3
+    assert "005/openmpi41-boost181" in markdown.render(report(tree))
+
+
+def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
+    from roundtrip.studies.netpipe import output as netpipe_output
+
+    tree = make_tree(launches=6, environs=(OPENMPI,))
+    recorded = Path(__file__).parents[2] / "data" / "netpipe" / "NPopenmpi-4.1.4.full.out"
+    folder = tree.folder(1, OPENMPI).with_name("NetPIPEReference_1")
+    folder.mkdir()
+    (folder / "np.out").write_bytes(recorded.read_bytes())
+    netpipe_output.convert(folder / "np.out", "NPopenmpi", 2)
+    name = "NetPIPEReference %placement=shared-memory"
+    tree.case(
+        folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name
+    )
+    shown = part(tree)
+    (table,) = [table for table in tables(shown) if "NetPIPE 3.7.2, µs" in str(table.columns)]
+    assert [row[1].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
+        *("1 B", "1 KiB", "64 KiB", "1 MiB"),
+    ]
+    assert "no CI, n" in table.rows[0][2].text

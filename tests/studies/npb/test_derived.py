@@ -1,0 +1,150 @@
+"""The NPB study's definitions, with answers known by hand, and NPB 3.4.1's output as recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import samples
+from roundtrip.errors import UserError
+from roundtrip.studies.npb import derived as npb
+from roundtrip.studies.npb import upstream as npb_upstream
+
+DATA = Path(__file__).parents[2] / "data" / "npb"
+
+
+def frame(rows: list[tuple[int, str, int, str, float, str]]) -> pl.DataFrame:
+    """Rows of (size_bytes, phase, rep, metric, value, unit)."""
+    full = [("npb", "CG/S", "native", *row) for row in rows]
+    return pl.DataFrame(full, schema=samples.SCHEMA, orient="row")
+
+
+LAUNCH = [
+    (0, "total", 0, "time", 2.5, "s"),
+    (0, "total", 0, "rate", 100.0, "Mop/s"),
+    (0, "iteration", 0, "time", 1.2, "s"),
+    (0, "compute", 0, "time", 0.9, "s"),
+    (0, "compute", 1, "time", 0.6, "s"),
+    (0, "exchange", 0, "time", 0.3, "s"),
+    (0, "exchange", 1, "time", 0.2, "s"),
+    (8, "exchange", 0, "messages", 30.0, "1"),
+    (800, "exchange", 0, "messages", 10.0, "1"),
+]
+
+
+def test_what_our_program_says_of_its_history_is_read() -> None:
+    text = (DATA / "native.cg.S.1.txt").read_text()
+    assert npb_upstream.parse_output(text, "native").history is None
+    told = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
+    found = npb_upstream.parse_output(f" History: {told}\n{text}", "native")
+    assert found.history == told
+
+
+def test_shares_are_of_the_time_of_all_iterations() -> None:
+    shares = npb.phase_shares(frame(LAUNCH))
+    assert shares == pytest.approx({"compute": 0.75, "exchange": 0.25})
+
+
+def test_the_summary_has_rate_time_and_mean_message() -> None:
+    assert npb.summary(frame(LAUNCH)) == pytest.approx(
+        {
+            "rate": 100,
+            "time": 2.5,
+            "compute_share": 0.75,
+            "messages": 40,
+            "mean_message_bytes": 206,
+        }
+    )
+
+
+def test_a_launch_without_messages_has_none_in_its_summary() -> None:
+    figures = npb.summary(frame(LAUNCH[:4]))
+    assert "messages" not in figures
+    assert figures["compute_share"] == 1
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "problem_class", "legal"),
+    [
+        ("BT", "S", [1, 4, 9, 16]),
+        ("SP", "W", [1, 4, 9, 16, 25, 36]),
+        ("CG", "S", [1, 2, 4, 8, 16, 32]),
+        ("MG", "S", [1, 2, 4, 8, 16, 32]),
+        ("FT", "W", [1, 2, 4, 8, 16, 32]),
+        ("LU", "S", [1, 2, 3, 4, 6, 9]),
+        ("EP", "S", list(range(1, 41))),
+    ],
+)
+def test_legal_ranks_depend_on_the_class(
+    benchmark: str, problem_class: str, legal: list[int]
+) -> None:
+    assert [n for n in range(41) if npb.legal_ranks(benchmark, problem_class, n)] == legal
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "rate"),
+    [("is.S.2.txt", "IS", 7.28), ("cg.A.2.txt", "CG", 241.03), ("ep.S.2.txt", "EP", 70.53)],
+)
+def test_recorded_outputs_of_npb_are_read(name: str, benchmark: str, rate: float) -> None:
+    result = npb_upstream.parse_output((DATA / name).read_text(), name)
+    assert (result.benchmark, result.rate, result.verified) == (benchmark, rate, True)
+    assert (result.total_processes, result.active_processes) == (2, 2)
+
+
+def test_our_own_output_is_read_alike() -> None:
+    result = npb_upstream.parse_output((DATA / "native.cg.S.1.txt").read_text(), "native")
+    assert (result.benchmark, result.problem_class, result.verified) == ("CG", "S", True)
+    assert result.rate > 0
+
+
+def test_a_killed_run_is_refused() -> None:
+    text = (DATA / "lu.A.2.truncated.txt").read_text()
+    with pytest.raises(UserError, match="no result block"):
+        npb_upstream.parse_output(text, "lu.A.2.truncated.txt")
+
+
+def test_an_output_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="missing"):
+        npb_upstream.parse(tmp_path / "none.out")
+
+
+def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
+    output = tmp_path / "out.txt"
+    output.write_text((DATA / "cg.A.2.txt").read_text())
+    npb_upstream.convert(output, "cg.A.x")
+    read = samples.read(tmp_path / "samples.csv")
+    assert read.problems == ()
+    assert npb.summary(read.frame) == {"rate": 241.03}
+    assert npb_upstream.parse(output).iterations == 15
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert (record["ranks"], record["complete"]) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("SUCCESSFUL\n Version", "UNSUCCESSFUL\n Version", "verification failed"),
+        ("Active processes=                        2", "Active processes=   1", "only 1 of 2"),
+        (" Mop/s total ", " Mops total ", "damaged"),
+    ],
+)
+def test_wrong_idle_and_damaged_results_are_refused(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    text = (DATA / "cg.A.2.txt").read_text()
+    assert old in text
+    output = tmp_path / "out.txt"
+    output.write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=reason):
+        npb_upstream.convert(output, "cg.A.x")
+
+
+def test_every_row_that_our_program_writes_is_read() -> None:
+    """Rows of `npb --benchmark CG --class S` on two ranks; times of each rank stand apart."""
+    rows = samples.whole(DATA / "native.cg.S.2.samples.csv")
+    by_rank = rows.filter(pl.col("phase") == "rank communication")
+    assert by_rank["rep"].to_list() == [0, 1]
+    assert npb.summary(rows)["messages"] == 2370

@@ -1,0 +1,242 @@
+"""The NPB section says what is in the data: clusters and links whose truth is known."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.report import html
+from roundtrip.report.blocks import Block, Fold, Gallery, Part, Report, Table
+from roundtrip.report.data import Data
+from roundtrip.stats.verdicts import judge
+from roundtrip.studies.npb import section
+
+HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
+
+
+def _maker() -> Any:
+    file = Path(__file__).with_name("npb_bundle.py")
+    spec = importlib.util.spec_from_file_location("npb_bundle", file)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["npb_bundle"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+make = _maker()
+
+
+def part(data: Data) -> Part:
+    made = section.section(data)
+    assert made is not None
+    return made.part(judge(made.claims(), data.analysis.statistics))
+
+
+def flat(blocks: tuple[Block, ...]) -> list[Block]:
+    found: list[Block] = []
+    for block in blocks:
+        found += flat(block.blocks) if isinstance(block, Fold) else [block]
+    return found
+
+
+def table(of: Part, start: str) -> Table:
+    tables = [b for b in flat(of.blocks) if isinstance(b, Table) and b.caption.startswith(start)]
+    (found,) = tables
+    return found
+
+
+def row(of: Table, *words: str) -> tuple[Any, ...]:
+    (found,) = [r for r in of.rows if all(word in r[0].text for word in words)]
+    return tuple(found)
+
+
+def test_speed_ups_are_those_of_the_data() -> None:
+    made = part(make.two_clusters().data())
+    cells = row(table(made, "Speed-up over one cluster"), "CG A", "UDP")
+    assert cells[1].text == "1 rank"
+    # 4 / (2 + 0.001), 4 / (2 + 0.001 + 1), 4 / (2 + 0.001 + 2)
+    assert [cell.text.split(" ")[0] for cell in cells[2:]] == ["2.00", "1.33", "1.000"]
+    assert [cell.verdict for cell in cells[2:]] == ["faster", "faster", "on par"]
+
+
+def test_round_trips_and_break_even_follow_from_the_times() -> None:
+    made = part(make.two_clusters().data())
+    cells = row(table(made, "What an iteration waits for"), "CG A", "UDP")
+    assert cells[1].text == "100"  # 4 x 50 messages an iteration, of two ranks
+    assert cells[2].text.startswith("50.")
+    assert cells[3].text.startswith("4.0")  # 4 s / 1 = 2.001 s + 500 RTT
+    assert float(cells[4].text.split(" ")[0]) == pytest.approx(1e3 * (4 / 1.13 - 2.001) / 500, 0.01)
+    assert row(table(made, "What an iteration waits for"), "LU A", "UDP")[2].text.startswith("1.0")
+
+
+def findings(data: Data) -> dict[tuple[str, str], str]:
+    """(finding, transport) -> verdict."""
+    (verdicts,) = part(data).verdicts
+    return {
+        (cells[0].text, next((n for n in ("UDP", "TCP") if n in cells[1].text), "")): cells[
+            2
+        ].verdict
+        for cells in verdicts.rows
+    }
+
+
+def test_each_finding_of_the_study_has_a_verdict() -> None:
+    assert findings(make.two_clusters().data()) == {
+        ("UDP most often better", "UDP"): "holds",
+        ("Differences not critical", ""): "holds",
+        ("LU scales linearly up to 4 ms", "UDP"): "holds",  # 4 / 2.041 = 1.96 times
+        ("LU scales linearly up to 4 ms", "TCP"): "holds in part",  # 1.63 times
+        ("CG gains at 4 ms: 1.13", "UDP"): "does not hold",  # 4 / 4.001 = 1.00 times
+        ("CG gains at 4 ms: 1.13", "TCP"): "does not hold",
+        ("MG gains at 4 ms: 1.24", ""): "not measured",
+    }
+
+
+def test_of_a_class_for_trying_no_finding_is_judged() -> None:
+    made = make.Bundle()
+    made.add("LU", 1, compute=2.0, problem_class="S")
+    made.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
+    assert set(findings(made.data()).values()) == {"not measured"}
+
+
+@pytest.mark.parametrize(
+    ("slow", "better", "critical"),
+    [
+        (1.5, "holds", "does not hold"),
+        (1.0, "does not hold", "holds"),
+        (0.85, "does not hold", "holds"),
+        (0.5, "does not hold", "does not hold"),
+    ],
+)
+def test_transports_are_compared(slow: float, better: str, critical: str) -> None:
+    found = findings(make.two_clusters(slow=slow).data())
+    assert found["UDP most often better", "UDP"] == better
+    assert found["Differences not critical", ""] == critical
+
+
+def test_too_few_rounds_settle_nothing() -> None:
+    (verdicts,) = part(make.two_clusters(rounds=5).data()).verdicts
+    assert {cells[2].verdict for cells in verdicts.rows} == {"cannot tell", "not measured"}
+
+
+def test_ranks_that_share_processors_are_taken_apart() -> None:
+    made = make.Bundle()
+    made.add(ranks=2, compute=2.0, communication=0.5, placement="shared-memory")
+    made.add(
+        ranks=4,
+        rtt=4.0,
+        compute=2.2,  # 1.0 of its own, the rest waiting for a processor
+        communication=0.25,
+        placement="node-per-cluster",
+        shared=True,
+    )
+    report = part(made.data())
+    cells = row(table(report, "Speed-up over one cluster"), "fewer processors")
+    assert "in memory inside" in cells[0].text
+    assert cells[1].text == "2 ranks in one node"
+    assert cells[2].text.startswith("2.00")  # (2 + 0.5) / (2 x 2 / 4 + 0.25)
+    both = row(table(report, "Compute and communication apart"), "4 ms")
+    assert [cell.text.split(" ")[0] for cell in both[6:]] == ["1.02", "2.00"]
+
+
+def test_rows_of_two_placements_carry_different_labels() -> None:
+    made = make.Bundle()
+    for placement, time in (("shared-memory", 1.0), ("one-per-node", 2.0)):
+        made.add("CG", ranks=2, compute=time, placement=placement)
+    made.add("CG", ranks=1, compute=2.0)
+    rows = table(part(made.data()), "In one machine or cluster").rows
+    names = [row[0].text for row in rows]
+    assert len(set(names)) == 3, names
+    assert any("2 ranks in one node" in name for name in names)
+    assert any("2 ranks on a node each" in name for name in names)
+    assert any(name.endswith("1 rank") for name in names)
+
+
+def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
+    made = make.Bundle()
+    made.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
+    made.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
+    cells = row(table(part(made.data()), "Speed-up over one cluster"), "BT A")
+    assert cells[1].text == "4 ranks on a node each, fewer processors"
+    assert cells[2].text.startswith("0.500")
+
+
+def test_every_row_and_figure_over_the_link_says_that_it_is_emulated() -> None:
+    made = part(make.two_clusters().data())
+    for start in ("Speed-up over", "What an iteration", "Compute and", "Transports against"):
+        found = table(made, start)
+        assert "emulated WAN" in found.caption
+        assert all("emulated WAN" in cells[0].text for cells in found.rows), start
+    inside = table(made, "In one machine or cluster")
+    assert not any("emulated" in cell.text for cells in inside.rows for cell in cells)
+    (gallery,) = [b for b in made.blocks if isinstance(b, Gallery)]
+    assert len(gallery.figures) == 2
+    assert all("emulated WAN" in f.alt and "emulated WAN" in f.light for f in gallery.figures)
+
+
+def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
+    made = make.two_clusters()
+    made.add("FT", 1)
+    made.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
+    (gallery,) = [b for b in part(made.data()).blocks if isinstance(b, Gallery)]
+    marked = {f.alt.split(": ")[1]: "The study, 2003" in f.light for f in gallery.figures}
+    assert marked == {"CG A": True, "FT A": False, "LU A": True}
+
+
+def test_lost_cases_keep_their_place() -> None:
+    made = make.two_clusters()
+    made.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
+    made.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
+    found = table(part(made.data()), "Speed-up over one cluster")
+    assert [column.name for column in found.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
+    assert row(found, "CG A", "UDP")[4].text == "no launch came back"
+    assert row(found, "CG A", "TCP")[4].text == "not measured"
+    assert row(found, "MG A")[4].text == "no launch came back"
+
+
+def test_without_a_base_there_is_no_speed_up() -> None:
+    made = make.Bundle()
+    made.add("CG", 2, 4.0, communication=1.0, placement="one-per-node")
+    report = part(made.data())
+    assert row(table(report, "Speed-up over one cluster"), "CG")[2].text == "no base in one cluster"
+    assert report.answers == ()
+    assert not any(isinstance(block, Gallery) for block in report.blocks)
+
+
+def test_launches_are_paired_in_order_whatever_their_sessions() -> None:
+    """Cases of one round are launched in several ReFrame sessions, which have numbers each."""
+    made = make.two_clusters()
+    before = part(made.data())
+    for number, case in enumerate(made.cases):
+        case["round"] = f"{int(case['round']) * 100 + number // made.rounds:05d}"
+    assert part(made.data()) == before
+
+
+def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
+    made = make.two_clusters()
+    for status in ("failed", "missing"):
+        made.add("MG", 4, 4.0, placement="one-per-node", status=status)
+        made.cases[-1]["emulated"] = '{"wan_rtt_ms": 4, "shared_processors": 2}'
+    found = table(part(made.data()), "Speed-up over one cluster")
+    assert row(found, "MG A")[-1].text == "no launch came back"
+
+
+def test_hostile_names_are_text() -> None:
+    made = make.Bundle()
+    made.add(HOSTILE, 1, toolchain=HOSTILE)
+    made.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
+    page = html.render(Report(HOSTILE, (), (), (part(made.data()),)))
+    assert "<script>" not in page
+    assert "<img" not in page
+    assert "{{7*7}}" in page
+
+
+def test_a_bundle_without_npb_has_no_section() -> None:
+    made = make.Bundle()
+    made.add(status="failed")
+    assert section.section(made.data()) is None

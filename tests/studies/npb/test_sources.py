@@ -1,0 +1,210 @@
+"""The NPB section without a link: rates, scaling over ranks, and our programs against NPB's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.report import html, markdown, publish
+from roundtrip.report.blocks import Block, Fold, Gallery, Part, Report, Table
+from roundtrip.report.build import build
+from roundtrip.report.data import Data
+from roundtrip.stats.verdicts import judge
+from roundtrip.studies.npb import section
+
+
+def _maker() -> Any:
+    file = Path(__file__).with_name("npb_bundle.py")
+    spec = importlib.util.spec_from_file_location("npb_bundle", file)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["npb_bundle"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+make = _maker()
+
+
+def part(data: Data) -> Part:
+    made = section.section(data)
+    assert made is not None
+    return made.part(judge(made.claims(), data.analysis.statistics))
+
+
+def flat(blocks: tuple[Block, ...]) -> list[Block]:
+    found: list[Block] = []
+    for block in blocks:
+        found += flat(block.blocks) if isinstance(block, Fold) else [block]
+    return found
+
+
+def table(of: Part, start: str) -> Table:
+    every = [*of.verdicts, *flat(of.blocks)]
+    (found,) = [b for b in every if isinstance(b, Table) and b.caption.startswith(start)]
+    return found
+
+
+def texts(of: Table, row: int) -> list[str]:
+    return [cell.text.split(" ")[0] for cell in of.rows[row]]
+
+
+def machine() -> Any:
+    """CG on 1 and 2 ranks: ours at 0.8 of NPB's own on one, at 1.25 on two."""
+    made = make.Bundle()
+    made.add("CG", 1, compute=2.0)
+    made.add("CG", 1, compute=1.6, source="upstream")
+    made.add("CG", 2, compute=0.9, communication=0.1)
+    made.add("CG", 2, compute=1.25, source="upstream")
+    return made
+
+
+def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
+    report = part(machine().data())
+    at_top = report.verdicts[0]
+    assert at_top.caption.startswith("Our programs against NPB 3.4")
+    assert [column.name for column in at_top.columns[2:]] == ["1 rank", "2 ranks"]
+    (cells,) = at_top.rows[:1]
+    assert (cells[2].text[:5], cells[2].verdict, cells[2].tone) == ("0.800", "slower", "bad")
+    two = next(row for row in at_top.rows if row[3].verdict)
+    assert (two[3].text[:4], two[3].verdict, two[3].tone) == ("1.25", "faster", "good")
+    assert report.title == "NPB: how fast are the NAS Parallel Benchmarks?"
+    without = part(make.two_clusters().data())
+    assert not [b for b in without.verdicts if b.caption.startswith("Our programs")]
+
+
+def test_the_answer_is_told_without_a_link() -> None:
+    (answer,) = part(machine().data()).answers
+    told = "".join(getattr(word, "text", word) for word in answer.text)
+    assert told.startswith("CG A, MPICH 5.0 over TCP: 499 Mop/s on 1 rank, 998 Mop/s on 2 ranks")
+    assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in told
+    assert "Over NPB 3.4: 0.80 to 1.25 times its rate (slower, faster)." in told
+    assert answer.tone == "bad"
+
+
+def test_rates_and_times_of_both_programs() -> None:
+    found = table(part(machine().data()), "In one machine or cluster")
+    names = [column.name for column in found.columns]
+    assert names[2:5] == ["Time, s", "Rate, Mop/s", "Mop/s per process"]
+    rows = {("2 ranks" in row[0].text, "NPB 3.4" in row[0].text): row for row in found.rows}
+    ours, theirs = rows[True, False], rows[True, True]
+    assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "998", "499", "0.902"]
+    assert ours[7].text == "0.0668 to 0.134"  # 2/3 and 4/3 of the mean
+    # 1000 Mop of ours over the rate that NPB's own program told.
+    assert [cell.text.split(" ")[0] for cell in theirs[2:5]] == ["1.25", "798", "399"]
+    assert [cell.text for cell in theirs[5:]] == ["not measured"] * 3
+
+
+def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
+    report = part(machine().data())
+    scaling = table(report, "Speed-up over the fewest ranks")
+    assert [(r[1].text, r[2].text[:4], r[3].text[:3]) for r in scaling.rows] == [
+        ("1 rank", "2.00", "100"),
+        ("1 rank", "1.28", "64\N{NO-BREAK SPACE}"),
+    ]
+    (gallery,) = [b for b in report.blocks if isinstance(b, Gallery)]
+    (figure,) = gallery.figures
+    assert figure.alt == "Speed-up over ranks: CG A"
+    assert "Ours" in figure.light and "NPB 3.4" in figure.light
+
+
+def test_one_number_of_ranks_scales_nowhere() -> None:
+    made = make.Bundle()
+    made.add("CG", 2)
+    report = part(made.data())
+    assert not any(isinstance(block, Gallery) for block in report.blocks)
+    assert "efficiency" not in str(report.answers)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "rounds", "warned"),
+    [
+        (0.8, 6, "slower than official NPB 3.4: CG.W on 2 ranks, 0.800 [0.800, 0.800]"),
+        (0.97, 6, "slower than official NPB 3.4: CG.W on 2 ranks, 0.970 [0.970, 0.970] (on par)"),
+        (0.8, 5, "slower than official NPB 3.4: CG.W on 2 ranks, 0.800 (no CI, n = 5)"),
+        (1.01, 6, None),
+    ],
+)
+def test_what_is_slower_than_npb_itself_is_a_warning(
+    theirs: float, rounds: int, warned: str | None
+) -> None:
+    made = make.Bundle(rounds=rounds)
+    made.add("CG", 2, compute=1.0, problem_class="W")
+    made.add("CG", 2, compute=theirs, source="upstream", problem_class="W")
+    told = [" ".join(line.split()) for line in part(made.data()).warnings]
+    assert len(told) == (warned is not None)
+    assert all(line.startswith(warned or "") for line in told)
+
+
+def test_warnings_are_notices_and_a_file_that_is_verified(
+    make_tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from roundtrip.collect import bundle
+
+    tree = make_tree(launches=6, environs=("openmpi41-boost181",))
+    built = bundle.build(tree.path)
+    monkeypatch.setattr(publish, "build", lambda *given: warned(build(*given)))
+    revision = publish.publish(built, tmp_path / "reports")
+    assert publish.warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
+    assert publish.verify(revision) == []
+    (revision / publish.WARNINGS).write_text("none\n")
+    assert publish.verify(revision) == ["warnings.txt"]
+
+
+def warned(report: Report) -> Report:
+    first, *others = report.parts
+    return replace(report, parts=(replace(first, warnings=("slow\x1b[31m\nhere",)), *others))
+
+
+def test_both_verifications_are_told_apart() -> None:
+    made = machine()
+    made.add("CG", 4, history="not recorded for this class", problem_class="C")
+    made.add("CG", 4, history=None, problem_class="D")
+    found = table(part(made.data()), "Launches counted here")
+    assert [tuple(cell.text for cell in row) for row in found.rows] == [
+        ("CG A", "12 of 12", "12 of 12"),
+        ("CG A, NPB 3.4", "12 of 12", "not measured"),
+        ("CG C", "6 of 6", "not recorded for this class"),
+        ("CG D", "6 of 6", "not measured"),
+    ]
+
+
+def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
+    made = make.Bundle()
+    for source, compute in (("native", 1.0), ("upstream", 2.0)):
+        made.add("CG", 1, compute=2 * compute, source=source)
+        for rtt in (0.0, 4.0):
+            names = {"placement": "one-per-node", "source": source}
+            waited = 0.1 + 100 * rtt / 1e3
+            made.add("CG", 2, rtt, compute=compute, communication=waited, **names)
+    report = part(made.data())
+    found = {row[0].text: row for row in table(report, "Compute and communication apart").rows}
+    ours = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" not in name)
+    theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
+    assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
+    assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
+    (answer,) = report.answers
+    told = "".join(getattr(word, "text", word) for word in answer.text)
+    assert (
+        "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"
+        in told
+    )
+    assert "NPB 3.4's own program: 1.60 times at 4 ms." in told
+    waits = {row[0].text: row[2].text for row in table(report, "What an iteration waits").rows}
+    assert all(text.startswith("10.0") for text in waits.values())
+    assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
+    assert {
+        key.rtt for key in section.section(made.data()).claims() if hasattr(key, "upstream")
+    } == {*(None, 0.0, 4.0)}
+
+
+def test_both_renderers_draw_the_section() -> None:
+    report = Report("NPB", (), (("Warning: ", "CG is slow"),), (part(machine().data()),))
+    for text in (html.render(report), markdown.render(report)):
+        assert "CG is slow" in text
+        assert "Speed-up over ranks" in text

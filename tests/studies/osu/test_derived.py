@@ -1,0 +1,90 @@
+"""The OSU study: options of each version by its own help, and figures known by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import samples
+from roundtrip.studies.osu import derived as osu
+
+DATA = Path(__file__).parents[2] / "data" / "osu"
+
+
+def help_of(name: str, version: str) -> str:
+    return (DATA / f"osu_{name}.{version}.help.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "measured", "validated"),
+    [
+        ("latency", "53", ["-i", "9"], None),
+        ("latency", "59", ["-m", "64", "-i", "9"], ["-m", "64", "-i", "20", "-x", "2", "-c"]),
+        ("latency", "74", ["-m", "64", "-i", "9", "-z"], ["-m", "64", "-i", "20", "-x", "2", "-c"]),
+        ("allreduce", "53", ["-f", "-m", "64", "-i", "9"], None),
+        (
+            "allreduce",
+            "74",
+            ["-f", "-T", "mpi_int", "-m", "64", "-i", "9", "-z"],
+            ["-f", "-T", "mpi_int", "-m", "64", "-i", "20", "-x", "2", "-c"],
+        ),
+    ],
+)
+def test_only_what_a_version_offers_is_asked(
+    name: str, version: str, measured: list[str], validated: list[str] | None
+) -> None:
+    benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
+    assert osu.options(benchmark, text, 64, 9) == measured
+    assert osu.validation(benchmark, text, 64) == validated
+
+
+def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
+    text = help_of("allreduce", "74")
+    assert osu.options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]
+    assert osu.validation(osu.BENCHMARKS["barrier"], text, 0) is None
+
+
+def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
+    """Rows of (size_bytes, statistic, metric, value, unit)."""
+    full = [("osu", "x", "osu-7.4", n, of, 0, metric, v, unit) for n, of, metric, v, unit in rows]
+    return pl.DataFrame(full, schema=samples.SCHEMA, orient="row")
+
+
+def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:
+    rows = [
+        (1, "average", "half_round_trip_time", 3e-4, "s"),
+        (1, "p50", "half_round_trip_time", 3e-7, "s"),
+        (1, "p99", "half_round_trip_time", 4e-3, "s"),
+        (2, "average", "half_round_trip_time", 5e-7, "s"),
+    ]
+    found = osu.typical(frame(rows).lazy(), [])
+    assert found.select("size_bytes", "phase", "value").rows() == [
+        (1, "p50", 3e-7),
+        (2, "average", 5e-7),
+    ]
+
+
+def test_the_summary_of_rates() -> None:
+    rows = [
+        (8, "average", "bandwidth", 100.0, "MB/s"),
+        (8, "average", "message_rate", 12.5e6, "1/s"),
+        (1 << 20, "average", "bandwidth", 900.0, "MB/s"),
+        (2 << 20, "average", "bandwidth", 800.0, "MB/s"),
+    ]
+    assert osu.summary(frame(rows)) == {
+        "bandwidth_8B": 100,
+        "bandwidth_1MiB": 900,
+        "bandwidth_peak": 900,
+        "message_rate_8B": 12.5e6,
+    }
+
+
+def test_the_summary_of_a_barrier_is_its_time() -> None:
+    assert osu.summary(frame([(0, "average", "operation_time", 2e-6, "s")])) == {"time": 2.0}
+
+
+def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None:
+    rows = [(n, "average", "half_round_trip_time", 1e-6, "s") for n in (0, 1, 2, 4, 8)]
+    assert osu.summary(frame(rows)) == {"time_8B": 1.0}

@@ -1,0 +1,188 @@
+"""The OSU section says what is in the data, and finds a NetPIPE that does not agree."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import analysis, samples
+from roundtrip.report.blocks import Fold, Gallery, Part, Table
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import Interval
+from roundtrip.studies.osu import beside_netpipe as osu_netpipe
+from roundtrip.studies.osu import section
+from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN
+
+SETTINGS = analysis.default().osu
+#: OSU's half round trip, s; NetPIPE's is this times `netpipe` of the made bundle.
+LATENCY = {1: 3.0e-7, 64: 3.2e-7, 1024: 6.0e-7, 65536: 4.0e-6}
+
+
+def rows_of(launch: int, study: str, benchmark: str, drift: float) -> list[tuple[Any, ...]]:
+    case = "pingpong/same" if study == "netpipe" else benchmark
+    variant = "mpi" if study == "netpipe" else "osu-7.4"
+    key = (f"{study}/{benchmark}/{launch}", benchmark, study, case, variant)
+    if benchmark == "barrier":
+        return [(*key, 0, "average", 0, "operation_time", 1e-6 * drift, "s")]
+    if benchmark == "mbw_mr":
+        values = (("bandwidth", 100.0 * drift, "MB/s"), ("message_rate", 12.5e6 * drift, "1/s"))
+        return [(*key, 8, "average", 0, *value) for value in values]
+    found = []
+    for size, time in LATENCY.items():
+        if study == "netpipe":
+            found.append((*key, size, "measure", 0, "half_round_trip_time", time * drift, "s"))
+        else:
+            found.append((*key, size, "average", 0, "half_round_trip_time", 90 * time, "s"))
+            found.append((*key, size, "p50", 0, "half_round_trip_time", time * drift, "s"))
+    return found
+
+
+def osu_data(
+    netpipe: float = 1.0, launches: int = 8, kinds: tuple[str | None, str | None] = (None, None)
+) -> Data:
+    """A bundle of one toolchain; launches differ by up to 1 %.  `kinds`: emulated, by study."""
+    rows, cases = [], []
+    for launch in range(launches):
+        for study, benchmark in (
+            ("osu", "latency"),
+            ("osu", "mbw_mr"),
+            ("osu", "barrier"),
+            ("netpipe", "latency"),
+        ):
+            drift = (1 + 0.001 * launch) * (netpipe if study == "netpipe" else 1.0)
+            rows += rows_of(launch, study, benchmark, drift)
+            cases.append(
+                {
+                    "launch": f"{study}/{benchmark}/{launch}",
+                    "case_id": f"{study}/{benchmark}",
+                    "study": study,
+                    "status": "passed",
+                    "system": "box",
+                    "partition": "smp",
+                    "environ": "openmpi",
+                    "toolchain": "Open MPI",
+                    "ranks": 2,
+                    "parameters": json.dumps({"placement": "shared-memory"}),
+                    "points": json.dumps([{"verified": benchmark != "barrier"}]),
+                    "emulated": kinds[study == "netpipe"],
+                    "simulated": False,
+                }
+            )
+    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    return Data(
+        folder=cast(Any, None),
+        manifest=cast(Any, None),
+        launches=pl.DataFrame(cases, schema_overrides={"emulated": pl.String}),
+        samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
+        analysis=analysis.default(),
+        campaign_text="",
+        environment={},
+    )
+
+
+def part(data: Data) -> Part:
+    made = section.section(data)
+    assert made is not None
+    assert made.claims() == {}
+    return made.part({})
+
+
+def table(of: Part, start: str) -> Table:
+    blocks = [
+        b for block in of.blocks for b in (block.blocks if isinstance(block, Fold) else [block])
+    ]
+    (found,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, UNKNOWN), (1.2, DISAGREE)]
+)
+def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
+    made = part(osu_data(netpipe))
+    (verdicts,) = made.verdicts
+    where = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
+    assert verdicts.rows[0][1].verdict == f"{outcome}{where}"
+    assert verdicts.rows[0][2].text == "not measured"  # bw was not launched
+    rows = table(made, "OSU and our NetPIPE").rows
+    assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
+    assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
+    assert made.answers[0].tone == ("bad" if outcome == DISAGREE else "plain")
+
+
+def test_too_few_launches_settle_nothing() -> None:
+    (verdicts,) = part(osu_data(2.0, launches=5)).verdicts
+    assert verdicts.rows[0][1].verdict == UNKNOWN
+
+
+def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
+    made = part(osu_data(kinds=('{"wan_rtt_ms": 2}', None)))
+    assert made.verdicts == ()
+    assert "EMULATED WAN: RTT 2 ms" in table(made, "Times in µs").rows[0][0].text
+
+
+def test_a_launch_counts_with_its_median_and_not_with_its_mean() -> None:
+    rows = table(part(osu_data()), "Times in µs").rows
+    by_name = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
+    assert by_name["latency"][2].startswith("0.602 [0.600,")
+    assert by_name["barrier"][0].startswith("1.00 [1.00,")
+
+
+def test_rates_have_messages_a_second() -> None:
+    (row,) = table(part(osu_data()), "Bandwidth in MB/s").rows
+    assert row[1].text == "mbw_mr"
+    assert row[-1].text.startswith("12.5 [12.5,")
+
+
+def test_it_is_said_what_was_compared_with_what_was_sent() -> None:
+    rows = table(part(osu_data()), "What was run").rows
+    told = {row[1].text: (row[3].text, row[5].text) for row in rows}
+    assert told == {
+        "latency": ("median", "all compared"),
+        "mbw_mr": ("mean", "all compared"),
+        "barrier": ("mean", "not: the program cannot"),
+    }
+
+
+def test_each_kind_of_curve_has_a_figure_and_none_is_empty() -> None:
+    galleries = [block for block in part(osu_data()).blocks if isinstance(block, Gallery)]
+    names = [figure.name for gallery in galleries for figure in gallery.figures]
+    assert names == ["osu-latency-1", "osu-bandwidth-1"]
+    for gallery in galleries:
+        assert "2 ranks in one node" in gallery.figures[0].light
+
+
+def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
+    data = osu_data()
+    nothing = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
+    zero = Data(**{**data.__dict__, "samples": data.samples.with_columns(value=nothing)})
+    made = part(zero)
+    assert table(made, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
+    names = [b.figures[0].name for b in made.blocks if isinstance(b, Gallery)]
+    assert names == ["osu-latency-1"]
+
+
+def test_a_bundle_without_osu_has_no_section() -> None:
+    data = osu_data()
+    only = data.launches.filter(pl.col("study") != "osu")
+    assert section.section(Data(**{**data.__dict__, "launches": only})) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ((1.0, 0.99, 1.01), (1.08, 1.07, 1.09), DISAGREE),
+        ((1.0, 0.99, 1.01), (1.06, 1.05, 1.07), UNKNOWN),
+        ((1.0, 0.99, 1.01), (1.0, 0.98, 1.02), AGREE),
+        ((1.0, 0.7, 1.4), (1.5, 1.3, 1.9), UNKNOWN),
+    ],
+)
+def test_the_rule_works_both_ways(
+    one: tuple[float, float, float], other: tuple[float, float, float], told: str
+) -> None:
+    a, b = Interval(*one, 8), Interval(*other, 8)
+    assert osu_netpipe.outcome(a, b, SETTINGS) == told
+    assert osu_netpipe.outcome(b, a, SETTINGS) == told

@@ -1,0 +1,135 @@
+"""The ring study's definitions, with answers known by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import samples
+from roundtrip.errors import UserError
+from roundtrip.studies.ring import derived as ring
+
+
+def frame(times: dict[tuple[str, int], list[float]], metric: str = "time_per_pass") -> pl.DataFrame:
+    rows = [
+        ("ring", "2", variant, size, "measure", rep, metric, value, "s")
+        for (variant, size), values in times.items()
+        for rep, value in enumerate(values)
+    ]
+    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+
+
+def test_effective_bandwidth_is_bytes_over_the_time_of_a_pass() -> None:
+    medians = ring.launch_medians(frame({("region", 10_000): [2.7e-6, 1e-6, 9e-6]}).lazy(), [])
+    assert medians["seconds"].item() == 2.7e-6
+    assert medians["bandwidth"].item() == pytest.approx(3703.7, rel=1e-4)  # the study's 3.7 GB/s
+
+
+def test_single_laps_are_not_mixed_with_batches() -> None:
+    laps = frame({("region", 10): [5.0]}, metric="lap_time")
+    both = pl.concat([laps, frame({("region", 10): [1e-6]})])
+    assert ring.launch_medians(both.lazy(), [])["seconds"].to_list() == [1e-6]
+
+
+def test_a_ratio_above_one_is_faster() -> None:
+    medians = ring.launch_medians(frame({("region", 10): [1e-6], ("mpi", 10): [4e-6]}).lazy(), [])
+    assert ring.ratios(medians, [], "region", "mpi")["ratio"].item() == pytest.approx(4)
+    assert ring.ratios(medians, [], "mpi", "region")["ratio"].item() == pytest.approx(0.25)
+
+
+def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
+    times = {("mpi", 10): [2e-6], ("mpi-typed", 10): [1e-6], ("mpi", 100): [3e-6]}
+    medians = ring.launch_medians(frame({**times, ("mpi-rma", 10): [1e-9]}).lazy(), [])
+    best = ring.best_two_sided(medians, [])
+    assert best.sort("size_bytes")["seconds"].to_list() == [1e-6, 3e-6]
+    assert best["variant"].unique().to_list() == ["best"]
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "size"),
+    [
+        ([1.0, 1.0, 1.0], [2.0, 3.0, 9.0], 10.0),  # always faster: the first size
+        ([1.0, 1.0, 1.0], [0.5, 2.0, 9.0], 10**1.5),  # gains -log 2, +log 2: half way in log size
+        ([1.0, 1.0, 1.0], [2.0, 0.5, 2.0], 10**2.5),  # only the last crossing counts
+        ([1.0, 1.0, 1.0], [2.0, 2.0, 1.0], math.inf),  # not faster at the end
+    ],
+)
+def test_the_crossover_is_where_it_becomes_faster_for_good(
+    mine: list[float], others: list[float], size: float
+) -> None:
+    assert ring.crossover([10, 100, 1000], mine, others) == pytest.approx(size)
+
+
+def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
+    assert ring.fixed_cost([8.0, 1.0, 2.0, 4.0]) == 3.0
+    times = {("region", 10): [1.0], ("region", 100): [3.0], ("cache-line", 10): [1.0]}
+    assert ring.summary(frame(times))["region_per_hand_over"] == 2.0
+
+
+def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
+    region = {10: 0.2, 100: 0.6, 1_000: 0.25}
+    bare = {10: 0.1, 100: 0.3, 1_000: 0.1, 10_000: 9.0}
+    assert ring.flatness(region.values()) == pytest.approx(3)
+    assert ring.flatness_in_hand_overs(region, bare) == pytest.approx(1.25)  # 2, 2 and 2.5
+    assert ring.flatness_in_hand_overs({**region, 1 << 20: 0.2}, bare) is None
+
+
+@pytest.mark.parametrize(
+    ("passes", "region", "udp"),
+    [
+        ((2, 0), "Region by reference", "Region by UDP"),
+        ((0, 2), "Region by MPI's messages", "Region by UDP"),
+        (
+            (1, 2),
+            "Region by reference in a node and by MPI's messages between",
+            "Region by reference in a node and by UDP between",
+        ),
+    ],
+)
+def test_a_region_is_named_after_the_way_it_goes(
+    passes: tuple[int, int], region: str, udp: str
+) -> None:
+    assert (ring.title("region", *passes), ring.title("region-udp", *passes)) == (region, udp)
+    assert ring.title("mpi", *passes) == "MPI two-sided"
+
+
+def test_a_launch_in_figures() -> None:
+    figures = ring.summary(
+        frame(
+            {
+                ("cache-line", 10): [0.1e-6],
+                ("cache-line", 10_000): [0.1e-6],
+                ("region", 10): [0.20e-6],
+                ("region", 10_000): [0.22e-6],
+                ("mpi", 10): [0.4e-6],
+                ("mpi", 10_000): [4.4e-6],
+                ("mpi-typed", 10_000): [2.2e-6],
+            }
+        )
+    )
+    assert figures["region_pass_10B"] == pytest.approx(0.2)
+    assert figures["region_flatness"] == pytest.approx(1.1)
+    assert figures["region_per_hand_over"] == pytest.approx(2.1)
+    assert figures["region_over_mpi_10kB"] == pytest.approx(10)
+    assert figures["mpi_bandwidth_10kB"] == pytest.approx(10_000 / 2.2)
+    assert "pvm_bandwidth_10kB" not in figures and "region_pass_16MiB" not in figures
+    assert set(figures) <= set(ring.SUMMARY_UNITS)
+
+
+def test_the_published_lines_are_those_of_the_text() -> None:
+    two, three, _ = ring.PUBLISHED
+    assert dict(two.points)[10_000] == pytest.approx(3700, rel=0.05)
+    assert dict(three.points)[10_000] == pytest.approx(1800, rel=0.05)
+
+
+def test_a_file_that_is_not_samples_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "samples.csv").write_text("nonsense\n")
+    with pytest.raises(UserError):
+        ring.summarise_file(tmp_path / "samples.csv")
+
+
+def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:
+    assert ring.theoretical_goodput(10, 1_000) == pytest.approx(1.25 * 1_000 / 1_066)
