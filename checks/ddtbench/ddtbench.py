@@ -4,16 +4,15 @@ Schneider, Gerstenberger and Hoefler, "Micro-Applications for Communication Data
 and MPI Datatypes" (EuroMPI 2012).
 """
 
-import math
 import shlex
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies.ddtbench import derived as ddtbench
 
 from ..mixins.build import build_workload
+from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -23,7 +22,7 @@ class build_ddtbench(build_workload):
 
 
 @rfm.simple_test
-class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One micro-app by all methods, interleaved in each launch.
 
     A legal call that the MPI refuses does not fail the check: the workload tries each call alone
@@ -61,12 +60,3 @@ class DDTBench(Placement, Recorded, rfm.RunOnlyRegressionTest):
         ]
         # Whatever the budget, every case is measured once: FFT's largest may take minutes.
         self.time_limit = f"{int(3 * self.budget) + 300}s"
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        figures = ddtbench.summarise_file(f"{self.stagedir}/samples.csv")
-        self.perf_variables = {
-            name: sn.make_performance_function(figures.get, unit, name)
-            for name, unit in ddtbench.SUMMARY_UNITS.items()
-            if math.isfinite(figures.get(name, math.nan))  # ReFrame takes numbers only
-        }

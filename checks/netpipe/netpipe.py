@@ -3,14 +3,13 @@
 Boost.MPI documentation, "Performance Evaluation" (Gregor and Troyer, 2005-2007).
 """
 
-import math
 import shlex
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from ..mixins.build import build_workload
+from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -26,7 +25,7 @@ class build_netpipe(build_workload):
 
 
 @rfm.simple_test
-class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """Bandwidth and latency over message size, all variants interleaved in each launch."""
 
     study = "netpipe"
@@ -64,14 +63,3 @@ class NetPIPE(Placement, Recorded, rfm.RunOnlyRegressionTest):
             f"--perturbation={self.perturbation}",
         ]
         self.time_limit = f"{int(3 * self.budget) + 60}s"
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        from roundtrip.studies.netpipe import derived as netpipe
-
-        figures = netpipe.summarise_file(f"{self.stagedir}/samples.csv")
-        self.perf_variables = {
-            name: sn.make_performance_function(figures.get, unit, name)
-            for name, unit in netpipe.SUMMARY_UNITS.items()
-            if math.isfinite(figures.get(name, math.nan))  # ReFrame takes numbers only
-        }

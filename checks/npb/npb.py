@@ -25,6 +25,7 @@ from roundtrip.studies.npb import derived as npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
 from ..mixins.build import build_workload
+from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -37,7 +38,7 @@ class build_npb(build_workload):
     workload = "npb"
 
 
-class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One benchmark of one class.  Derived: `ranks`, and what they need of a partition."""
 
     study = "npb"
@@ -120,15 +121,6 @@ class NPBBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
         if self.source == npb.NATIVE:
             checks.append(self.launch_is_whole())
         return sn.all(checks)
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        figures = npb.summarise_file(f"{self.stagedir}/samples.csv")
-        self.perf_variables = {
-            name: sn.make_performance_function(figures.get, unit, name)
-            for name, unit in npb.SUMMARY_UNITS.items()
-            if name in figures
-        }
 
 
 @rfm.simple_test

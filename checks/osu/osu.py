@@ -24,12 +24,13 @@ from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import launch as osu_launch
 from roundtrip.studies.osu import output as osu_output
 
+from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 from .suite import find_osu
 
 
-class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class OSUBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One benchmark, its whole curve.  Derived: `benchmark`, and `num_tasks` in the body.
 
     Where the version can, a short run before the measured one compares all data that arrive.
@@ -102,15 +103,6 @@ class OSUBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
         return sn.assert_true(
             count in (0, self.num_hosts), msg=f"ran on {count} hosts instead of {self.num_hosts}"
         )
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        figures = osu.summarise_file(f"{self.stagedir}/samples.csv")
-        self.perf_variables = {
-            name: sn.make_performance_function(figures.get, unit, name)
-            for name, unit in osu.SUMMARY_UNITS.items()
-            if name in figures
-        }
 
 
 @rfm.simple_test

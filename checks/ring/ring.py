@@ -3,14 +3,13 @@
 elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI and PVM.
 """
 
-import math
 import shlex
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
 from ..mixins.build import build_workload
+from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -33,7 +32,7 @@ class build_ring(build_workload):
         return self.path_of("ring-pvm" if with_pvm else "ring")
 
 
-class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One token round a ring of ranks, by all transports, interleaved in each launch."""
 
     #: `all`: every transport that the partition has, PVM if it offers the feature `pvm`; `mpi`: all
@@ -62,17 +61,6 @@ class RingBase(Placement, Recorded, rfm.RunOnlyRegressionTest):
             f"--end={self.end}",
         ]
         self.time_limit = f"{int(3 * self.budget) + 60}s"
-
-    @run_before("performance")
-    def set_perf_variables(self):
-        from roundtrip.studies.ring import derived as ring
-
-        figures = ring.summarise_file(f"{self.stagedir}/samples.csv")
-        self.perf_variables = {
-            name: sn.make_performance_function(figures.get, unit, name)
-            for name, unit in ring.SUMMARY_UNITS.items()
-            if name in figures and math.isfinite(figures[name])
-        }
 
 
 @rfm.simple_test

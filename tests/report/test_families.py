@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from roundtrip.campaign import claims
 from roundtrip.collect import analysis, bundle
 from roundtrip.report import data
 from roundtrip.report.blocks import Items, Part, Report, Table
 from roundtrip.report.build import build
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies import claims
 from roundtrip.studies.netpipe import section as netpipe
 from roundtrip.studies.planned import PlannedCase
 

@@ -12,9 +12,10 @@ import pytest
 from roundtrip.collect import bundle, rounds
 from roundtrip.report import data
 from roundtrip.report.blocks import Items, Part, Table
-from roundtrip.report.sections import Claim, toolchains
+from roundtrip.report.sections import toolchains
 from roundtrip.report.sections.toolchains_data import ToolchainComparison
 from roundtrip.stats.verdicts import Family, Judged, judge
+from roundtrip.studies.study import Claim
 
 OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 FAST, SLOW = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.collect import samples
-from roundtrip.studies.ddtbench import derived as ddtbench
-from roundtrip.studies.netpipe import derived as netpipe
-from roundtrip.studies.npb import derived as npb
-from roundtrip.studies.osu import derived as osu
-from roundtrip.studies.ring import derived as ring
-from roundtrip.studies.yardsticks import YARDSTICKS, by_launch
+from roundtrip.report.yardsticks import by_launch
 
 
 def test_no_study_is_without() -> None:
-    studies = {netpipe.STUDY, ring.STUDY, ddtbench.STUDY, osu.STUDY, npb.STUDY}
-    assert {yardstick.study for yardstick in YARDSTICKS} == studies
+    assert [study.name for study in studies.found() if not study.yardsticks] == []
 
 
 def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from roundtrip import studies
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.collect import analysis
@@ -18,7 +19,6 @@ from roundtrip.stats.planning import (
     reach,
     recommended_launches,
 )
-from roundtrip.studies import claims
 from roundtrip.studies.planned import PlannedCase, PlannedClaims
 
 
@@ -109,7 +109,7 @@ def outlook(campaign: Campaign, plan: Matrix) -> Outlook:
     ]
     return Outlook(
         campaign,
-        tuple(claims.primary(cases, settings)),
+        tuple(primary(cases, settings)),
         _compared_toolchains(cases),
         settings.statistics,
     )
@@ -125,3 +125,10 @@ def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
 
 def _launches(count: int) -> str:
     return f"{count} launch of each case" if count == 1 else f"{count} launches of each case"
+
+
+def primary(cases: Sequence[PlannedCase], settings: analysis.Analysis) -> Iterator[PlannedClaims]:
+    """The primary claims that launches of `cases` will support, study by study."""
+    for study in studies.found():
+        mine = [case for case in cases if case.study == study.name]
+        yield from study.primary_claims(mine, settings)

@@ -8,7 +8,7 @@ A campaign file is TOML::
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
 
     [[check]]
-    name = "NetPIPE"              # a ReFrame check
+    name = "..."                  # a ReFrame check
     toolchains = ["..."]          # ReFrame environments; all that the site has by default
     partitions = ["..."]          # all by default
     parameters = { mode = ["pingpong"] }   # all values of a parameter not named here

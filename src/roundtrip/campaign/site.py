@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import schemas
+from roundtrip.collect import shapes
 from roundtrip.errors import UserError
 
 _CASE = re.compile(r"^- (?P<name>.+) /(?P<hash>[0-9a-f]{8}) @(?P<place>\S+)$")
@@ -46,7 +46,7 @@ class Site:
         sites = checkout / "site-configs"
         self.folder = sites / name
         if (
-            not re.fullmatch(schemas.NAME_PATTERN, name)
+            not re.fullmatch(shapes.NAME_PATTERN, name)
             or not (self.folder / "reframe.py").is_file()
         ):
             known = sorted(p.parent.name for p in sites.glob("*/reframe.py"))

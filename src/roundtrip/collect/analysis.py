@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from roundtrip import files
+from roundtrip import files, studies
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
 
 FILE_NAME = "analysis.toml"
+_Thresholds = TypeVar("_Thresholds")
 
 
 @dataclass(frozen=True)
@@ -26,72 +28,32 @@ class Disturbance:
 
 
 @dataclass(frozen=True)
-class NetPIPE:
-    """Where the variants are compared (bytes), and the ratio below which a loss is great."""
-
-    compared_sizes: tuple[int, ...]
-    great_loss: float
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Where transports are compared (bytes), and what a region's pass is expected to be like.
-
-    `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
-    in bare hand-overs of a cache line; `least_gain`: its bandwidth over the best two-sided MPI.
-    """
-
-    compared_sizes: tuple[int, ...]
-    flat_within: float
-    most_hand_overs: float
-    least_gain: float
-
-
-@dataclass(frozen=True)
-class OSU:
-    """Where OSU is laid beside NetPIPE (bytes), and from which part on they disagree."""
-
-    compared_sizes: tuple[int, ...]
-    disagreement: float
-
-
-@dataclass(frozen=True)
-class NPB:
-    """When a finding of the WAN study holds: see analysis.toml."""
-
-    published_within: float
-    critical_difference: float
-
-
-@dataclass(frozen=True)
 class Analysis:
     """The whole file; `text` is what is copied into the bundle and printed in the report."""
 
     disturbance: Disturbance
     statistics: Levels
-    netpipe: NetPIPE
-    ring: Ring
-    osu: OSU
-    npb: NPB
     text: str
+    #: Each study's own table, by its class.
+    studies: Mapping[type, Any] = field(default_factory=dict)
+
+    def of(self, kind: type[_Thresholds]) -> _Thresholds:
+        """The thresholds of the study whose class of them is `kind`."""
+        table: _Thresholds = self.studies[kind]
+        return table
 
 
 #: Above any threshold that means something; also no infinity, and nothing a float cannot hold.
 _MOST = 2.0**53
-_REQUIRED = ("disturbance", "statistics")
-_TABLES = {
-    "disturbance": Disturbance,
-    "statistics": Levels,
-    "netpipe": NetPIPE,
-    "ring": Ring,
-    "osu": OSU,
-    "npb": NPB,
-}
+_SHARED = {"disturbance": Disturbance, "statistics": Levels}
 
 
 def default_text() -> str:
-    """The thresholds that come with the package."""
-    return resources.files("roundtrip.report").joinpath(FILE_NAME).read_text(encoding="utf-8")
+    """The thresholds that come with the package: the shared ones, then those of each study."""
+    shared = resources.files("roundtrip.report").joinpath(FILE_NAME)
+    rooms = [resources.files(study.__module__) for study in studies.found() if study.thresholds]
+    parts = [shared, *(room.joinpath("thresholds.toml") for room in rooms)]
+    return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 
 def default() -> Analysis:
@@ -111,21 +73,24 @@ def parse(text: str, file: Path | str) -> Analysis:
     thresholds: a bundle with such a file has no launches of it.
     """
     data = files.parse_toml(text, file)
-    if unknown := sorted(set(data) - set(_TABLES)):
-        raise UserError(f"unknown table [{unknown[0]}]; legal are {', '.join(_TABLES)}", file)
-    if missing := [name for name in _REQUIRED if name not in data]:
+    own = {study.name: study.thresholds for study in studies.found() if study.thresholds}
+    if unknown := sorted(set(data) - {*_SHARED, *own}):
+        legal = ", ".join([*_SHARED, *own])
+        raise UserError(f"unknown table [{unknown[0]}]; legal are {legal}", file)
+    if missing := [name for name in _SHARED if name not in data]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
     data = {**files.parse_toml(default_text()), **data}
-    parsed = {name: _table(kind, data[name], name, file) for name, kind in _TABLES.items()}
-    levels = parsed["statistics"]
+    shared = {name: _table(kind, data[name], name, file) for name, kind in _SHARED.items()}
+    levels = shared["statistics"]
     for key in ("confidence_level", "false_discovery_level"):
         if not 0 < getattr(levels, key) < 1:
             raise UserError(f"[statistics] {key} must lie between 0 and 1", file)
-    return Analysis(**parsed, text=text)
+    tables = {kind: _table(kind, data[name], name, file) for name, kind in own.items()}
+    return Analysis(**shared, text=text, studies=tables)
 
 
 def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
-    names = {field.name for field in fields(kind)}
+    names = {one.name for one in fields(kind)}
     if not isinstance(data, dict) or set(data) != names:
         raise UserError(f"[{table}] needs exactly the keys {', '.join(sorted(names))}", file)
     for key, value in data.items():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from roundtrip import studies
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Part, Report, Strong, Text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
-    Claim,
-    StudySection,
     audit,
     families,
     launches,
@@ -18,20 +17,7 @@ from roundtrip.report.sections import (
     toolchains,
 )
 from roundtrip.stats.verdicts import Judged, judge
-from roundtrip.studies.ddtbench import section as ddtbench
-from roundtrip.studies.netpipe import section as netpipe
-from roundtrip.studies.npb import section as npb
-from roundtrip.studies.osu import section as osu
-from roundtrip.studies.ring import section as ring
-
-#: The studies there are; each gives its section if the bundle has launches of it.
-STUDIES: tuple[Callable[[Data], StudySection | None], ...] = (
-    netpipe.section,
-    ddtbench.section,
-    ring.section,
-    osu.section,
-    npb.section,
-)
+from roundtrip.studies.study import Claim, Section
 
 
 @dataclass(frozen=True)
@@ -44,7 +30,8 @@ class Correction:
 
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, then lay out the report."""
-    sections = [section for make in STUDIES if (section := make(data)) is not None]
+    made = [study.section(data) for study in studies.found()]
+    sections: list[Section] = [section for section in made if section is not None]
     if compared := toolchains.section(data):
         sections.append(compared)
     claims = {key: ratios for section in sections for key, ratios in section.claims().items()}

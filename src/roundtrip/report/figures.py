@@ -31,13 +31,12 @@ _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a page; `series` by role: hue tells the payload, shade raw MPI from Boost.MPI."""
+    """Colours of a page; a study has those of its own curves, in pairs: light and dark."""
 
     surface: str
     ink: str
     muted: str
     grid: str
-    series: dict[str, str]
     margin: str
 
 
@@ -46,13 +45,6 @@ LIGHT = Theme(
     ink="#1c2430",
     muted="#5b6675",
     grid="#e6e9ee",
-    series={
-        "mpi": "#8cc0ea",
-        "boost": "#0b4f94",
-        "mpi-datatype": "#f4b478",
-        "boost-datatype": "#a84600",
-        "boost-serialized": "#6a3d9a",
-    },
     margin="#dfe7df",
 )
 DARK = Theme(
@@ -60,15 +52,13 @@ DARK = Theme(
     ink="#e6eaf0",
     muted="#98a3b3",
     grid="#2a313c",
-    series={
-        "mpi": "#2f6fae",
-        "boost": "#a9d3fb",
-        "mpi-datatype": "#9a5a1c",
-        "boost-datatype": "#ffc892",
-        "boost-serialized": "#c9a3f5",
-    },
     margin="#26332a",
 )
+
+
+def shade(colour: tuple[str, str], theme: Theme) -> str:
+    """Of a pair of colours, light and dark, that of the page."""
+    return colour[theme is DARK]
 
 
 def render(name: str, alt_text: str, draw: Callable[[Theme], Any]) -> Figure:

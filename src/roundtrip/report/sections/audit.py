@@ -17,10 +17,10 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Paragraph, Part, Table, Tone
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.report.sections.audit_rules import RULES, UNCHECKED
 from roundtrip.stats.significance import q_values
 from roundtrip.stats.verdicts import Family, Judged, Verdict, decide
+from roundtrip.studies.study import Claim
 
 Result = tuple[str, str]
 NOT_CHECKED, NOT_APPLICABLE = "not checked", "not applicable"

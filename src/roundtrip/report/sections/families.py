@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Cell,
@@ -20,11 +21,10 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.planning import fewest_launches, needed_together
 from roundtrip.stats.verdicts import Family, Judged, Verdict
-from roundtrip.studies import claims as studies
+from roundtrip.studies.study import Claim
 
 _HEADS = {
     Family.PRIMARY: "the question of each study, and what launches are planned for",
@@ -61,9 +61,9 @@ def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
     passed = set(data.launches.filter(pl.col("status") == "passed")["study"])
     items: list[Text] = [(Strong(str(family)), f": {_HEADS[family]}.") for family in present]
     items += [
-        (f"Primary of study {study.STUDY}: {study.PRIMARY}",)
-        for study in studies.STUDIES
-        if study.STUDY in passed and study.PRIMARY
+        (f"Primary of study {study.name}: {study.primary}",)
+        for study in studies.found()
+        if study.name in passed and study.primary
     ]
     return Part(
         "claims",

@@ -6,7 +6,7 @@ import polars as pl
 
 from roundtrip.collect import silences
 from roundtrip.collect.counts import Counts, of_rows
-from roundtrip.report import labels, units
+from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -21,7 +21,6 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.sections import spread
-from roundtrip.studies import yardsticks
 
 _TONES: dict[str, Tone] = {"failed": "bad", "missing": "bad", "skipped": "muted"}
 

@@ -21,7 +21,6 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.report.sections.toolchains_data import (
     Compared,
     Setting,
@@ -30,6 +29,7 @@ from roundtrip.report.sections.toolchains_data import (
 )
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.study import Claim
 
 _MOST_ANSWERS = 6
 #: So many places where one is faster are named at the top.

@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies import claims
 from roundtrip.studies.planned import BOOST, MPI
 
 
@@ -152,22 +152,22 @@ class Toolchains:
         return {study: dict(values) for study, values in self._read()}
 
     def _read(self) -> Iterator[tuple[str, Mapping[str, dict[_Point, float]]]]:
-        for study in claims.STUDIES:
+        for study in studies.found():
             launches = [
                 row["launch"]
                 for setting, group in self._groups.items()
-                if setting.study == study.STUDY
+                if setting.study == study.name
                 for rows in group.values()
                 for row in rows
             ]
             if launches:
-                mine = (pl.col("study") == study.STUDY) & pl.col("launch").is_in(launches)
+                mine = (pl.col("study") == study.name) & pl.col("launch").is_in(launches)
                 frame = study.speeds(self._data.samples.filter(mine), self._data.analysis)
                 values: dict[str, dict[_Point, float]] = defaultdict(dict)
                 for row in frame.iter_rows(named=True):
                     launch, value = row.pop("launch"), row.pop("value")
                     values[launch][_Point(**row)] = value
-                yield study.STUDY, values
+                yield study.name, values
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ Rows = list[dict[str, Any]]
 
 def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     """Setting -> environment -> its launches, of settings with two environments or more."""
-    apart = {study.STUDY: study.ELSEWHERE for study in claims.STUDIES}
+    apart = {study.name: study.elsewhere for study in studies.found()}
     groups: dict[Setting, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):

@@ -27,11 +27,7 @@ Creating datatypes
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
-
-from roundtrip.collect import samples as samples_file
 
 STUDY = "ddtbench"
 METRIC = "epoch_time"
@@ -196,8 +192,3 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     if found.get("overhead_manual") and "overhead_mpi_ddt" in found:
         found["overhead_ratio"] = found["overhead_mpi_ddt"] / found["overhead_manual"]
     return {name: found[name] for name in SUMMARY_UNITS if name in found}
-
-
-def summarise_file(file: str | Path) -> dict[str, float]:
-    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    return summary(samples_file.whole(file))

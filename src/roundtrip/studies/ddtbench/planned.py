@@ -10,12 +10,6 @@ from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.ddtbench import derived
 from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
 
-STUDY = derived.STUDY
-ELSEWHERE: frozenset[str] = frozenset()
-PRIMARY = (
-    "MPI datatypes against packing by hand, each micro-app at its largest message, in memory as "
-    "the study leaves it."
-)
 _ORIGINAL = "original"
 _BUFFERS = "original,same"  # the check's own
 

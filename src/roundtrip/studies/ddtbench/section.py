@@ -19,11 +19,11 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ddtbench import derived, figures, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.ddtbench.tables import ADVICE, DdtComparison
+from roundtrip.studies.study import Claim
 
 ORIGINAL = next(iter(derived.BUFFERS))
 

@@ -21,11 +21,8 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import polars as pl
-
-from roundtrip.collect import samples as samples_file
 
 STUDY = "netpipe"
 REFERENCE_STUDY = "netpipe-reference"
@@ -144,8 +141,3 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         for name in SUMMARY_UNITS
         if name in figures and math.isfinite(figures[name])
     }
-
-
-def summarise_file(file: str | Path) -> dict[str, float]:
-    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    return summary(samples_file.whole(file))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.collect.analysis import NetPIPE
 from roundtrip.report.blocks import Tone
 from roundtrip.report.evidence import where_measured
 from roundtrip.stats.levels import Levels
@@ -15,6 +14,7 @@ from roundtrip.stats.verdicts import Family, Judged, Verdict
 from roundtrip.studies.netpipe import derived, planned
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.published import STATEMENTS, Statement
+from roundtrip.studies.netpipe.thresholds import Thresholds
 
 #: What the study says of datatypes and of serializing is about many bytes, not about one.
 _MANY_BYTES = 1024
@@ -85,7 +85,7 @@ class Finding:
         return "warn"
 
 
-def claims(curves: Curves, settings: NetPIPE) -> dict[Comparison, Sequence[float]]:
+def claims(curves: Curves, settings: Thresholds) -> dict[Comparison, Sequence[float]]:
     """The ratios, one a launch, behind every comparison of the report."""
     found: dict[Comparison, Sequence[float]] = {}
     sizes = pl.col("size_bytes").is_in(list(settings.compared_sizes))
@@ -102,7 +102,7 @@ def claims(curves: Curves, settings: NetPIPE) -> dict[Comparison, Sequence[float
 
 
 def findings(
-    panel: Panel, judged: Mapping[Comparison, Judged], settings: NetPIPE, levels: Levels
+    panel: Panel, judged: Mapping[Comparison, Judged], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
     """The four findings of one panel."""
     return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
@@ -112,7 +112,7 @@ def _finding(
     statement: Statement,
     panel: Panel,
     judged: Mapping[Comparison, Judged],
-    settings: NetPIPE,
+    settings: Thresholds,
     levels: Levels,
 ) -> Finding:
     evidence, lacking = [], []
@@ -128,7 +128,7 @@ def _finding(
     return Finding(statement, panel, outcome, tuple(evidence), tuple(lacking))
 
 
-def _outcome(expects: str, evidence: Sequence[Judged], settings: NetPIPE, levels: Levels) -> str:
+def _outcome(expects: str, evidence: Sequence[Judged], settings: Thresholds, levels: Levels) -> str:
     """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
     if not evidence:
         return "cannot tell"

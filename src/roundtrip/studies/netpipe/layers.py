@@ -14,6 +14,14 @@ from roundtrip.report.figures import WIDTH, Theme
 from roundtrip.studies.netpipe import derived
 
 _LINE_GAP = 16.0
+#: Hue tells the payload, shade raw MPI from Boost.MPI.
+_COLOURS = {
+    "mpi": ("#8cc0ea", "#2f6fae"),
+    "boost": ("#0b4f94", "#a9d3fb"),
+    "mpi-datatype": ("#f4b478", "#9a5a1c"),
+    "boost-datatype": ("#a84600", "#ffc892"),
+    "boost-serialized": ("#6a3d9a", "#c9a3f5"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ def curve_layers(frame: pl.DataFrame, theme: Theme, y: Axis, x_axis: Any) -> lis
         if rows.is_empty():
             continue
         base = alt.Chart(rows)
-        colour = theme.series[variant]
+        colour = figures.shade(_COLOURS[variant], theme)
         layers.append(
             base.transform_filter("isValid(datum.low)")
             .mark_area(color=colour, opacity=0.28, clip=True)
@@ -79,7 +87,7 @@ def label_layers(
     rows = [
         {
             "variant": derived.VARIANTS[row["variant"]],
-            "colour": theme.series[row["variant"]],
+            "colour": figures.shade(_COLOURS[row["variant"]], theme),
             "size_bytes": row["size_bytes"],
             "end": row["median"],
             "place": 10 ** (low + places[row["variant"]] / height * (high - low)),

@@ -8,13 +8,9 @@ import polars as pl
 
 from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.netpipe import derived
+from roundtrip.studies.netpipe.thresholds import Thresholds
 from roundtrip.studies.planned import BOOST, MPI, PlannedCase, PlannedClaims
 
-STUDY = derived.STUDY
-ELSEWHERE: frozenset[str] = frozenset()
-PRIMARY = (
-    "Boost.MPI against raw MPI, plain, in ping-pong, at each compared size: the study's question."
-)
 _VARIANT = "boost"
 _LARGEST = 8 << 20  # the check's own `end`, bytes
 _MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
@@ -33,7 +29,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
     for case in cases:
         if (case.parameters.get("variants"), case.parameters.get("mode")) == ("five", "pingpong"):
             end = case.number("end", _LARGEST)
-            sizes = [size for size in settings.netpipe.compared_sizes if size <= end]
+            sizes = [size for size in settings.of(Thresholds).compared_sizes if size <= end]
             what = "bandwidth of Boost.MPI over raw MPI, one a compared size"
             found.append(PlannedClaims(case.id, what, len(sizes)))
     return found
@@ -44,7 +40,7 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
     wanted = samples.filter(
         (pl.col("phase") == "measure")
         & pl.col("variant").is_in(list(_COMPARED))
-        & pl.col("size_bytes").is_in(list(settings.netpipe.compared_sizes))
+        & pl.col("size_bytes").is_in(list(settings.of(Thresholds).compared_sizes))
     )
     mode = pl.col("case").str.split("/").list.first().replace(_MODES)
     name = pl.col("variant").replace_strict(derived.VARIANTS)

@@ -19,13 +19,14 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.netpipe import answers, derived, figures, launches, published, tables, wan
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.findings import Comparison, Finding, claims, findings
 from roundtrip.studies.netpipe.reference import reference_blocks
+from roundtrip.studies.netpipe.thresholds import Thresholds
+from roundtrip.studies.study import Claim
 
 
 class NetPIPESection:
@@ -34,7 +35,7 @@ class NetPIPESection:
     def __init__(self, data: Data) -> None:
         self._data = data
         self._curves = Curves(data)
-        self._settings = data.analysis.netpipe
+        self._settings = data.analysis.of(Thresholds)
         self._levels = data.analysis.statistics
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:

@@ -15,11 +15,7 @@ NAS reports RNR-94-007 and NAS-95-020.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
-
-from roundtrip.collect import samples as samples_file
 
 STUDY = "npb"
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
@@ -101,8 +97,3 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
         .select(pattern="phase", size_bytes="size_bytes", messages=pl.col("value").cast(pl.Int64))
         .sort("pattern", "size_bytes")
     )
-
-
-def summarise_file(file: str | Path) -> dict[str, float]:
-    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    return summary(samples_file.whole(file))

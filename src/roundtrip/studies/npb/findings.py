@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from roundtrip.collect.analysis import NPB
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
-from roundtrip.report.sections import Claim
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.npb import wan
 from roundtrip.studies.npb.derived import TRIAL_CLASSES
 from roundtrip.studies.npb.series import Series
 from roundtrip.studies.npb.speedup import NpbSpeedup, NpbTransports
+from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.npb.wan import Statement
+from roundtrip.studies.study import Claim
 
 TONES: dict[str, Tone] = {
     "holds": "good",
@@ -37,7 +37,7 @@ class Finding:
     series: Series | None = None
 
 
-def findings(judged: Mapping[Claim, Judged], settings: NPB) -> list[Finding]:
+def findings(judged: Mapping[Claim, Judged], settings: Thresholds) -> list[Finding]:
     """All five of the study; those without launches of a measuring class are "not measured"."""
     transports = {
         key: one
@@ -92,7 +92,7 @@ def _most_often(of_udp: Sequence[Judged]) -> Finding:
     return Finding(statement, where, told, outcome)
 
 
-def _not_critical(all_pairs: Sequence[Judged], settings: NPB) -> Finding:
+def _not_critical(all_pairs: Sequence[Judged], settings: Thresholds) -> Finding:
     statement = wan.NOT_CRITICAL
     if not all_pairs:
         return _not_measured(statement)
@@ -114,7 +114,7 @@ def _beyond(interval: Interval, margin: float) -> bool:
     return interval.low > margin or interval.high < 1 / margin
 
 
-def _scaling(statement: Statement, key: NpbSpeedup, one: Judged, settings: NPB) -> Finding:
+def _scaling(statement: Statement, key: NpbSpeedup, one: Judged, settings: Thresholds) -> Finding:
     """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
     wanted = wan.PUBLISHED[statement.benchmark] * (1 - settings.published_within)
     low, high = one.interval.low, one.interval.high

@@ -10,14 +10,6 @@ from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
 
-STUDY = derived.STUDY
-ELSEWHERE = frozenset({"wan_rtt"})  # transports against each other
-PRIMARY = (
-    f"Speed-up of two clusters over one at a round-trip time of {wan.STUDY_RTT_MS:g} ms, of "
-    f"{', '.join(wan.PUBLISHED)}, as the study has it; and our programs against those of NPB "
-    "3.4; both of class A and above."
-)
-
 
 def is_primary_speedup(benchmark: str, problem_class: str, rtt: float) -> bool:
     """Of a speed-up over one cluster; `rtt` in ms."""

@@ -15,7 +15,6 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.npb import derived, figures, scaling, sources, tables, times, verification
 from roundtrip.studies.npb.answers import over_the_link
@@ -23,6 +22,8 @@ from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.findings import Finding, findings, foremost
 from roundtrip.studies.npb.series import EMULATED
 from roundtrip.studies.npb.speedup import claims
+from roundtrip.studies.npb.thresholds import Thresholds
+from roundtrip.studies.study import Claim
 
 
 class NpbSection:
@@ -30,7 +31,7 @@ class NpbSection:
 
     def __init__(self, data: Data) -> None:
         self._launches = Launches(data)
-        self._settings = data.analysis.npb
+        self._settings = data.analysis.of(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Speed-ups, transports against each other, our programs against NPB's."""

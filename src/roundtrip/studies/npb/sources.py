@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.series import EMULATED, Series
 from roundtrip.studies.npb.speedup import NpbSources
+from roundtrip.studies.study import Claim
 
 _NONE = Cell(units.NOTHING, "muted")
 _TONES: dict[str, Tone] = {

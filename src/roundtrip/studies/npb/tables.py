@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from roundtrip.collect.analysis import NPB
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.npb.data import Launches
@@ -22,6 +20,8 @@ from roundtrip.studies.npb.speedup import (
     rtt_of_speedup,
     transport_pairs,
 )
+from roundtrip.studies.npb.thresholds import Thresholds
+from roundtrip.studies.study import Claim
 
 _NONE = Cell(units.NOTHING, "muted")
 _NOT_MEASURED = Cell("not measured", "muted")
@@ -114,7 +114,7 @@ def tolerance(launches: Launches) -> Table:
     )
 
 
-def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: NPB) -> Table:
+def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thresholds) -> Table:
     """Each pair of transports at each RTT, with its verdict."""
     rows = []
     for pair in transport_pairs(launches):

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.collect.analysis import OSU
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.studies.netpipe import derived as netpipe
 from roundtrip.studies.osu.curves import PLACE, Curves, Panel, placed
+from roundtrip.studies.osu.thresholds import Thresholds
 
 AGREE, DISAGREE, UNKNOWN = "agree", "disagree", "cannot tell"
 TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
@@ -48,7 +48,7 @@ class Comparison:
 
 def compare(data: Data, curves: Curves) -> list[Comparison]:
     """Every pair at every compared size that both measured on the same place."""
-    settings = data.analysis.osu
+    settings = data.analysis.of(Thresholds)
     theirs = _netpipe(data)
     found = []
     for panel in curves.panels:
@@ -68,7 +68,7 @@ def compare(data: Data, curves: Curves) -> list[Comparison]:
     return found
 
 
-def outcome(one: Interval, other: Interval, settings: OSU) -> str:
+def outcome(one: Interval, other: Interval, settings: Thresholds) -> str:
     """Disagree: even the nearest ends are too far apart.  Agree: even the farthest are near."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return UNKNOWN
@@ -78,7 +78,7 @@ def outcome(one: Interval, other: Interval, settings: OSU) -> str:
     return AGREE if max(one.high, other.high) <= limit * min(one.low, other.low) else UNKNOWN
 
 
-def blocks(found: list[Comparison], settings: OSU) -> list[Block]:
+def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
     """The cross-check; nothing if NetPIPE was not measured on the same places."""
     if not found:
         return []

@@ -13,11 +13,8 @@ Typical value
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
-
-from roundtrip.collect import samples as samples_file
 
 STUDY = "osu"
 #: Messages of a validation run, and those before it that are not counted.
@@ -144,8 +141,3 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     if 8 in values.get("message_rate", {}):
         figures["message_rate_8B"] = values["message_rate"][8]
     return figures
-
-
-def summarise_file(file: str | Path) -> dict[str, float]:
-    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    return summary(samples_file.whole(file))

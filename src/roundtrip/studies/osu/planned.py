@@ -8,11 +8,9 @@ import polars as pl
 
 from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.osu import derived
-from roundtrip.studies.planned import MPI, SPEEDS, PlannedCase, PlannedClaims
+from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
+from roundtrip.studies.speeds import none as no_speeds
 
-STUDY = derived.STUDY
-ELSEWHERE: frozenset[str] = frozenset()
-PRIMARY = ""
 #: What people quote: program and size in bytes.
 _QUOTED = (
     ("latency", 8),
@@ -37,7 +35,7 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
     quoted = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
     found = derived.typical(samples, ["launch"]).join(quoted, on=["case", "size_bytes"])
     if found.is_empty():
-        return pl.DataFrame(schema=SPEEDS)
+        return no_speeds()
     is_rate = pl.col("metric") == "bandwidth"
     main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
     return found.filter(main).select(

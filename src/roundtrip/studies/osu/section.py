@@ -22,11 +22,12 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.evidence import where_measured
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.osu import beside_netpipe, derived, figures, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
 from roundtrip.studies.osu.curves import Curves, Panel
+from roundtrip.studies.osu.thresholds import Thresholds
+from roundtrip.studies.study import Claim
 
 _QUESTION: Text = (
     "OSU Micro-Benchmarks as their authors wrote them: what most published numbers of an MPI were "
@@ -56,7 +57,8 @@ class OSUSection:
                 drawn += [Heading(3, kind.name.capitalize()), Gallery(kind.caption, shown)]
         numbers = [tables.times(curves), tables.rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
-        drawn += beside_netpipe.blocks(found, self._data.analysis.osu)
+        settings = self._data.analysis.of(Thresholds)
+        drawn += beside_netpipe.blocks(found, settings)
         what = tables.validation(self._data, curves)
         drawn.append(Fold("Versions, and which data were compared", (what,)))
         return Part(
@@ -64,7 +66,7 @@ class OSUSection:
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(drawn),
             answers=tuple(self._answer(panel, found) for panel in curves.panels),
-            verdicts=(_verdicts(found, self._data.analysis.osu.compared_sizes),) if found else (),
+            verdicts=(_verdicts(found, settings.compared_sizes),) if found else (),
         )
 
     def _answer(self, panel: Panel, found: Sequence[Comparison]) -> Answer:

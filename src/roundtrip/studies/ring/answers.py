@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies.ring import derived, read
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.findings import Finding, worst
+from roundtrip.studies.ring.thresholds import Thresholds
 
 
-def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Ring) -> Answer:
+def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thresholds) -> Answer:
     """The answer of `panel`; `found` are the findings of all panels."""
     words: list[Inline] = [Strong(panel.label), ": "]
     if panel.in_one_node:
@@ -36,7 +36,7 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Rin
     return Answer((*words, "."), worst(mine))
 
 
-def _fixed_cost(curves: Curves, panel: Panel, settings: Ring) -> list[Inline]:
+def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
     launches = list(curves.by_launch(panel, derived.REGION).values())
     fixed = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
     in_time = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
@@ -56,5 +56,5 @@ def _fixed_cost(curves: Curves, panel: Panel, settings: Ring) -> list[Inline]:
     return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
 
 
-def _is_flat(flat: Interval, settings: Ring) -> bool:
+def _is_flat(flat: Interval, settings: Thresholds) -> bool:
     return flat.high is not None and flat.high <= 1 + settings.flat_within

@@ -31,12 +31,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 import polars as pl
-
-from roundtrip.collect import samples as samples_file
 
 STUDY = "ring"
 REGION = "region"
@@ -267,8 +264,3 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         over = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
         figures["region_over_mpi_10kB"] = over
     return figures
-
-
-def summarise_file(file: str | Path) -> dict[str, float]:
-    """`summary` of a samples.csv; UserError with the first problem if it is not a good one."""
-    return summary(samples_file.whole(file))

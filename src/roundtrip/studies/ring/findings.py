@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
 
-from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
 from roundtrip.report.evidence import where_measured
@@ -15,6 +14,7 @@ from roundtrip.stats.verdicts import Family, Judged, Verdict
 from roundtrip.studies.ring import planned
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, Statement
+from roundtrip.studies.ring.thresholds import Thresholds
 
 #: A reason of the study that does not hold means that something costs less than it did: no red.
 TONES: dict[str, Tone] = {
@@ -64,7 +64,7 @@ class Finding:
         return TONES[self.outcome] if self.verdict == self.outcome else "warn"
 
 
-def claims(curves: Curves, settings: Ring) -> dict[RingComparison, Sequence[float]]:
+def claims(curves: Curves, settings: Thresholds) -> dict[RingComparison, Sequence[float]]:
     """The ratios, one a launch, behind every finding."""
     pairs = [pair for statement in STATEMENTS for pair in statement.pairs]
     return {
@@ -77,7 +77,7 @@ def claims(curves: Curves, settings: Ring) -> dict[RingComparison, Sequence[floa
 
 
 def findings(
-    panel: Panel, judged: Mapping[RingComparison, Judged], settings: Ring
+    panel: Panel, judged: Mapping[RingComparison, Judged], settings: Thresholds
 ) -> list[Finding]:
     """One for each pair that was measured in the panel."""
     found = []

@@ -9,13 +9,8 @@ import polars as pl
 from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
 from roundtrip.studies.ring import derived
+from roundtrip.studies.ring.thresholds import Thresholds
 
-STUDY = derived.STUDY
-ELSEWHERE: frozenset[str] = frozenset()
-PRIMARY = (
-    "One copy through shared memory against a region by reference, in a node, at each compared "
-    "size: what a pass costs that need not copy."
-)
 _PAIR = ("mpi-shm", derived.REGION)
 _IN_A_NODE = "Ring"  # the check
 _LARGEST = 16 << 20  # the check's own `end`, bytes
@@ -32,7 +27,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
     for case in cases:
         if case.check == _IN_A_NODE:
             end = case.number("end", _LARGEST)
-            sizes = [size for size in settings.ring.compared_sizes if size <= end]
+            sizes = [size for size in settings.of(Thresholds).compared_sizes if size <= end]
             what = "bandwidth of one copy over a region by reference, one a compared size"
             found.append(PlannedClaims(case.id, what, len(sizes)))
     return found
@@ -45,7 +40,7 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
     """
     wanted = samples.filter(
         (pl.col("variant") == "mpi")
-        & pl.col("size_bytes").is_in(list(settings.ring.compared_sizes))
+        & pl.col("size_bytes").is_in(list(settings.of(Thresholds).compared_sizes))
     )
     return derived.launch_medians(wanted, ["launch"]).select(
         "launch",

@@ -15,11 +15,12 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import Claim
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.ring import answers, derived, figures, laps, network, read, skipped, tables
 from roundtrip.studies.ring.curves import Curves
 from roundtrip.studies.ring.findings import RingComparison, claims, findings
+from roundtrip.studies.ring.thresholds import Thresholds
+from roundtrip.studies.study import Claim
 
 
 class RingSection:
@@ -27,7 +28,7 @@ class RingSection:
 
     def __init__(self, data: Data) -> None:
         self._curves = Curves(data)
-        self._settings = data.analysis.ring
+        self._settings = data.analysis.of(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The pairs that isolate the study's three reasons, at the compared sizes."""

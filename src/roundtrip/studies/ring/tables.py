@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from roundtrip.collect.analysis import Ring
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.stats.intervals import Interval
@@ -15,13 +14,14 @@ from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import Statement
 from roundtrip.studies.ring.findings import Finding
+from roundtrip.studies.ring.thresholds import Thresholds
 
 _NONE = Cell(units.NOTHING, "muted")
 _MICRO = 1e6
 _OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
 
 
-def goals(curves: Curves, panels: Sequence[Panel], settings: Ring) -> Table:
+def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
     study = units.number(derived.PUBLISHED_PASS * _MICRO)
     rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[_NONE] * 5)]
@@ -93,7 +93,7 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def reasons(statement: Statement, ours: Sequence[Finding], settings: Ring) -> Table:
+def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds) -> Table:
     """One reason of the study: our ratios, and whether it holds."""
     rows = []
     for finding in ours:

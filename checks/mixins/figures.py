@@ -1,0 +1,21 @@
+"""The figures of a launch as ReFrame's performance variables."""
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before
+
+
+class Figures(rfm.RegressionTestPlugin):
+    """Asks the study that the check sets (`study`) to summarise samples.csv of the launch."""
+
+    @run_before("performance")
+    def set_perf_variables(self):
+        # Listing checks must not load what reads samples.
+        from roundtrip import studies
+        from roundtrip.collect import samples
+
+        figures = studies.named(self.study).summarise(samples.whole(f"{self.stagedir}/samples.csv"))
+        self.perf_variables = {
+            name: sn.make_performance_function(lambda value=value: value, unit)
+            for name, (value, unit) in figures.items()
+        }

@@ -1,0 +1,40 @@
+"""The pieces that JSON schemas of records are made of: text, names, counts, amounts, objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NO_CONTROL = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*\Z"
+TEXT = {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": _NO_CONTROL}
+LABEL = {**TEXT, "maxLength": 200}
+HOST = {**TEXT, "maxLength": 255, "pattern": r"\A[^\s\x00-\x1f\x7f-\x9f\ufeff]*\Z"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+NUMBER_OR_NULL = {"type": ["number", "null"]}
+AMOUNT_OR_NULL = {"type": ["number", "null"], "minimum": 0, "maximum": 1e15}
+AMOUNT = {"type": "number", "minimum": 0, "maximum": 1e15}
+COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
+#: Names that become folders and labels; a `description` is what a person is told.
+NAME_PATTERN = r"[^\W_][\w.-]*( [\w.-]+)*"
+NAME = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": f"^(?:{NAME_PATTERN})\\Z",
+    "description": "a name has up to 100 letters, digits, single blanks, dots, - and _, "
+    "and begins with a letter or a digit",
+}
+NUMBERS = {"type": ["array", "null"], "items": AMOUNT_OR_NULL}
+
+
+def record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An object that has all keys of `required`, and may have those of `optional` and any other."""
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": {**required, **(optional or {})},
+    }
+
+
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """What `schema` allows, or null."""
+    return {"anyOf": [{"type": "null"}, schema]}

@@ -1,0 +1,34 @@
+"""What an NPB launch tells in run.json: the variants it chose, how it was verified, its memory."""
+
+from __future__ import annotations
+
+from roundtrip.collect.shapes import TEXT, record
+
+RECORD = record(
+    {},
+    {
+        "choices": {
+            "type": "array",
+            "items": record(
+                {
+                    "of": TEXT,
+                    "chosen": TEXT,
+                    "seconds": {
+                        "type": "object",
+                        "additionalProperties": {"type": "number", "minimum": 0},
+                    },
+                }
+            ),
+        },
+        "verification": record(
+            {"specification": {"type": "boolean"}, "history": TEXT},
+            {
+                "quantities": {"type": "array", "items": TEXT},
+                "values": {"type": "array", "items": {"type": ["number", "null"]}},
+            },
+        ),
+        "memory": record(
+            {}, {"expected_bytes": {"type": "number"}, "most_bytes": {"type": "number"}}
+        ),
+    },
+)

@@ -1,0 +1,19 @@
+"""When a finding of the Ring study holds; the values are in thresholds.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where transports are compared (bytes), and what a region's pass is expected to be like.
+
+    `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
+    in bare hand-overs of a cache line; `least_gain`: its bandwidth over the best two-sided MPI.
+    """
+
+    compared_sizes: tuple[int, ...]
+    flat_within: float
+    most_hand_overs: float
+    least_gain: float
