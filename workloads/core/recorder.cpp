@@ -44,8 +44,8 @@ std::string Recorder::csv(const nlohmann::ordered_json& header) const {
     const std::string before = csv_field(key.study) + ',' + csv_field(key.case_name) + ',' +
                                csv_field(key.variant) + ',' + std::to_string(key.size_bytes) + ',' +
                                csv_field(key.phase) + ',';
-    const std::string between = ',' + csv_field(key.metric) + ',';
-    const std::string after = ',' + csv_field(key.unit) + '\n';
+    const std::string between = ',' + csv_field(key.metric.name) + ',';
+    const std::string after = ',' + csv_field(key.metric.unit) + '\n';
     for (std::size_t rep = 0; rep < samples.size(); ++rep) {
       text += before;
       text += std::to_string(rep);
@@ -65,7 +65,7 @@ nlohmann::ordered_json Recorder::seal(std::string_view csv_text) const {
                       {"variant", key.variant},
                       {"size_bytes", key.size_bytes},
                       {"phase", key.phase},
-                      {"metric", key.metric},
+                      {"metric", key.metric.name},
                       {"samples", samples.size()}});
   }
   return {{"rows", rows()}, {"sha256", sha256(csv_text)}, {"counts", counts}};

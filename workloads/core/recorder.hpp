@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/metrics.hpp"
+
 namespace roundtrip {
 
 /// What the samples of one series have in common: all columns of samples.csv but rep and value.
@@ -16,8 +18,7 @@ struct SeriesKey {
   std::string variant;
   std::int64_t size_bytes = 0;
   std::string phase;
-  std::string metric;
-  std::string unit;
+  Metric metric{};
 };
 
 /// Keeps every sample of a launch in memory; nothing is written while measuring.

@@ -83,8 +83,7 @@ void record(const Case& item, const std::vector<ArmResult>& results, Launch& lau
                             .variant = std::string(arm.method->name),
                             .size_bytes = static_cast<std::int64_t>(item.bytes),
                             .phase = phase,
-                            .metric = "epoch_time",
-                            .unit = "s"}) = samples;
+                            .metric = metrics::epoch_time}) = samples;
     }
   }
 }

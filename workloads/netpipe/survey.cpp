@@ -177,14 +177,14 @@ void Survey::admit(std::size_t point, double dearest_s) {
   for (Arm& arm : arms) {
     reach_[arm.index].measured = std::max(reach_[arm.index].measured, size);
     arm.look = StoppingRule::next_look(0);
-    arm.samples = &launch_.recorder.open(
-        {.study = "netpipe",
-         .case_name = plan_.case_name,
-         .variant = plan_.variants[arm.index],
-         .size_bytes = size,
-         .phase = "measure",
-         .metric = plan_.mode == Mode::stream ? "time_per_message" : "half_round_trip_time",
-         .unit = "s"});
+    arm.samples = &launch_.recorder.open({.study = "netpipe",
+                                          .case_name = plan_.case_name,
+                                          .variant = plan_.variants[arm.index],
+                                          .size_bytes = size,
+                                          .phase = "measure",
+                                          .metric = plan_.mode == Mode::stream
+                                                        ? metrics::time_per_message
+                                                        : metrics::half_round_trip_time});
   }
 }
 

@@ -61,7 +61,7 @@ void Survey::cover(std::int64_t size, double share_s) {
     if (!admit(i, size, share_s)) continue;
     Arm& arm = at.arms.emplace_back(Arm{.index = i});
     warm_up(arm, size);
-    arm.samples = &series(arm, size, "measure", "time_per_pass");
+    arm.samples = &series(arm, size, "measure", metrics::time_per_pass);
   }
   if (at.arms.empty()) return;
   const double longest_over_s = launch_.flags.budget_s + 30;
@@ -171,7 +171,7 @@ void Survey::time_laps(const Arm& arm, std::int64_t size, double share_s) {
                                            .timed = static_cast<std::int64_t>(count),
                                            .closing = plan_.closing_laps,
                                            .each = true});
-  auto& samples = series(arm, size, "laps", "lap_time");
+  auto& samples = series(arm, size, "laps", metrics::lap_time);
   samples.insert(samples.end(), times.begin(), times.end());
 }
 
@@ -208,14 +208,13 @@ Laps Survey::batch_of(double lap_s) const {
 }
 
 std::vector<double>& Survey::series(const Arm& arm, std::int64_t size, const char* phase,
-                                    const char* metric) {
+                                    Metric metric) {
   return launch_.recorder.open({.study = "ring",
                                 .case_name = plan_.case_name,
                                 .variant = plan_.names[arm.index],
                                 .size_bytes = size,
                                 .phase = phase,
-                                .metric = metric,
-                                .unit = "s"});
+                                .metric = metric});
 }
 
 }  // namespace roundtrip::ring

@@ -75,8 +75,7 @@ class Survey {
   void judge(std::vector<Arm>& arms) const;
   [[nodiscard]] std::int64_t laps(double lap_s) const;
   [[nodiscard]] Laps batch_of(double lap_s) const;
-  std::vector<double>& series(const Arm& arm, std::int64_t size, const char* phase,
-                              const char* metric);
+  std::vector<double>& series(const Arm& arm, std::int64_t size, const char* phase, Metric metric);
 
   SurveyPlan plan_;
   Crew& crew_;

@@ -1,11 +1,17 @@
-"""The metrics that a sample may be of: unit, and which direction is better.
+"""The metrics that a sample may be of, as ``metrics.json`` here and in each study's room has them.
 
-A new study adds its metrics here; a row of samples.csv with any other metric is a problem.
+CMake makes the workloads' ``core/metrics.hpp`` of the same files. A row of samples.csv with any
+other metric is a problem.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip import files
+
+_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -17,17 +23,17 @@ class Metric:
     may_be_zero: bool = False
 
 
-METRICS: dict[str, Metric] = {
-    "half_round_trip_time": Metric("s", lower_is_better=True),
-    "time_per_message": Metric("s", lower_is_better=True),
-    "time_per_pass": Metric("s", lower_is_better=True),
-    "lap_time": Metric("s", lower_is_better=True),
-    "time": Metric("s", lower_is_better=True),
-    "rate": Metric("Mop/s", lower_is_better=False),
-    "messages": Metric("1", lower_is_better=True),
-    # OSU prints two decimals: what rounds to 0 was measured all the same.
-    "operation_time": Metric("s", lower_is_better=True, may_be_zero=True),
-    "bandwidth": Metric("MB/s", lower_is_better=False, may_be_zero=True),
-    "message_rate": Metric("1/s", lower_is_better=False, may_be_zero=True),
-    "epoch_time": Metric("s", lower_is_better=True, may_be_zero=True),
-}
+def declared(folder: Path) -> dict[str, Metric]:
+    """The metrics of every ``metrics.json`` below `folder` by name; ValueError if one is there
+    twice.
+    """
+    found: dict[str, Metric] = {}
+    for file in sorted(folder.rglob("metrics.json")):
+        for name, entry in files.parse_json(file.read_text()).items():
+            if name in found:
+                raise ValueError(f"{file}: another study has a metric {name!r} already")
+            found[name] = Metric(**entry)
+    return found
+
+
+METRICS = declared(_FOLDER)

@@ -15,8 +15,7 @@ SeriesKey key(const std::string& variant, std::int64_t size) {
           .variant = variant,
           .size_bytes = size,
           .phase = "measure",
-          .metric = "half_round_trip_time",
-          .unit = "s"};
+          .metric = metrics::half_round_trip_time};
 }
 
 TEST(Recorder, WritesHeaderColumnsAndRows) {

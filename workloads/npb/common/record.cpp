@@ -32,36 +32,35 @@ ordered_json described(const Result& result) {
 void record(Launch& launch, const Result& result, const Measured& measured) {
   const auto& [iterations, rank_times, sizes] = measured;
   const std::string case_name = result.benchmark + '/' + result.problem_class;
-  const auto series = [&](const std::string& phase, const char* metric, const char* unit,
+  const auto series = [&](const std::string& phase, Metric metric,
                           std::int64_t size = 0) -> std::vector<double>& {
     return launch.recorder.open({.study = "npb",
                                  .case_name = case_name,
                                  .variant = "native",
                                  .size_bytes = size,
                                  .phase = phase,
-                                 .metric = metric,
-                                 .unit = unit});
+                                 .metric = metric});
   };
-  series("total", "time", "s").push_back(result.seconds);
-  series("total", "rate", "Mop/s").push_back(result.mops());
-  auto& whole = series("iteration", "time", "s");
+  series("total", metrics::time).push_back(result.seconds);
+  series("total", metrics::rate).push_back(result.mops());
+  auto& whole = series("iteration", metrics::time);
   for (const Iteration& iteration : iterations) whole.push_back(iteration.seconds);
-  auto& compute = series("compute", "time", "s");
+  auto& compute = series("compute", metrics::time);
   for (const Iteration& iteration : iterations) compute.push_back(iteration.compute);
   for (std::size_t p = 0; p < patterns; ++p) {
     if (sizes[p].empty()) continue;
-    auto& in_mpi = series(pattern_names[p], "time", "s");
+    auto& in_mpi = series(pattern_names[p], metrics::time);
     for (const Iteration& iteration : iterations) {
       if (iteration.traffic[p].messages > 0) in_mpi.push_back(iteration.traffic[p].seconds);
     }
     for (const auto& [bytes, messages] : sizes[p]) {
-      series(pattern_names[p], "messages", "1", bytes).push_back(static_cast<double>(messages));
+      series(pattern_names[p], metrics::messages, bytes).push_back(static_cast<double>(messages));
     }
   }
 
-  auto& computing = series("rank compute", "time", "s");
+  auto& computing = series("rank compute", metrics::time);
   for (const RankTime& rank : rank_times) computing.push_back(rank.compute);
-  auto& communicating = series("rank communication", "time", "s");
+  auto& communicating = series("rank communication", metrics::time);
   for (const RankTime& rank : rank_times) communicating.push_back(rank.communication);
 
   launch.record["points"] = ordered_json::array({{{"case", case_name},

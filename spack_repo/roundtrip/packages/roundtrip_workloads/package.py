@@ -1,13 +1,11 @@
-from pathlib import Path
-
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
 
 class RoundtripWorkloads(CMakePackage):
-    """Roundtrip's own workloads (NetPIPE in five variants, DDT, ring, NPB kernels): C++20 programs
-    that measure an MPI, built from the checkout that holds this recipe (`develop:`)."""
+    """Roundtrip's own workloads, all of them: C++20 programs that measure an MPI, built from the
+    checkout that holds this recipe (`develop:`)."""
 
     homepage = "https://example.org/roundtrip"
     # Never fetched: spack.yaml builds the working tree. Without it Spack finds no fetch strategy.
@@ -38,16 +36,3 @@ class RoundtripWorkloads(CMakePackage):
             self.define("MPI_CXX_COMPILER", self.spec["mpi"].mpicxx),
             self.define("Boost_ROOT", self.spec["boost"].prefix),
         ]
-
-    def install(self, spec, prefix):
-        """Each program lies in a folder of its name: netpipe/netpipe."""
-        programs = [
-            file
-            for file in Path(self.build_directory).glob("*/*")
-            if file.name == file.parent.name and file.is_file()
-        ]
-        if not programs:
-            raise InstallError(f"no program was built in {self.build_directory}")
-        mkdirp(prefix.bin)
-        for program in programs:
-            install(str(program), prefix.bin)

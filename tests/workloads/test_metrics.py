@@ -1,0 +1,80 @@
+"""The metrics are declared once: Python and C++ have them from the same files."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip.studies import metrics
+from roundtrip.studies.metrics import METRICS
+
+CHECKOUT = Path(__file__).parents[2]
+PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(metrics LANGUAGES NONE)
+include(cmake/Metrics.cmake)
+configure_file(core/metrics.hpp.in metrics.hpp @ONLY)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A checkout that holds the declarations, and of the workloads what reads them."""
+    studies = CHECKOUT / "src/roundtrip/studies"
+    for file in studies.rglob("metrics.json"):
+        copy = tmp_path / "src/roundtrip/studies" / file.relative_to(studies)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    for name in ("cmake/Metrics.cmake", "core/metrics.hpp.in"):
+        copy = tmp_path / "workloads" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(CHECKOUT / "workloads" / name, copy)
+    (tmp_path / "workloads/CMakeLists.txt").write_text(PROJECT)
+    return tmp_path
+
+
+def configured(tree: Path) -> subprocess.CompletedProcess[str]:
+    command = ["cmake", "-S", str(tree / "workloads"), "-B", str(tree / "build")]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def in_cpp(tree: Path) -> dict[str, str]:
+    done = configured(tree)
+    assert done.returncode == 0, done.stderr
+    constant = r'Metric (\w+)\{\.name = "(\w+)", \.unit = "([^"]+)"\};'
+    found = re.findall(constant, (tree / "build/metrics.hpp").read_text())
+    assert all(identifier == name for identifier, name, _ in found)
+    return {name: unit for _, name, unit in found}
+
+
+def test_cpp_has_the_metrics_of_python(tree: Path) -> None:
+    assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
+    assert METRICS["half_round_trip_time"] == metrics.Metric("s", lower_is_better=True)
+    assert METRICS["message_rate"] == metrics.Metric("1/s", False, may_be_zero=True)
+
+
+def test_a_study_adds_a_metric_in_its_own_room(tree: Path) -> None:
+    room = tree / "src/roundtrip/studies/barrier"
+    room.mkdir()
+    (room / "metrics.json").write_text('{"skew": {"unit": "us", "lower_is_better": true}}')
+    assert in_cpp(tree)["skew"] == "us"
+    assert metrics.declared(room.parent)["skew"] == metrics.Metric("us", lower_is_better=True)
+
+
+def test_two_studies_do_not_share_a_name(tree: Path) -> None:
+    room = tree / "src/roundtrip/studies/barrier"
+    room.mkdir()
+    (room / "metrics.json").write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
+    with pytest.raises(ValueError, match="another study has a metric 'bandwidth'"):
+        metrics.declared(room.parent)
+
+
+def test_workloads_outside_a_checkout_say_what_is_missing(tree: Path) -> None:
+    shutil.rmtree(tree / "src")
+    done = configured(tree)
+    assert done.returncode != 0
+    assert "workloads/ is built inside a checkout of Roundtrip" in " ".join(done.stderr.split())
