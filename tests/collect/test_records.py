@@ -114,7 +114,7 @@ def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: P
     file = tmp_path / "analysis.toml"
     file.write_text(analysis.default_text().split("[netpipe]")[0])
     old = analysis.load(file)
-    assert old.netpipe == analysis.default().netpipe
+    assert old.studies == analysis.default().studies
     assert old.text == file.read_text()
     file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
     with pytest.raises(UserError, match=r"the table \[disturbance\] is missing"):

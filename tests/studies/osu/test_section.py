@@ -15,8 +15,9 @@ from roundtrip.stats.intervals import Interval
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe
 from roundtrip.studies.osu import section
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN
+from roundtrip.studies.osu.thresholds import Thresholds
 
-SETTINGS = analysis.default().osu
+SETTINGS = analysis.default().of(Thresholds)
 #: OSU's half round trip, s; NetPIPE's is this times `netpipe` of the made bundle.
 LATENCY = {1: 3.0e-7, 64: 3.2e-7, 1024: 6.0e-7, 65536: 4.0e-6}
 

@@ -11,10 +11,11 @@ from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ring.curves import Panel
 from roundtrip.studies.ring.findings import TONES, Finding, RingComparison, findings
+from roundtrip.studies.ring.thresholds import Thresholds
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
-SETTINGS = analysis.default().ring
+SETTINGS = analysis.default().of(Thresholds)
 PANEL = Panel("Ring@x", "2", "Open MPI", "2 ranks in one node", "", 10, 2, 0)
 INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 
