@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis, samples
+from roundtrip.collect import analysis, points, samples
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -35,7 +35,7 @@ def ring_data(
     case: str = "2",
     emulated: str | None = None,
     details: dict[str, Any] | None = None,
-    points: tuple[dict[str, Any], ...] = (),
+    told: tuple[dict[str, Any], ...] = (),
     change: Change = lambda launch, variant, size: 1,
 ) -> Data:
     """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike.
@@ -70,16 +70,21 @@ def ring_data(
             "parameters": json.dumps({"placement": "shared-memory", "transport": "mpi"}),
             "emulated": pl.Series([emulated] * launches, dtype=pl.String),
             "simulated": False,
-            "points": json.dumps(points),
             "details": pl.Series([details and json.dumps(details)] * launches, dtype=pl.String),
         }
     )
+    measured = [
+        {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
+        for launch in cases["launch"]
+        for point in told
+    ]
     return cast(
         Data,
         Data(
             folder=cast(Any, None),
             manifest=cast(Any, None),
             launches=cases,
+            points=pl.DataFrame(measured, schema=points.SCHEMA),
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

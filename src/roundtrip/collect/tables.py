@@ -19,14 +19,6 @@ _ALWAYS = ("launch", "case_id", "study", "status")
 _PASSED = ("check", "system", "partition", "environ", "toolchain", "parameters", "started")
 _PASSED_TOO = ("ranks", "hosts", "disturbed", "points", "simulated")
 _MOST_RANKS = 2**31
-_POINT = {
-    "case": pl.String,
-    "variant": pl.String,
-    "size_bytes": pl.Int64,
-    "samples": pl.Int64,
-    "status": pl.String,
-}
-_POINT_MAY_HAVE = dict.fromkeys(("batch", "median_s", "ci_relative_half_width"), pl.Float64)
 
 
 def require_launches(launches: pl.DataFrame, file: Path) -> None:
@@ -54,7 +46,6 @@ def require_launches(launches: pl.DataFrame, file: Path) -> None:
     for (study,), group in passed.group_by("study"):
         if study in schemas.DETAILS:
             _require_json(f"details of {study}", group["details"].drop_nulls().unique(), file)
-    _require_points(passed["points"], file)
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
@@ -79,15 +70,3 @@ def _require_json(kind: str, texts: Iterable[str], file: Path) -> None:
     for text in texts:
         if fault := records.first_fault(kind, files.parse_json(text, f"{file}, {kind}")):
             raise UserError(f"{kind}, {fault.where or 'whole'}: {fault.told}", file)
-
-
-def _require_points(texts: pl.Series, file: Path) -> None:
-    """As `schemas` has them, but all at once: there may be a hundred thousand."""
-    kind = pl.List(pl.Struct({**_POINT, **_POINT_MAY_HAVE}))
-    try:
-        points = texts.str.json_decode(kind).explode(empty_as_null=False).struct.unnest()
-    except pl.exceptions.PolarsError as error:
-        raise UserError(f"points: {str(error).splitlines()[0][:160]}", file) from None
-    counts = points.select(pl.col("size_bytes", "samples").is_between(0, samples.MOST_COUNT).all())
-    if sum(points.select(*_POINT).null_count().row(0)) or not all(counts.row(0)):
-        raise UserError("points: one lacks a name, a size or a count", file)

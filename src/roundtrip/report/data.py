@@ -11,17 +11,21 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import analysis, cases, manifest, samples, tables
+from roundtrip.collect import analysis, cases, manifest, points, samples, tables
 from roundtrip.errors import UserError
 
 
 @dataclass(frozen=True)
 class Data:
-    """`launches` has the columns of cases.parquet; `samples` is read lazily, and grows large."""
+    """`launches` has the columns of cases.parquet, `points` those of `points.SCHEMA`.
+
+    Points are those of the launches that came back.  `samples` is read lazily, and grows large.
+    """
 
     folder: Path
     manifest: manifest.Manifest
     launches: pl.DataFrame
+    points: pl.DataFrame
     samples: pl.LazyFrame
     analysis: analysis.Analysis
     campaign_text: str
@@ -47,6 +51,7 @@ def read(bundle: Path) -> Data:
     with _decoding(bundle / "cases.parquet") as file:
         launches = _parquet(file, cases.SCHEMA, cases.ADDED).collect()
         tables.require_launches(launches, file)
+        measured = points.decoded(launches, file)
     with _decoding(bundle / "samples.parquet") as file:
         rows = _parquet(file, {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA})
         # Decodes every page once: what reads them later need not fear any.
@@ -56,6 +61,7 @@ def read(bundle: Path) -> Data:
         folder=bundle,
         manifest=checked,
         launches=launches,
+        points=measured,
         samples=rows,
         analysis=analysis.load(bundle / analysis.FILE_NAME),
         campaign_text=files.read_text(bundle / "campaign.toml"),

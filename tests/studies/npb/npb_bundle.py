@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from roundtrip.collect import analysis, samples
+from roundtrip.collect import analysis, points, samples
 from roundtrip.report.data import Data
 
 ITERATIONS = 10
@@ -104,6 +104,7 @@ class Bundle:
             folder=cast(Any, None),
             manifest=cast(Any, None),
             launches=pl.DataFrame(self.cases, infer_schema_length=None),
+            points=pl.DataFrame(schema=points.SCHEMA),
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

@@ -8,7 +8,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from roundtrip.collect import analysis, samples
+from roundtrip.collect import analysis, points, samples
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval
@@ -67,16 +67,18 @@ def osu_data(
                     "toolchain": "Open MPI",
                     "ranks": 2,
                     "parameters": json.dumps({"placement": "shared-memory"}),
-                    "points": json.dumps([{"verified": benchmark != "barrier"}]),
                     "emulated": kinds[study == "netpipe"],
                     "simulated": False,
                 }
             )
+    checked = {row["launch"]: "barrier" not in row["launch"] for row in cases}
+    measured = [{"launch": name, "verified": told} for name, told in checked.items()]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     return Data(
         folder=cast(Any, None),
         manifest=cast(Any, None),
         launches=pl.DataFrame(cases, schema_overrides={"emulated": pl.String}),
+        points=pl.DataFrame(measured, schema=points.SCHEMA),
         samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
         analysis=analysis.default(),
         campaign_text="",

@@ -169,7 +169,7 @@ def test_percentiles_are_of_a_pass() -> None:
     wait = {"spins": 7, "yields": 3, "network_yields_ms": 9, "then": "futex"}
     point = {"case": "2", "variant": "region", "size_bytes": 10, "batch": 600, "samples": 6}
     truth = {"region": (0.18e-6, 0.0), "mpi": (1e-6, 1e-9)}
-    data = ring_data(truth, details={"wait": wait, "skipped": []}, points=(point,))
+    data = ring_data(truth, details={"wait": wait, "skipped": []}, told=(point,))
     found = table(part(data), "Open MPI, 2 ranks in one node: µs a pass")
     assert "a lap is 2 passes" in found.caption
     assert found.caption.endswith(
@@ -199,7 +199,7 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
     ]
     slow = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
     data = ring_data(
-        NETWORK, case="1+1", details={"skipped": skipped}, points=({**slow, "status": "bounded"},)
+        NETWORK, case="1+1", details={"skipped": skipped}, told=({**slow, "status": "bounded"},)
     )
     rows = table(part(data), "Transports that were left out").rows
     assert [tuple(map(text_of, row[1:])) for row in rows] == [

@@ -58,6 +58,7 @@ class DdtData:
                 "system", "partition", "environ", "parameters", "emulated", "simulated"
             ).map_elements(_panel_key, return_dtype=pl.String)
         )
+        self._points = data.points
         self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
 
     @cached_property
@@ -135,14 +136,13 @@ class DdtData:
     def refused(self) -> tuple[Refused, ...]:
         """Every refusal, told once for each toolchain."""
         found: dict[tuple[str, str, str, str, str], set[str]] = {}
-        columns = ["toolchain", "mpi_library", "points"]
-        for toolchain, library, points in self.launches.select(columns).iter_rows():
-            for point in json.loads(points or "[]"):
-                if not (fact := point.get("finding")):
-                    continue
-                told = (fact["call"], fact["error"], fact["consequence"])
-                concerned = f"{point['case'].split('/')[0]} {point['variant']}"
-                found.setdefault((toolchain, library or "", *told), set()).add(concerned)
+        told = ["finding_call", "finding_error", "finding_consequence"]
+        refused = self._points.drop_nulls(told).join(self.launches, on="launch")
+        columns = ["toolchain", pl.col("mpi_library").fill_null(""), *told, "case", "variant"]
+        for *fact, case, variant in refused.select(columns).iter_rows():
+            toolchain, library, call, error, consequence = fact
+            key = (toolchain, library, call, error, consequence)
+            found.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
         return tuple(Refused(*key, tuple(sorted(found[key]))) for key in sorted(found))
 
 

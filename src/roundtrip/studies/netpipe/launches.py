@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -110,18 +109,17 @@ def _launches(data: Data, panel: Panel) -> pl.DataFrame:
 
 def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
     """(launch, point of its run.json) for each point of the panel."""
-    for launch, text in _launches(data, panel).select("launch", "points").iter_rows():
-        for point in json.loads(text or "[]"):
-            if point["case"] == panel.case:
-                yield launch, point
+    mine = (pl.col("study") == derived.STUDY) & (pl.col("case_id") == panel.case_id)
+    for point in data.points.filter(mine & (pl.col("case") == panel.case)).iter_rows(named=True):
+        yield point["launch"], point
 
 
 def _batches(data: Data, panel: Panel) -> dict[str, str]:
     """Messages in a sample at 1 byte: least to most over launches, by variant."""
     found: dict[str, list[int]] = defaultdict(list)
     for _, point in _points(data, panel):
-        if point["size_bytes"] == 1 and point.get("batch"):
-            found[point["variant"]].append(int(point["batch"]))
+        if point["size_bytes"] == 1 and point["batch"]:
+            found[point["variant"]].append(point["batch"])
     return {
         variant: f"{min(b)} to {max(b)}" if min(b) < max(b) else str(b[0])
         for variant, b in found.items()

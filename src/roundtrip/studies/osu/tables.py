@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
@@ -77,10 +77,12 @@ def validation(data: Data, curves: Curves) -> Table:
     launches = curves.launches.join(
         curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
+    by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
+    verified = by_launch.filter("verified")
     rows = []
     titles = {panel.key: panel for panel in curves.panels}
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
-        checked = sum(_verified(text) for text in group["points"])
+        checked = group.join(verified, on="launch", how="semi").height
         told = "all compared" if checked == group.height else f"{checked} of {group.height}"
         is_median = group["phase"].unique().to_list() == ["p50"]
         rows.append(
@@ -117,8 +119,3 @@ def _point(
 def _rate(curves: Curves, panel: Panel, benchmark: Benchmark) -> Cell:
     interval = curves.at(panel, benchmark.name, "message_rate", 8)
     return _NONE if interval is None else Cell(units.interval(interval, 1e-6))
-
-
-def _verified(points: str | None) -> bool:
-    found = json.loads(points or "[]")
-    return bool(found) and all(point["verified"] for point in found)

@@ -78,6 +78,7 @@ class Curves:
     def __init__(self, data: Data) -> None:
         self.level = data.analysis.statistics.confidence_level
         self.launches = data.passed(derived.STUDY)
+        self.points = data.points.filter(pl.col("study") == derived.STUDY)
         self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
 
     @cached_property

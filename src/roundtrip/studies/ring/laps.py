@@ -45,11 +45,10 @@ def _table(curves: Curves, panel: Panel) -> Table:
 def _batches(curves: Curves, panel: Panel) -> dict[tuple[str, int], str]:
     """Laps in a batch of each transport at each size; least to most over the launches."""
     counts: dict[tuple[str, int], list[int]] = {}
-    for _, points in curves.told(panel, "points"):
-        for point in points:
-            if point["case"] == panel.case and point.get("batch"):
-                key = point["variant"], point["size_bytes"]
-                counts.setdefault(key, []).append(int(point["batch"]))
+    for point in curves.of(curves.points, panel).iter_rows(named=True):
+        if point["batch"]:
+            key = point["variant"], point["size_bytes"]
+            counts.setdefault(key, []).append(point["batch"])
     return {key: _range(found) for key, found in counts.items()}
 
 

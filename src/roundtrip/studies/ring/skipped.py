@@ -42,11 +42,9 @@ def _told(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     for launch, details in curves.told(panel, "details"):
         for one in details.get("skipped", []):
             yield launch, one["variant"], one["reason"]
-    for launch, points in curves.told(panel, "points"):
-        for point in points:
-            if point["case"] == panel.case and point["samples"] == 0:
-                size = units.size(point["size_bytes"])
-                yield launch, point["variant"], f"not measured from {size} on: {point['status']}"
+    for point in curves.of(curves.points, panel).filter(samples=0).iter_rows(named=True):
+        size = units.size(point["size_bytes"])
+        yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
 
 
 def _title(panel: Panel, variant: str) -> str:
