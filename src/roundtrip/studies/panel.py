@@ -1,0 +1,182 @@
+"""Panels: the launches of a study that are seen together, a row of a table or a figure each.
+
+A study that measures one value a launch and arm needs no more than this::
+
+    panels = CasePanels(data, "barrier")
+    for panel in panels.panels:
+        found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
+        print(panel.label, units.interval(found, 1e6))  # seconds to µs
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+from roundtrip.report import labels, units
+from roundtrip.report.data import Data
+from roundtrip.stats.intervals import Interval, median_interval, median_intervals
+
+#: A row of cases.parquet, and what `Panels` adds to it.
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One toolchain in one setting.
+
+    `key` are its values in the columns `Panels.by`.  `where` follows the toolchain on every row and
+    figure ("2 ranks in one node"); `kind` is "" of measured values, else says that they are
+    emulated or simulated.  `facts` are what makes the setting, in words; `apart` are those that
+    tell the panel from others that would have its label.
+    """
+
+    key: tuple[str, ...]
+    toolchain: str
+    where: str = ""
+    kind: str = ""
+    launches: int = 0
+    facts: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name on every row and figure."""
+        named = ", ".join(filter(None, (self.toolchain, self.where, *self.apart)))
+        return f"{named} ({self.kind})" if self.kind else named
+
+    @property
+    def counted(self) -> str:
+        """``8 launches``."""
+        return units.plural(self.launches, "launch", "launches")
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Sorts as shown: measured before emulated."""
+        return bool(self.kind), self.label, self.key
+
+
+P = TypeVar("P", bound=Panel)
+
+
+class Panels(Generic[P]):
+    """A study's launches that came back, and what follows from them; intervals are over launches.
+
+    `launches`: columns of cases.parquet, `placement` (that parameter) and `kind`; `points` and
+    `samples` as in `Data`; all of this study alone.  `level` is that of the intervals.
+    """
+
+    #: Columns whose values a panel's rows share, in `values` and in frames that come of it.
+    by: tuple[str, ...] = ("case_id", "case")
+
+    def __init__(self, data: Data, study: str) -> None:
+        self.level = data.analysis.statistics.confidence_level
+        self.launches = placed(data.passed(study))
+        self.points = data.points.filter(pl.col("study") == study)
+        self.samples = data.samples.filter(pl.col("study") == study)
+
+    def panel(self, row: Row) -> P:
+        """The panel of `row`: its first launch, the columns of `by`, and the number of launches."""
+        raise NotImplementedError
+
+    @cached_property
+    def values(self) -> pl.DataFrame:
+        """Median of each launch: launch, case_id, case, variant, metric, size_bytes, value."""
+        keys = ["launch", "case_id", "case", "variant", "metric", "size_bytes"]
+        measured = self.samples.filter(pl.col("phase") == "measure")
+        return measured.group_by(keys).agg(pl.col("value").median()).sort(keys).collect()
+
+    @cached_property
+    def intervals(self) -> pl.DataFrame:
+        """Interval of `values`: `by`, variant, metric, size_bytes, median, low, high, n."""
+        keys = [*self.by, "variant", "metric", "size_bytes"]
+        return median_intervals(self.values, keys, "value", self.level)
+
+    @cached_property
+    def panels(self) -> tuple[P, ...]:
+        """All panels, in the order to be shown."""
+        found = [self.panel(row) for row in self._rows().iter_rows(named=True)]
+        return tuple(sorted(_told_apart(found), key=lambda panel: panel.order))
+
+    def _rows(self) -> pl.DataFrame:
+        """One a panel, for `panel`."""
+        counts = self.values.group_by(self.by).agg(
+            launches=pl.col("launch").n_unique().cast(pl.Int64)
+        )
+        return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
+
+    def of(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
+        """Rows of `frame` that belong to `panel`, and have the values of `where`."""
+        wanted = [*zip(self.by, panel.key, strict=True), *where.items()]
+        return frame.filter(*(pl.col(name) == value for name, value in wanted))
+
+    def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
+        """The one row of a frame of intervals; None if it was not measured."""
+        rows = self.of(frame, panel, **where)
+        return interval_of(rows.row(0, named=True)) if rows.height else None
+
+    def interval(self, values: Sequence[float]) -> Interval | None:
+        """Median of `values`, one a launch; None of nothing."""
+        return median_interval(values, self.level) if values else None
+
+    def told(self, panel: P, column: str) -> list[tuple[str, Any]]:
+        """(launch, content) of a column of JSON, of the launches of the panel's case with one."""
+        mine = self.launches.filter(pl.col("case_id") == panel.key[0]).sort("launch")
+        rows = mine.select("launch", column).iter_rows()
+        return [(launch, json.loads(text)) for launch, text in rows if text]
+
+
+class CasePanels(Panels[Panel]):
+    """A panel for each case of the campaign and of the samples."""
+
+    def panel(self, row: Row) -> Panel:
+        """By toolchain, ranks and placement; what else differs is told where it must be."""
+        place = labels.PLACEMENTS.get(row["placement"], row["placement"])
+        ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
+        rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
+        return Panel(
+            key=tuple(row[name] for name in self.by),
+            toolchain=row["toolchain"],
+            where=" ".join(filter(None, (ranks, place))),
+            kind=row["kind"],
+            launches=row["launches"],
+            facts=(row["case"], *rest, f"on {row['system']}:{row['partition']}", row["environ"]),
+        )
+
+
+def placed(launches: pl.DataFrame) -> pl.DataFrame:
+    """`launches` with the columns `placement` (a parameter of the check) and `kind`."""
+    rows = launches.select("parameters", "emulated", "simulated").rows(named=True)
+    placements = [str(parameters(row).get("placement", "")) for row in rows]
+    kinds = [labels.kind(row["emulated"], row["simulated"]) for row in rows]
+    return launches.with_columns(
+        placement=pl.Series(placements, dtype=pl.String), kind=pl.Series(kinds, dtype=pl.String)
+    )
+
+
+def parameters(row: Row) -> dict[str, Any]:
+    """Those of the launch's check."""
+    return dict(json.loads(row["parameters"] or "{}"))
+
+
+def interval_of(row: Row) -> Interval:
+    """Of a row with the columns median, low, high, n."""
+    return Interval(row["median"], row["low"], row["high"], row["n"])
+
+
+def _told_apart(panels: Iterable[P]) -> Iterator[P]:
+    """Panels that would have the same label get the facts in which they differ added to it."""
+    alike: dict[str, list[P]] = defaultdict(list)
+    for panel in panels:
+        alike[panel.label].append(panel)
+    for group in alike.values():
+        common = set.intersection(*(set(panel.facts) for panel in group))
+        for panel in group:
+            apart = tuple(fact for fact in panel.facts if fact and fact not in common)
+            yield replace(panel, apart=apart)

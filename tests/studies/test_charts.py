@@ -1,0 +1,79 @@
+"""Figures show the intervals that are there, name every arm, and share their axes."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+from support.measured import STUDY, Measured, bundle
+
+from roundtrip.studies.charts import Arm, Axis, Drawing, decades, dots, drawing, over_size
+from roundtrip.studies.colours import BLUE, ORANGE, palette
+from roundtrip.studies.panel import CasePanels
+
+ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
+
+
+def drawings(*measured: Measured) -> list[Drawing]:
+    panels = CasePanels(bundle(measured), STUDY)
+    scaled = [pl.col(name) * 1e6 for name in ("median", "low", "high")]
+    return [
+        drawing(
+            f"barrier-{number}",
+            panel,
+            panels.of(panels.intervals, panel).select(
+                arm="variant", x="size_bytes", median=scaled[0], low=scaled[1], high=scaled[2]
+            ),
+            ARMS,
+        )
+        for number, panel in enumerate(panels.panels, 1)
+    ]
+
+
+def marks(svg: str, kind: str) -> int:
+    """Layers that show something of this kind."""
+    return len(re.findall(rf'class="mark-{kind} role-mark[^>]*[^/]>', svg))
+
+
+def test_dots_have_a_rule_where_there_is_an_interval() -> None:
+    two = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
+    many, few = dots(drawings(*two), "Time of a barrier", "Time (µs)")
+    assert many.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
+    for svg in (many.light, many.dark):
+        assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
+        assert svg.count('aria-roledescription="rule mark"') == 2
+        assert svg.count('aria-roledescription="point"') == 2
+    assert few.light.count('aria-roledescription="rule mark"') == 0
+    assert "Messages in a ring" not in few.light
+    assert BLUE[0] in many.light and BLUE[1] in many.dark and BLUE[1] not in many.light
+
+
+def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:
+    slow = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
+    fast = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
+    one, other = over_size(drawings(fast, slow), "Time over size", "Time (µs)")
+    for figure in (one, other):
+        ticks = re.findall(r">([0-9\u202f]+)</text>", figure.light)
+        assert "10" in ticks and "10\u202f000\u202f000\u202f000" in ticks
+        assert "Messages in a ring" in figure.light
+    assert (marks(one.light, "area"), marks(one.light, "line")) == (2, 2)
+    assert (marks(other.light, "area"), marks(other.light, "line")) == (0, 1)  # 3 launches
+    assert over_size([], "Nothing", "Time (µs)") == () == dots([], "Nothing", "Time (µs)")
+
+
+def test_what_lies_beyond_the_axis_is_marked_at_its_end() -> None:
+    axis = Axis(1.0, 100.0, None, None)
+    assert [axis.part(value) for value in (0.1, 1, 10, 100, 1e4)] == [0, 0, 0.5, 1, 1]
+    assert Axis(0.0, 4.0, None, None, is_log=False).part(1.0) == 0.25
+
+
+def test_decades_hold_the_bands_as_well() -> None:
+    frame = pl.DataFrame({"median": [2.0, 30.0], "low": [0.5, None], "high": [3.0, None]})
+    assert decades([frame]) == (0.1, 100.0)
+    assert decades([frame], 1e4) == (0.1, 1e4)
+    assert decades([frame.with_columns(low=None, high=None)]) == (1.0, 100.0)
+
+
+def test_a_palette_has_a_colour_for_every_name() -> None:
+    found = palette("abcdefg")
+    assert len(set(found.values())) == 6 and found["a"] == found["g"] == BLUE

@@ -1,0 +1,81 @@
+"""Launches that are seen together stand in one panel, and no two panels have the same name."""
+
+from __future__ import annotations
+
+import json
+
+from support.measured import STUDY, Measured, bundle
+
+from roundtrip.stats.intervals import Interval
+from roundtrip.studies import cells
+from roundtrip.studies.panel import CasePanels
+
+WAN = {"emulated": json.dumps({"wan_rtt_ms": 2.0})}
+ARMS = {"mpi": "MPI_Barrier", "ring": "Ring"}
+
+
+def text(of: str) -> str:
+    return of.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10})]), STUDY)
+    (panel,) = panels.panels
+    assert panel.label == "Open MPI, 2 ranks in one node"
+    assert panel.counted == "8 launches"
+    found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
+    assert found is not None
+    told = Interval(*(round(x * 1e6, 6) for x in (found.median, found.low, found.high)), found.n)  # type: ignore[arg-type]
+    assert told == Interval(13.5, 10.0, 17.0, 8)  # of 8 values the interval is all of them
+    assert panels.at(panels.intervals, panel, variant="ring") is None
+
+
+def test_launches_that_failed_are_in_no_panel() -> None:
+    gone = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), gone]), STUDY)
+    assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
+
+
+def test_measured_and_emulated_are_apart_and_say_so() -> None:
+    measured = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
+    simulated = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
+    panels = CasePanels(bundle([*measured, simulated]), STUDY)
+    assert [panel.label for panel in panels.panels] == [
+        "Open MPI, 2 ranks in one node",
+        "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
+        "Open MPI, 2 ranks in one node (SIMULATED)",
+    ]
+
+
+def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
+    parameters = {"placement": "shared-memory", "algorithm": "tree"}
+    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": json.dumps(parameters)})
+    elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY)
+    assert {panel.key[0]: panel.apart for panel in panels.panels} == {
+        "Barrier@a": ("on local:smp",),
+        "Barrier@b": ("algorithm tree", "on local:smp"),
+        "Barrier@c": ("on local:ib",),
+    }
+
+
+def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
+    few = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
+    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), few])
+    table = cells.in_numbers(CasePanels(data, STUDY), "Time in µs.", ARMS, 1e6)
+    names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
+    assert [column.name for column in table.columns] == names
+    assert [[text(cell.text) for cell in row] for row in table.rows] == [
+        ["Open MPI, 2 ranks in one node", "13.5 [10.0, 17.0]", "23.5 [20.0, 27.0]", "8"],
+        ["Open MPI, 4 ranks in one node", "11.0 (no CI, n = 3)", "–", "3"],  # noqa: RUF001
+    ]
+
+
+def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
+    data = bundle([Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024))])
+    table = cells.in_numbers(CasePanels(data, STUDY), "Time in µs.", ARMS, 1e6)
+    assert [text(column.name) for column in table.columns[1:]] == [
+        *("Arm", "1 B", "1 KiB", "Launches")
+    ]
+    (row,) = table.rows
+    assert [cell.text for cell in row[1:3]] == ["Ring", "23.5 [20.0,\N{NO-BREAK SPACE}27.0]"]

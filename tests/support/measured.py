@@ -1,0 +1,70 @@
+"""A bundle of a study that is none: one value a launch and arm, whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import polars as pl
+
+from roundtrip.collect import analysis, cases, points, samples
+from roundtrip.report.data import Data
+
+STUDY = "barrier"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case: its launches have `base` + the number of the launch (from 0), in µs, of each arm."""
+
+    case_id: str
+    base: Mapping[str, float]
+    launches: int = 8
+    sizes: tuple[int, ...] = (0,)
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+
+def bundle(measured: Iterable[Measured]) -> Data:
+    """Its samples: three of each launch, arm and size, the median in the middle."""
+    launches, rows = [], []
+    for one in measured:
+        for number in range(one.launches):
+            name = f"{number:03d}/{one.case_id}"
+            launches.append(
+                {
+                    "launch": name,
+                    "case_id": one.case_id,
+                    "study": STUDY,
+                    "system": "local",
+                    "partition": "smp",
+                    "environ": "openmpi",
+                    "toolchain": "Open MPI",
+                    "parameters": json.dumps({"placement": "shared-memory"}),
+                    "status": "passed",
+                    "ranks": 2,
+                    "simulated": False,
+                    **one.row,
+                }
+            )
+            for arm, base in one.base.items():
+                for size in one.sizes:
+                    middle = (base + number) * 1e-6 * max(1, size)
+                    values = (middle, 9 * middle, middle / 9)
+                    key = (name, one.case_id, STUDY, STUDY, arm, size, "measure")
+                    rows += [
+                        (*key, i, "operation_time", value, "s") for i, value in enumerate(values)
+                    ]
+    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    table = [{**dict.fromkeys(cases.SCHEMA), **launch} for launch in launches]
+    return Data(
+        folder=cast(Any, None),
+        manifest=cast(Any, None),
+        launches=pl.DataFrame(table, schema=cases.SCHEMA),
+        points=pl.DataFrame(schema=points.SCHEMA),
+        samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
+        analysis=analysis.default(),
+        campaign_text="",
+        environment={},
+    )
