@@ -1,0 +1,108 @@
+"""`roundtrip study new`: a study that builds, measures, checks and reports, and touches no file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+from roundtrip.studies import new
+
+CHECKOUT = Path(__file__).parents[2]
+GUIDE = CHECKOUT / "docs" / "add-a-study.md"
+TOOLCHAIN = "openmpi41-boost181"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """This checkout as it stands, with all of it committed."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    files = subprocess.run(listed, cwd=CHECKOUT, capture_output=True, check=True).stdout
+    place = tmp_path / "clone"
+    for name in files.decode().split("\0"):
+        if name and (CHECKOUT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes((CHECKOUT / name).read_bytes())
+            (place / name).chmod((CHECKOUT / name).stat().st_mode)
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "all"]):
+        subprocess.run(["git", *command], cwd=place, check=True)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        *((name, "cannot name a study") for name in ("", "B", "two words", "../x", "1st", "class")),
+        ("netpipe", "is there already"),
+        ("planned", "is there already"),
+        ("x" * 31, "cannot name a study"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_one_line(name: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        new.write(name, tmp_path)
+    assert told in caught.value.what
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) -> None:
+    mine = tmp_path / "campaigns" / "barrier.toml"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    with pytest.raises(UserError, match="is there already"):
+        new.write("barrier", tmp_path)
+    assert mine.read_text() == "mine"
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [mine]
+
+
+def test_no_placeholder_stays_and_the_style_is_the_house_s(tmp_path: Path) -> None:
+    written = new.write("barrier", tmp_path)
+    texts = [(tmp_path / file).read_text() for file in written]
+    assert [text for text in texts if re.search(r"\{\{\w+\}\}", text)] == []
+    assert [file for file in written if "NAME" in file.name or file.suffix == ".in"] == []
+    settings = f"--config={CHECKOUT / 'pyproject.toml'}"
+    for command in (["check", settings], ["format", "--check", settings]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, tmp_path], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def commands() -> list[str]:
+    lines = GUIDE.read_text().splitlines()
+    return [line.strip() for line in lines if re.match(r" {4}\S", line)]
+
+
+@pytest.mark.skipif(
+    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+)
+def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
+    """Its commands, as they stand: from nothing to a report in which the new study speaks."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(clone / "src"),
+        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+    }
+    told = {}
+    for command in commands():
+        done = subprocess.run(
+            command.split(), cwd=clone, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        told[command] = done.stdout
+    status = told["git status --short"].splitlines()
+    assert status and all(line.startswith("?? ") for line in status), status
+    (report,) = (tmp_path / "reports").rglob("report.md")
+    text = report.read_text()
+    assert "What does it cost that all ranks wait for each other?" in text
+    assert "Allreduce of 1 B" in text
