@@ -203,6 +203,12 @@ def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, linked: str) -> Non
         manifest.verify(built)
 
 
+def test_a_link_to_a_folder_that_nobody_lists_is_found(built: Path) -> None:
+    (built / "more").symlink_to(built / "env")
+    with pytest.raises(UserError, match="more is not in the manifest"):
+        manifest.verify(built)
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"files": {}}', "\udcff", '{"schema": 1, "campaign": "../x"}']
 )

@@ -37,6 +37,18 @@ def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     assert not any(launch.disturbed for launch in launches)
 
 
+def test_session_1000_is_after_999(make_tree: Maker) -> None:
+    """As text it is before; then the copy would count, and the original not."""
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    rounds = tree.path / "rounds"
+    (rounds / "001").rename(rounds / "999")
+    shutil.copytree(rounds / "999", rounds / "1000")
+    assert [(one.round, one.status) for one in scan(tree.path)] == [
+        ("999", "passed"),
+        ("1000", "failed"),
+    ]
+
+
 def test_an_empty_run_has_none(tmp_path: Path) -> None:
     assert scan(tmp_path) == []
 

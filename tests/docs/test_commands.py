@@ -101,6 +101,15 @@ def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{shlex.join(done.args)}: {done.stdout}{done.stderr}"
 
 
+def test_the_targets_of_make_exist_and_those_that_make_test_leaves_out_are_told() -> None:
+    phony = re.findall(r"^\.PHONY: (.*)", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
+    told = {
+        name for guide in GUIDES for name in re.findall(r"\bmake ([a-z-]+)`", guide.read_text())
+    }
+    assert told <= set(" ".join(phony).split())
+    assert {"faults", "fuzz", "sanitize"} <= told
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     for guide in GUIDES:
         for target in re.findall(r"\]\(([^)#]+)\)", guide.read_text()):

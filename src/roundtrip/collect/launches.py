@@ -30,11 +30,12 @@ _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
-    """All launches of a run tree, in the order of rounds; empty if there are none."""
+    """All launches of a run tree, in the order of its sessions; empty if there are none."""
     limits = limits or analysis.default()
     cores = hosts.cores(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
-    for folder, refused in confined.folders(run_dir / "rounds", 1):
+    sessions = confined.folders(run_dir / "rounds", 1)
+    for folder, refused in sorted(sessions, key=lambda session: _in_order(session[0].name)):
         if refused:
             found.append(_unknown(folder, folder.name, refused))
             continue
@@ -43,6 +44,12 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         session = _Session(folder, run_dir, report, limits.disturbance, cores)
         found += [replace(item, campaign_round=number) for item in session.launches()]
     return list(_without_copies(found))
+
+
+def _in_order(session: str) -> tuple[bool, int, str]:
+    """For sorting: by number, 999 before 1000; what is no number, last."""
+    numbered = session.isdecimal()
+    return not numbered, int(session) if numbered else 0, session
 
 
 def _without_copies(launches: list[Launch]) -> Iterator[Launch]:

@@ -25,8 +25,8 @@ struct Ended {
   std::string err;
 };
 
-/// Whole launches, in a folder of their own. The test's target defines MPIRUN. Timings are never
-/// looked at.
+/// Whole launches, in a folder of their own. The test's target defines MPIRUN, and PATIENCE: how
+/// many times as long as usual everything may take. Timings are never looked at.
 class LaunchTest : public testing::Test {
  public:
   LaunchTest(const LaunchTest&) = delete;
@@ -49,10 +49,10 @@ class LaunchTest : public testing::Test {
   [[nodiscard]] const fs::path& folder() const { return folder_; }
 
   /// For a shell, which becomes the launcher: so many ranks of a program with its flags, at most
-  /// for so many seconds.
+  /// for so many seconds, PATIENCE times.
   [[nodiscard]] std::string shell_line(int ranks, const std::string& program_and_flags,
                                        int seconds) const {
-    return "cd " + folder_.string() + " && exec timeout " + std::to_string(seconds) +
+    return "cd " + folder_.string() + " && exec timeout " + std::to_string(PATIENCE * seconds) +
            " " MPIRUN " -n " + std::to_string(ranks) + ' ' + program_and_flags + " > out 2> err";
   }
 

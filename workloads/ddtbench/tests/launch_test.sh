@@ -1,5 +1,6 @@
 #!/bin/bash
 # Whole launches of ddtbench: launch_test.sh PROGRAM LAUNCHER...   (the launcher's last word is -n)
+# PATIENCE: how many times as long as usual each may take.
 set -u
 program=$1
 shift
@@ -11,7 +12,7 @@ failures=0
 launch() { # ranks flags...: leaves out, err, code
   local ranks=$1
   shift
-  timeout 120 "${launcher[@]}" "$ranks" "$program" "$@" >out 2>err
+  timeout $((120 * PATIENCE)) "${launcher[@]}" "$ranks" "$program" "$@" >out 2>err
   code=$?
 }
 

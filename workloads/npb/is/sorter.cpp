@@ -31,6 +31,22 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
+/// The place of a key in the counts of a range of keys; of any other key, the one after the last:
+/// what arrived may have been spoiled on its way.
+class Cell {
+ public:
+  Cell(int first, int end)
+      : first_(static_cast<unsigned>(first)), cells_(static_cast<unsigned>(end) - first_) {}
+
+  std::size_t operator()(int key) const {
+    return std::min(static_cast<unsigned>(key) - first_, cells_);
+  }
+
+ private:
+  unsigned first_;
+  unsigned cells_;
+};
+
 }  // namespace
 
 Sorter::Sorter(Comm& comm, int log2_max_key, int log2_buckets)
@@ -119,16 +135,20 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
 }
 
 void Sorter::count(std::span<const int> keys) {
-  up_to_.assign(at(end_key_ - first_key_), 0);
-  int* const counts = up_to_.data() - first_key_;
-  for (const int key : keys) ++counts[key];
+  up_to_.assign(at(end_key_ - first_key_) + 1, 0);
+  const Cell cell(first_key_, end_key_);
+  int* const cells = up_to_.data();
+  for (const int key : keys) ++cells[cell(key)];
   checksum_ = 0;
   int up_to = 0;
+  int* const counts = cells - first_key_;
   for (int key = first_key_; key < end_key_; ++key) {
     checksum_ += static_cast<std::uint64_t>(counts[key]) * weight(key);
     up_to += counts[key];
     counts[key] = up_to;
   }
+  strays_ += up_to_.back();
+  up_to_.back() += up_to;
 }
 
 std::int64_t Sorter::rank_of(int key) const {
@@ -138,9 +158,10 @@ std::int64_t Sorter::rank_of(int key) const {
 int Sorter::disorder() const {
   Array<int> places(up_to_);
   Array<int> sorted(owned_.size());
-  for (const int key : owned_) sorted[at(--places[at(key - first_key_)])] = key;
+  const Cell cell(first_key_, end_key_);
+  for (const int key : owned_) sorted[at(--places[cell(key)])] = key;
 
-  int wrong = 0;
+  int wrong = strays_;
   for (std::size_t i = 1; i < sorted.size(); ++i) wrong += sorted[i] < sorted[i - 1] ? 1 : 0;
   std::vector<int> ends(2 * at(comm_.size()));
   const std::array<int, 2> mine{sorted.empty() ? first_key_ : sorted.front(),

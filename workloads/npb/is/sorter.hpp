@@ -30,7 +30,7 @@ class Sorter {
   [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
 
   /// Collective: puts the keys in the order of their ranks; the number of places out of order, at
-  /// the borders between ranks too.
+  /// the borders between ranks too, and of keys that ever came to a rank that does not own them.
   [[nodiscard]] int disorder() const;
 
  private:
@@ -54,7 +54,8 @@ class Sorter {
   Array<int> outgoing_;
   Array<int> incoming_;
   std::span<const int> owned_;  ///< keys of the own range
-  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it
+  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it; then all
+  int strays_ = 0;              ///< keys that came here, but belong to no or another rank's range
 };
 
 }  // namespace roundtrip::npb::is

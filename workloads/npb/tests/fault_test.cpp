@@ -56,13 +56,14 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"CG", 2, "Send", 200, "1001 0"}, Fault{"CG", 2, "Send", 650, "1001 0"},
         Fault{"CG", 4, "Send", 402, "1001 0"}, Fault{"CG", 4, "Send", 900, "1001 0"},
         Fault{"IS", 2, "Alltoallv", 3, "1 1"}, Fault{"IS", 4, "Alltoallv", 8, "1 1"},
-        Fault{"LU", 2, "Send", 130, "1.000001 0"}, Fault{"LU", 2, "Send", 400, "1.000001 0"},
-        Fault{"LU", 4, "Send", 250, "1.000001 0"}, Fault{"LU", 4, "Send", 700, "1.000001 0"},
-        Fault{"MG", 2, "Send", 40, "2 0"}, Fault{"MG", 2, "Send", 70, "2 0"},
-        Fault{"MG", 4, "Send", 50, "2 0"}, Fault{"FT", 2, "Alltoall", 3, "1.000001 0"},
-        Fault{"FT", 4, "Alltoall", 5, "1.000001 0"}, Fault{"BT", 4, "Send", 301, "1.0001 0"},
-        Fault{"BT", 4, "Send", 700, "1.0001 0"}, Fault{"SP", 4, "Send", 500, "1.01 0"},
-        Fault{"SP", 4, "Send", 1201, "1.01 0"}),
+        Fault{"IS", 2, "Alltoallv", 4, "1 1000000000"},
+        Fault{"IS", 4, "Alltoallv", 9, "1 -1000000000"}, Fault{"LU", 2, "Send", 130, "1.000001 0"},
+        Fault{"LU", 2, "Send", 400, "1.000001 0"}, Fault{"LU", 4, "Send", 250, "1.000001 0"},
+        Fault{"LU", 4, "Send", 700, "1.000001 0"}, Fault{"MG", 2, "Send", 40, "2 0"},
+        Fault{"MG", 2, "Send", 70, "2 0"}, Fault{"MG", 4, "Send", 50, "2 0"},
+        Fault{"FT", 2, "Alltoall", 3, "1.000001 0"}, Fault{"FT", 4, "Alltoall", 5, "1.000001 0"},
+        Fault{"BT", 4, "Send", 301, "1.0001 0"}, Fault{"BT", 4, "Send", 700, "1.0001 0"},
+        Fault{"SP", 4, "Send", 500, "1.01 0"}, Fault{"SP", 4, "Send", 1201, "1.01 0"}),
     name_of);
 
 class Sound : public Spoiled {};
@@ -88,6 +89,16 @@ TEST_F(Spoiled, ByTheSpecificationAlonePasses) {
   const Ended ended = run({"CG", 2, "Send", 200, "1001 0"}, "--verification specification");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_NE(ended.out.find("History: not compared"), std::string::npos);
+}
+
+/// A key that nobody owns is no order, whatever the ranks of the others are.
+TEST_F(Spoiled, KeyOutOfRangeFailsBySpecificationToo) {
+  for (const int ranking : {4, 9}) {
+    const Ended ended =
+        run({"IS", 2, "Alltoallv", ranking, "1 1000000000"}, "--verification specification");
+    EXPECT_EQ(ended.code, 3) << ended.out << ended.err;
+    EXPECT_NE(ended.out.find("UNSUCCESSFUL"), std::string::npos) << ended.out;
+  }
 }
 
 }  // namespace

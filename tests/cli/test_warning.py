@@ -1,0 +1,84 @@
+"""A campaign with too few launches for its claims is warned of before it measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from roundtrip.campaign import matrix, site_lock
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.site import Case
+from roundtrip.cli import app, run
+from roundtrip.errors import UserError
+
+DECLARED = """\
+title = "t"
+launches = {launches}
+time_limit_minutes = 60
+[[check]]
+name = "NetPIPE"
+"""
+PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "five"))
+
+
+def roundtrip_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launches: int, *options: str
+) -> Result:
+    """``roundtrip run`` of eight primary claims, up to where it would begin to measure."""
+    campaign = tmp_path / "night.toml"
+    campaign.write_text(DECLARED.format(launches=launches))
+    cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
+    plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
+
+    def measuring(*_: Any) -> None:
+        raise UserError("it would measure")
+
+    monkeypatch.setattr(run, "Site", lambda name, checkout: SimpleNamespace(name=name, spack=None))
+    monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
+    monkeypatch.setattr(site_lock, "held", measuring)
+    return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
+
+
+@pytest.mark.parametrize(
+    ("launches", "options", "told"),
+    [
+        (
+            6,
+            [],
+            "6 launches of each case support 8 primary claims only together: 6 must be as clear "
+            "as can be before any is told; 9 would do",
+        ),
+        (
+            5,
+            ["--allow-mute"],
+            "5 launches of each case support none of 8 primary claims; 9 would do",
+        ),
+    ],
+)
+def test_what_cannot_be_claimed_is_told_in_one_line_before_anything_runs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    launches: int,
+    options: list[str],
+    told: str,
+) -> None:
+    done = roundtrip_run(tmp_path, monkeypatch, launches, *options)
+    assert str(done.exception) == "it would measure"
+    assert done.stderr == f"warning: {told}\n"
+    assert done.stdout == ""
+    dry = roundtrip_run(tmp_path, monkeypatch, launches, *options, "--dry-run")
+    assert dry.exit_code == 0
+    assert dry.stdout.splitlines()[-1] == f"warning: {told}"
+
+
+def test_nobody_is_warned_of_enough_launches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = roundtrip_run(tmp_path, monkeypatch, 9)
+    assert str(done.exception) == "it would measure"
+    assert done.stderr == ""
+    assert "warning" not in roundtrip_run(tmp_path, monkeypatch, 9, "--dry-run").output

@@ -1,0 +1,49 @@
+"""The workloads' own tests have more time where sanitizers make them slow."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+
+CHECKOUT = Path(__file__).parents[2]
+MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
+
+pytestmark = pytest.mark.skipif(
+    not (BOOST / "toolchain.json").exists(),
+    reason="toolchain openmpi41-boost181 is not installed: make setup",
+)
+
+
+def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
+    """Of the tests in a build that is configured, not made: their limits, s, and their patience.
+
+    Tests that GoogleTest lists when they are built have theirs in the rules for building.
+    """
+    configured = subprocess.run(
+        [
+            *("cmake", "-G", "Ninja", "-S", CHECKOUT / "workloads", "-B", build),
+            *("-D", "BUILD_TESTING=ON", "-D", f"Boost_ROOT={BOOST}"),
+            *("-D", f"CMAKE_CXX_COMPILER={MPI / 'bin' / 'mpicxx'}", *settings),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert configured.returncode == 0, configured.stderr
+    files = [build / "build.ninja", *build.rglob("CTestTestfile.cmake")]
+    text = "".join(file.read_text() for file in files)
+    return tuple(
+        sorted({int(number) for number in re.findall(pattern, text)})
+        for pattern in (r'TIMEOUT[ ;]"?(\d+)', r"PATIENCE=(\d+)")
+    )
+
+
+def test_sanitized_launches_may_take_eight_times_as_long(tmp_path: Path) -> None:
+    usual = limits(tmp_path / "usual")
+    assert usual == ([60, 120, 300], [1])
+    sanitized = limits(tmp_path / "sanitized", "-D", "ROUNDTRIP_SANITIZE=address,undefined")
+    assert sanitized == ([480, 960, 2400], [8])
