@@ -1,0 +1,48 @@
+"""The design says where things live: they must be there, and every room must be named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+DESIGN = (CHECKOUT / "docs" / "design.md").read_text()
+
+
+def section(title: str) -> str:
+    return DESIGN.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """Cells of the tables of a section, without their headings."""
+    lines = [line for line in section(title).splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_every_answer_of_where_something_lives_is_there() -> None:
+    answers = [re.findall(r"`([^`]+)`", row[-1]) for row in rows("Where does it live?")[1:]]
+    assert len(answers) >= 10 and all(answers)
+    for path in (path for paths in answers for path in paths):
+        assert (CHECKOUT / path).exists(), f"docs/design.md: there is no {path}"
+
+
+def test_every_folder_of_the_checkout_and_of_the_package_is_a_room() -> None:
+    house = section("The house")
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=CHECKOUT, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    top = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    assert top and not {name for name in top if f"`{name}/" not in house}
+    package = [path.split("/")[2:] for path in tracked if path.startswith("src/roundtrip/")]
+    rooms = {parts[0] for parts in package if len(parts) > 1}
+    assert rooms and not {name for name in rooms if f"`{name}/" not in house}
+
+
+def test_the_studies_of_the_design_have_their_rooms() -> None:
+    """A new study need not be added to the design: it is found by its room."""
+    named = [row[0].strip("`") for row in rows("The studies")[1:]]
+    assert len(named) >= 5
+    for study in named:
+        assert (CHECKOUT / "src/roundtrip/studies" / study / "__init__.py").is_file()
+        assert (CHECKOUT / "checks" / study).is_dir()

@@ -1,0 +1,131 @@
+"""Every term that a report prints in a verdict, a label or the heading of a table is explained."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import ring
+
+from roundtrip.collect import bundle, tables
+from roundtrip.report import data, labels
+from roundtrip.report.blocks import Block, Fold, Part, Table
+from roundtrip.report.build import build
+from roundtrip.stats.verdicts import Family, Verdict
+
+CHECKOUT = Path(__file__).parents[2]
+DOCS = CHECKOUT / "docs"
+PACKAGE = CHECKOUT / "src" / "roundtrip"
+TERM = re.compile(r"\*\*([^*]+)\*\*")
+#: Words of headings that mean what they mean everywhere.
+_PLAIN = """
+% ' / 's a added against all and as at b because by bytes call clock cluster compiler concerned cost
+costs data datatypes delay discarded done evidence fact fail figure file fixed flags for found free
+from gain hand has here in it kb kib largest launched least library link made make mb mb/s measured
+median memory message messages messages/s mib million most no ns of one other our ours over own
+pair pattern per process processors rate reason resolution result rule s said same says size sizes
+smallest speeds status than the theoretical they time to today type undisturbed up value version
+was what where why with µs best mpi-shm mpi-sync mpi-typed pvm-xdr
+"""
+PLAIN = set(_PLAIN.split())
+
+
+def terms() -> set[str]:
+    """The terms that the glossary explains, in lower case."""
+    text = (DOCS / "glossary.md").read_text()
+    return {term.strip().lower() for term in TERM.findall(text)}
+
+
+def lacking(text: str) -> list[str]:
+    """The words of a heading that are neither a term nor plain."""
+    known = terms()
+    name = text.lower().replace("\N{NO-BREAK SPACE}", " ")
+    for term in sorted(known, key=len, reverse=True):
+        name = re.sub(rf"(?<![\w½-]){re.escape(term)}(?:e?s)?(?![\w½-])", " ", name)
+    words = re.split(r"[\s,:()“”]+", name)
+    return [word for word in words if word and word not in PLAIN and not re.search(r"\d", word)]
+
+
+def blocks_of(part: Part) -> Iterator[Table]:
+    def inside(blocks: tuple[Block, ...]) -> Iterator[Table]:
+        for block in blocks:
+            if isinstance(block, Table):
+                yield block
+            elif isinstance(block, Fold):
+                yield from inside(block.blocks)
+
+    yield from part.verdicts
+    yield from inside(part.blocks)
+
+
+@pytest.fixture
+def parts(make_tree: Callable[..., Any]) -> list[Part]:
+    """A report of NetPIPE, with too few launches for some verdicts, and the ring's part."""
+    tree = make_tree(launches=9, samples=8)
+    return [*build(data.read(bundle.build(tree.path))).parts, ring.part(ring.ring_data(ring.TRUTH))]
+
+
+def test_the_words_of_verdicts_and_labels_are_explained() -> None:
+    emulated = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
+    marks = [labels.kind(json.dumps(one), True) for one in emulated]
+    told = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
+    words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *told}
+    words |= set(tables._STATUSES)
+    assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
+
+
+def test_headings_and_verdicts_of_reports_are_explained(parts: list[Part]) -> None:
+    headings = {
+        column.name for part in parts for table in blocks_of(part) for column in table.columns
+    }
+    toolchains = {name for name in headings if "Boost" in name or "Open MPI" in name}
+    unknown = {name: lacking(name) for name in headings - toolchains if lacking(name)}
+    assert len(headings) > 40
+    assert not unknown
+    verdicts = {
+        cell.verdict.split(",")[0].split(":")[0].split(" where")[0]
+        for part in parts
+        for table in blocks_of(part)
+        for row in table.rows
+        for cell in row
+        if cell.verdict and "is faster" not in cell.verdict
+    }
+    assert verdicts and not {one for one in verdicts if lacking(one)}
+
+
+def test_headings_and_outcomes_that_the_code_names_are_explained() -> None:
+    rooms = re.findall(r"^\| `(\w+)` \|", (DOCS / "design.md").read_text(), re.MULTILINE)
+    files = [*(PACKAGE / "report").rglob("*.py")]
+    files += [file for room in rooms for file in (PACKAGE / "studies" / room).glob("*.py")]
+    named = {name for file in files for name in _named(ast.parse(file.read_text()))}
+    unknown = {name: lacking(name) for name in named if lacking(name)}
+    assert len(named) > 60
+    assert not unknown
+
+
+def _named(tree: ast.Module) -> Iterator[str]:
+    """Literal headings of columns, and the outcomes that have a tone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Column":
+            if node.args and isinstance(node.args[0], ast.Constant):
+                yield str(node.args[0].value)
+        elif (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.value, ast.Dict)
+            and getattr(node.target, "id", "").strip("_") == "TONES"
+        ):
+            keys = node.value.keys
+            yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
+
+
+def test_no_term_is_explained_twice() -> None:
+    text = (DOCS / "glossary.md").read_text()
+    headed = [re.match(r"\* (.+?):", line) for line in text.splitlines()]
+    found = [term.lower() for head in headed if head for term in TERM.findall(head[1])]
+    assert len(found) > 80
+    assert sorted(found) == sorted(set(found))
