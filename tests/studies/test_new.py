@@ -62,16 +62,15 @@ def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) ->
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [mine]
 
 
-def test_no_placeholder_stays_and_the_style_is_the_house_s(tmp_path: Path) -> None:
-    written = new.write("barrier", tmp_path)
-    texts = [(tmp_path / file).read_text() for file in written]
+def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
+    written = new.write("barrier", clone)
+    texts = [(clone / file).read_text() for file in written]
     assert [text for text in texts if re.search(r"\{\{\w+\}\}", text)] == []
     assert [file for file in written if "NAME" in file.name or file.suffix == ".in"] == []
-    settings = f"--config={CHECKOUT / 'pyproject.toml'}"
-    for command in (["check", settings], ["format", "--check", settings]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, tmp_path], capture_output=True, text=True
-        )
+    python = [str(file) for file in written if file.suffix == ".py"]
+    for command in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, *python]
+        done = subprocess.run(ruff, cwd=clone, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
