@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.host.packages import installed
-from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS
+from roundtrip.toolchains.spec import catalogue
 
 MAIN = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
 
@@ -29,7 +29,9 @@ def roundtrip(
 def test_listing_builds_nothing(tmp_path: Path) -> None:
     result = roundtrip(tmp_path, "--list")
     assert result.returncode == 0
-    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == list(TOOLCHAINS)
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == list(
+        catalogue().toolchains
+    )
     assert result.stdout.count("not built") == 8
     assert not (tmp_path / "by-key").exists()
 
@@ -42,7 +44,7 @@ def test_unknown_name_is_one_line_and_status_2(tmp_path: Path) -> None:
 
 
 def test_a_failing_build_says_why_and_where_and_leaves_nothing_half_done(tmp_path: Path) -> None:
-    name = SMOKE[0]
+    name = catalogue().smoke[0]
     if not installed(["openmpi-bin"]):
         pytest.skip("Debian's Open MPI is not installed: make setup")
     programs, store = tmp_path / "programs", tmp_path / "store"

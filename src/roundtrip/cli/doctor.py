@@ -16,7 +16,7 @@ from roundtrip.host import facts, packages
 from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.host.provenance import campaign_packages
 from roundtrip.toolchains.plan import states
-from roundtrip.toolchains.spec import TOOLCHAINS
+from roundtrip.toolchains.spec import catalogue
 from roundtrip.toolchains.store import Store
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
@@ -35,7 +35,7 @@ def doctor(
     wanted = campaign_packages()
     versions = packages.installed(wanted)
     missing = None if versions is None else [name for name in wanted if name not in versions]
-    built = states(TOOLCHAINS.values(), Store(paths.toolchains()))
+    built = states(catalogue().toolchains.values(), Store(paths.toolchains()))
     host = facts.read()
     findings = examine(host, missing, built)
     if not quick and possible(findings):

@@ -16,23 +16,29 @@ from roundtrip.cli import app
 from roundtrip.toolchains.build import build, pending
 from roundtrip.toolchains.plan import states
 from roundtrip.toolchains.process import BuildError
-from roundtrip.toolchains.spec import SMOKE, TOOLCHAINS, select
+from roundtrip.toolchains.spec import Catalogue, catalogue
 from roundtrip.toolchains.store import Store
 
 
 @app.command()
 def toolchains(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: " + ", ".join(SMOKE))
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Default: `smoke` of site-configs/toolchains.toml."
+        ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All eight.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of site-configs/toolchains.toml.")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Show their state, build none.")] = False,
 ) -> None:
     """Build toolchains: compiler, MPI and Boost in a prefix each, tested with two ranks."""
     store = Store(paths.toolchains())
-    wanted = select(names or [], everything)
+    known = catalogue()
+    wanted = known.select(names or [], everything)
     if listing:
-        _show(store)
+        _show(known, store)
         return
     if not pending(wanted, store):
         print(f"toolchains: {len(wanted)} good, nothing to build")
@@ -46,9 +52,9 @@ def toolchains(
     print(f"toolchains: {len(wanted)} good")
 
 
-def _show(store: Store) -> None:
+def _show(known: Catalogue, store: Store) -> None:
     table = Table("toolchain", "state", box=None)
-    for name, state in states(TOOLCHAINS.values(), store).items():
+    for name, state in states(known.toolchains.values(), store).items():
         table.add_row(name, state)
     Console(markup=False).print(table)
 

@@ -19,7 +19,7 @@ PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 def wrapper(mpi: Mpi, program: Path) -> str:
     """Text of a wrapper that runs `program` with this toolchain's compilers."""
-    prefix = {"openmpi": "OMPI", "mpich": "MPICH"}[mpi.family]
+    prefix = mpi.of_family.compilers
     return (
         "#!/bin/sh\n"
         f"export {prefix}_CC={CC} {prefix}_CXX={CXX}\n"

@@ -7,9 +7,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.host.packages import installed
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
@@ -55,8 +53,8 @@ class Plan:
 
     @property
     def from_debian(self) -> bool:
-        """Debian's binary Boost.MPI fits: it is linked with Debian's Open MPI."""
-        return self.toolchain.mpi.name == "openmpi41"
+        """Debian's binary Boost.MPI fits: it is linked with this MPI."""
+        return self.toolchain.mpi.boost_packages
 
 
 def upstream(version: str) -> str:
@@ -73,16 +71,8 @@ def compiler_version() -> str:
     return run.stdout.strip()
 
 
-def wheel_pin(requirements: str, name: str, file: Path) -> tuple[str, str]:
-    """(version, requirement with its hashes) of wheel `name` in a locked requirements text."""
-    hashes = r"(?:[ \t]+--hash=\S+(?: \\)?\n?)+"
-    match = re.search(rf"^{re.escape(name)}==(\S+) \\\n{hashes}", requirements, re.MULTILINE)
-    if not match:
-        raise UserError(f"no line `{name}==VERSION` with hashes", file)
-    return match[1], match[0]
-
-
 def mpi_plan(mpi: Mpi) -> MpiPlan:
+    """Plan of one MPI; UserError if its package is missing here, or of another series."""
     pin = None
     if mpi.package:
         found = (installed([mpi.package]) or {}).get(mpi.package)
@@ -92,9 +82,9 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
             )
         version, origin = upstream(found), f"Debian {mpi.package} {found}"
     else:
-        file = paths.checkout() / "site-configs" / "local" / "wheels.txt"
-        version, pin = wheel_pin(file.read_text(), mpi.family, file)
-        origin = f"PyPI {mpi.family} {version}"
+        pin = mpi.pin or ""
+        wheel, version = pin.split()[0].split("==")
+        origin = f"PyPI {wheel} {version}"
     if not version.startswith(f"{mpi.series}."):
         raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
     inputs = {"recipe": RECIPE, "unit": mpi.name, "origin": origin, "pin": pin, "cxx": CXX}

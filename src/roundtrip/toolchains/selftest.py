@@ -37,8 +37,8 @@ def faults(plan: Plan, output: str) -> list[str]:
         found.append(f"received {total} instead of 321")
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
-    title = {"openmpi": r"Open MPI v", "mpich": r"MPICH Version:\s*"}[plan.toolchain.mpi.family]
-    if not re.match(title + re.escape(plan.mpi.version) + r"(?![\d.])", library):
+    before = plan.toolchain.mpi.of_family.answers
+    if not re.match(before + re.escape(plan.mpi.version) + r"(?![\d.])", library):
         found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return found
 

@@ -1,24 +1,77 @@
-"""The eight toolchains by name: four MPIs, each with two Boosts."""
+"""The toolchains by name, as ``site-configs/toolchains.toml`` declares them: MPIs and Boosts."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
+from roundtrip import paths, tables
 from roundtrip.errors import UserError
+from roundtrip.tables import Places, Strings, Table
+
+#: What ReFrame accepts as a name, and a toolchain's name can be put together from.
+_NAME = re.compile(r"[a-z][a-z0-9]*")
+
+
+class Family(Table):
+    """MPIs that are built with and known again alike.
+
+    `compilers`: prefix of the variables with the compilers that wrappers call.  `answers`: a
+    pattern for what stands before the version in what ``MPI_Get_library_version`` says.
+    """
+
+    title: str
+    compilers: str
+    answers: str
+
+
+class _MpiTable(Table):
+    family: str
+    series: str
+    debian: str | None = None
+    wheel: str | None = None
+    hashes: Strings = ()
+    boost: Literal["debian", "built"] = "built"
+    netpipe: str | None = None
+
+
+class _BoostTable(Table):
+    series: str
+
+
+class _File(Table):
+    smoke: Strings
+    family: dict[str, Family]
+    mpi: dict[str, _MpiTable]
+    boost: dict[str, _BoostTable]
 
 
 @dataclass(frozen=True)
 class Mpi:
-    """One MPI: `family` is openmpi or mpich, `series` the major.minor it must have.
+    """One MPI of version `series`, major.minor.
 
-    `package` is the Debian package that gives its version, or None for a wheel named `family`.
+    It comes from the Debian `package`, or is the wheel that `pin`, a locked requirement, names.
+    `boost_packages`: Debian has Boost.MPI for it.  `netpipe`: Debian's NetPIPE program for it.
     """
 
     name: str
     family: str
+    of_family: Family
     series: str
-    package: str | None
+    package: str | None = None
+    pin: str | None = None
+    boost_packages: bool = False
+    netpipe: str | None = None
+
+    @property
+    def title(self) -> str:
+        """``Open MPI 4.1``."""
+        return f"{self.of_family.title} {self.series}"
 
 
 @dataclass(frozen=True)
@@ -35,6 +88,8 @@ class Boost:
 
 @dataclass(frozen=True)
 class Toolchain:
+    """An MPI with a Boost."""
+
     mpi: Mpi
     boost: Boost
 
@@ -43,26 +98,83 @@ class Toolchain:
         return f"{self.mpi.name}-{self.boost.name}"
 
 
-MPIS = (
-    Mpi("openmpi41", "openmpi", "4.1", "openmpi-bin"),
-    Mpi("openmpi50", "openmpi", "5.0", None),
-    Mpi("mpich40", "mpich", "4.0", "mpich"),
-    Mpi("mpich50", "mpich", "5.0", None),
-)
-BOOSTS = (Boost("boost174", "1.74"), Boost("boost181", "1.81"))
-TOOLCHAINS = {
-    toolchain.name: toolchain for toolchain in (Toolchain(m, b) for m in MPIS for b in BOOSTS)
-}
-#: What campaign `smoke` uses, and what is built when nothing is named.
-SMOKE = ("openmpi41-boost181", "mpich40-boost181")
+@dataclass(frozen=True)
+class Catalogue:
+    """All toolchains, by name, in the order of the file; `smoke` are those built by default."""
+
+    mpis: dict[str, Mpi]
+    boosts: dict[str, Boost]
+    smoke: tuple[str, ...]
+
+    @property
+    def toolchains(self) -> dict[str, Toolchain]:
+        """Each MPI with each Boost."""
+        pairs = itertools.product(self.mpis.values(), self.boosts.values())
+        return {made.name: made for made in (Toolchain(mpi, boost) for mpi, boost in pairs)}
+
+    def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
+        """Toolchains for `names` (`smoke` if empty); UserError lists the legal names."""
+        known = self.toolchains
+        if everything:
+            return list(known.values())
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            legal = ", ".join(known)
+            raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {legal}")
+        return [known[name] for name in dict.fromkeys(names or self.smoke)]
 
 
-def select(names: Sequence[str], everything: bool = False) -> list[Toolchain]:
-    """Toolchains for `names` (the smoke pair if empty); UserError lists the legal names."""
-    if everything:
-        return list(TOOLCHAINS.values())
-    unknown = [name for name in names if name not in TOOLCHAINS]
-    if unknown:
-        legal = ", ".join(TOOLCHAINS)
-        raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {legal}")
-    return [TOOLCHAINS[name] for name in dict.fromkeys(names or SMOKE)]
+@cache
+def catalogue(checkout: Path | None = None) -> Catalogue:
+    """The toolchains of `checkout`, this one by default; UserError with the line of a fault."""
+    return load((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
+
+
+def load(file: Path) -> Catalogue:
+    """The toolchains that `file` declares; UserError with the line of the first fault."""
+    data, places = tables.read(file)
+    content = tables.validate(data, _File, places, file)
+    for kind, table in (("mpi", content.mpi), ("boost", content.boost)):
+        for name in table:
+            if not _NAME.fullmatch(name):
+                told = f"'{name}' is no name: lower-case letters and digits only, a letter first"
+                raise tables.fault(told, (kind, name), places, file)
+    found = Catalogue(
+        {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()},
+        {name: Boost(name, table.series) for name, table in content.boost.items()},
+        content.smoke,
+    )
+    for name in content.smoke:
+        if name not in found.toolchains:
+            legal = ", ".join(found.toolchains)
+            told = f"smoke: there is no toolchain '{name}'; there are: {legal}"
+            raise tables.fault(told, ("smoke",), places, file)
+    return found
+
+
+def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path) -> Mpi:
+    def refuse(told: str, key: str = "") -> UserError:
+        return tables.fault(f"mpi.{name}: {told}", ("mpi", name, key), places, file)
+
+    if table.family not in content.family:
+        legal = ", ".join(content.family)
+        raise refuse(f"unknown family '{table.family}'; there are: {legal}", "family")
+    if (table.debian is None) == (table.wheel is None):
+        raise refuse("it needs either `debian` or `wheel`: where it comes from")
+    pin = None
+    if table.wheel is not None:
+        if not re.fullmatch(r"[\w.-]+==[\w.]+", table.wheel):
+            raise refuse(f"wheel = '{table.wheel}' is not NAME==VERSION", "wheel")
+        if not table.hashes or not all(h.startswith("sha256:") for h in table.hashes):
+            raise refuse("a wheel needs `hashes`, each beginning with sha256:", "hashes")
+        pin = " \\\n    ".join([table.wheel, *(f"--hash={value}" for value in table.hashes)]) + "\n"
+    return Mpi(
+        name,
+        table.family,
+        content.family[table.family],
+        table.series,
+        table.debian,
+        pin,
+        table.boost == "debian",
+        table.netpipe,
+    )

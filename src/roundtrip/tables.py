@@ -1,0 +1,113 @@
+"""TOML files read into pydantic models; every fault is told with its file and line.
+
+A model derives from `Table`.  Several files may be laid over each other (`merge`); a fault is then
+told where the value at fault stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from roundtrip import files
+from roundtrip.errors import UserError
+
+Path_ = tuple[str | int, ...]
+#: Where the value at a path of keys and indices stands: file and line.
+Places = dict[Path_, tuple[Path, int]]
+#: An array of strings.
+Strings = Annotated[tuple[str, ...], Field(strict=False)]
+
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
+_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+_HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
+_PAIR = re.compile(rf"\s*({_DOTTED})\s*=")
+_Model = TypeVar("_Model", bound="Table")
+
+
+class Table(BaseModel):
+    """A TOML table; a key that the model does not have is a fault that names the legal ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            legal = {field.alias or name for name, field in cls.model_fields.items()}
+            for key in data:
+                if key not in legal:
+                    raise PydanticCustomError(
+                        "unknown_key",
+                        "unknown key '{key}'; legal are {legal}",
+                        {"key": str(key), "legal": ", ".join(sorted(legal))},
+                    )
+        return data
+
+
+def read(file: Path) -> tuple[dict[str, Any], Places]:
+    """The TOML document in `file`, and where its values stand; UserError if it is none."""
+    text = files.read_text(file)
+    return files.parse_toml(text, file), {
+        path: (file, line) for path, line in reversed(list(_places(text.splitlines())))
+    }
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """`above` laid over `below`: tables are merged key by key, any other value is replaced."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file: Path) -> _Model:
+    """`data` as a `model`; UserError names the first fault, and `file` if no value is at fault."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path: Path_ = tuple(first["loc"])
+        told = first["msg"]
+        if first["type"] == "unknown_key":
+            path = (*path, first["ctx"]["key"])
+        elif first["type"] == "missing":
+            told = f"'{path[-1]}' is missing"
+        else:
+            where = ".".join(map(str, path))
+            told = f"{where}: {told[0].lower()}{told[1:]}, not {first['input']!r:.60}"
+        raise fault(told, path, places, file) from None
+
+
+def fault(told: str, path: Path_, places: Places, file: Path) -> UserError:
+    """A UserError about the value at `path`, with the line of the innermost table or key known."""
+    for end in range(len(path), 0, -1):
+        if place := places.get(path[:end]):
+            return UserError(told, *place)
+    return UserError(told, file)
+
+
+def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:
+    """(path, line) of each heading and each ``key =``, in order; inner inline tables are not."""
+    table: Path_ = ()
+    counts: dict[Path_, int] = {}
+    for number, line in enumerate(lines, 1):
+        if heading := _HEADING.match(line):
+            table = _split(heading[2])
+            if heading[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+            yield table, number
+        elif pair := _PAIR.match(line):
+            yield (*table, *_split(pair[1])), number
+
+
+def _split(dotted: str) -> Path_:
+    return tuple(part.strip("\"'") for part in re.findall(_KEY, dotted))
