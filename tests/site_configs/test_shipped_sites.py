@@ -16,6 +16,7 @@ from roundtrip.sites import lint, scripts, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check
 from roundtrip.studies.osu.derived import BENCHMARKS
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -125,8 +126,7 @@ def test_golden_scripts_without_spack(
 ) -> None:
     kept = [case for case in KEPT if case[0] == name]
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
-    for environ in {case[2] for case in kept}:
-        mpi = re.split("[+-]", environ)[0]
+    for mpi in catalogue().mpis:
         for place in (tmp_path / f"{mpi}-boost181", tmp_path / "osu" / mpi):
             place.mkdir(parents=True)
         (tmp_path / f"{mpi}-boost181" / "toolchain.json").touch()

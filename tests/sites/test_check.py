@@ -26,7 +26,7 @@ Edit = Callable[[str], str]
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with the site `infiniband` alone, and no Spack."""
     folder = tmp_path / "checkout"
-    for part in ("site-configs/infiniband", "reframe", "campaigns"):
+    for part in ("site-configs/infiniband", "site-configs/base", "reframe", "campaigns"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(CHECKOUT / part, folder / part, ignore=ignored)
     shutil.copyfile(CHECKOUT / "site-configs/activate", folder / "site-configs/activate")
@@ -45,6 +45,14 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
+def edit_data(checkout: Path, old: str, new: str) -> None:
+    """Replace `old` in the one file that has it: the site's, or one of its bases."""
+    sites = checkout / "site-configs"
+    names = ("infiniband/site", "base/infiniband", "base/rdma", "base/slurm-ucx")
+    files = [sites / f"{name}.toml" for name in names]
+    edit(next(file for file in files if old in file.read_text()), old, new)
+
+
 def faults(checkout: Path) -> list[str]:
     return [item.detail for item in check(Site("infiniband", checkout)) if item.verdict == "fault"]
 
@@ -60,32 +68,50 @@ def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (r'r"^login\d+\.infiniband\.example$"', '".*"', "host name pattern '.*' fits any machine"),
-        ('["UCX_TLS", ', '["UCX_OTHER", ', "UCX_TLS is not set"),
-        ('"fabric": FABRIC, ', "", "no fabric chosen"),
-        ('"binding": "core"', '"binding": ""', "no binding chosen"),
-        ('"max_jobs": 1', '"max_jobs": 8', "max_jobs must be 1"),
-        ("site_configuration =", "\n" * 20 + "site_configuration =", "under 100 lines"),
+        (r"'^login\d+\.infiniband\.example$'", "'.*'", "host name pattern '.*' fits any machine"),
+        ("UCX_TLS = ", "UCX_OTHER = ", "UCX_TLS is not set"),
+        ('fabric = "{fabric}"', "", "no fabric chosen"),
+        ('binding = "core"', 'binding = ""', "no binding chosen"),
+        ("max_jobs = 1", "max_jobs = 8", "max_jobs must be 1"),
+        ("[values]", "\n" * 90 + "[values]", "site.toml has 102 lines: a site is data"),
     ],
 )
 def test_a_fault_in_reframes_part_is_named(
     checkout: Path, old: str, new: str, message: str
 ) -> None:
-    edit(checkout / "site-configs/infiniband/reframe.py", old, new)
+    edit_data(checkout, old, new)
     site = Site("infiniband", checkout)
     details = [item.detail for item in [*lint.site_file(site), *lint.partitions(site)]]
     assert any(message in detail for detail in details), details
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [('"name": "infiniband"', '"name": "other"'), ("import os\n", "import os\n\nbroken(\n")],
-    ids=["another name", "syntax"],
+    ("old", "new", "told"),
+    [
+        ('partition = "compute"', "partition = compute", "site.toml:12: not TOML: "),
+        ('hca = "mlx5_0"', 'hcas = "mlx5_0"', "unknown placeholder {hca}; legal are checkout"),
+        ('base = "infiniband"', 'base = "ib"', "site.toml:4: base: there is no 'ib'; there are:"),
+        ('interface = "{interface}"', 'nic = "{interface}"', "unknown key 'nic'; legal are across"),
+        ("max_jobs = 1", 'max_jobs = "1"', "slurm-ucx.toml:43: partition.ib-rc.max_jobs: input"),
+        ("[values]", "[value]", "site.toml:8: unknown key 'value'; legal are base, bind, "),
+    ],
 )
-def test_a_site_that_does_not_load_is_one_fault(checkout: Path, old: str, new: str) -> None:
-    edit(checkout / "site-configs/infiniband/reframe.py", old, new)
+def test_a_site_that_does_not_load_is_one_fault_with_its_line(
+    checkout: Path, old: str, new: str, told: str
+) -> None:
+    edit_data(checkout, old, new)
     (detail,) = faults(checkout)
     assert detail.startswith("does not load: reframe --show-config failed on site 'infiniband'")
+    assert told in detail
+
+
+def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
+    """A site may be written in Python as well."""
+    own = "site_configuration['systems'][0]['partitions'][0]['extras']['nic'] = 'eth0'\n"
+    with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
+        file.write(own)
+    details = [item.detail for item in lint.partitions(Site("infiniband", checkout))]
+    assert "partition 'ib-rc': unknown key 'nic' in extras; legal are across, " in details[0]
 
 
 @pytest.mark.parametrize(
@@ -111,8 +137,7 @@ def test_a_fault_in_spacks_part_is_named(
 
 
 def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:
-    file = checkout / "site-configs/infiniband/reframe.py"
-    edit(file, '"--cpu-bind=cores", ', "")
+    edit_data(checkout, '"--cpu-bind=cores", ', "")
     named = [item.detail for item in lint.partitions(Site("infiniband", checkout))]
     assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in named
 
@@ -142,7 +167,7 @@ def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> N
     proved = run.invoke(app, ["site", "lock"])
     assert proved.exit_code == 0
     assert re.search(r"mvapich2-23-boost186 +5hdlixr", proved.output)
-    edit(checkout / "site-configs/infiniband/reframe.py", '"max_jobs": 1', '"max_jobs": 2')
+    edit_data(checkout, "max_jobs = 1", "max_jobs = 2")
     assert run.invoke(app, ["site", "check", "infiniband"]).exit_code == 1
     refused = run.invoke(app, ["site", "check", "nowhere"])
     assert isinstance(refused.exception, UserError)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, matrix, new, yamlfile
+from roundtrip.sites import lint, matrix, new, spackpart, yamlfile
 from roundtrip.sites.debian import External
 from roundtrip.sites.probe import Facts, Partition, Port
 from roundtrip.sites.software import files
@@ -74,6 +75,54 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert [item for item in findings if item.verdict == "fault"] == []
 
 
+def launch(site: Site) -> dict[str, list[str]]:
+    """Launcher and its options, by MPI."""
+    extras = [item["extras"] for item in site.toolchains.values()]
+    return {item["mpi"]: [item["launcher"], *item["launcher_options"]] for item in extras}
+
+
+def by_srun(pmi: str) -> list[str]:
+    return ["srun", f"--mpi={pmi}", "--cpu-bind=cores", "--distribution=block:block"]
+
+
+MPIRUN, HYDRA = ["mpirun", "--bind-to", "core"], ["mpiexec", "-bind-to", "core"]
+
+
+@pytest.mark.parametrize(
+    ("pmi", "binds", "openmpi", "mpich", "built"),
+    [
+        (("pmix", "pmi2"), True, by_srun("pmix"), by_srun("pmi2"), "+slurm pmi=pmi2"),
+        (("pmix",), True, by_srun("pmix"), by_srun("pmix"), "+slurm pmi=pmix"),
+        (("none", "pmi2"), None, MPIRUN, by_srun("pmi2"), "+slurm pmi=pmi2"),
+        (("none",), True, MPIRUN, HYDRA, "+hydra ~slurm"),
+        (("pmix", "pmi2"), False, MPIRUN, HYDRA, "+hydra ~slurm"),
+        ((), None, by_srun("pmix"), by_srun("pmi2"), "+slurm pmi=pmi2"),
+    ],
+    ids=["both", "pmix alone", "pmi2 alone", "neither", "srun binds nothing", "unknown"],
+)
+def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
+    checkout: Path,
+    active: Path,
+    pmi: tuple[str, ...],
+    binds: bool | None,
+    openmpi: list[str],
+    mpich: list[str],
+    built: str,
+) -> None:
+    folder = new.write("mine", replace(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
+    site = Site("mine", checkout)
+    found = launch(site)
+    assert (found["openmpi"], found["mpich"]) == (openmpi, mpich)
+    assert [item.detail for item in lint.partitions(site) if item.verdict == "fault"] == []
+    packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    assert built in packages["mpich"]["require"][0]
+    assert "slurm" not in packages["mvapich"]["require"][0] or found["mvapich"][0] == "srun"
+    readme = (folder / "README.md").read_text()
+    assert f"openmpi: {'srun --mpi=pmix' if openmpi[0] == 'srun' else 'mpirun, '}" in readme
+    assert ("`pmi` of each" in readme) is (pmi == ())
+    assert ("task/affinity" in readme) is (binds is not True)
+
+
 def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) -> None:
     folder = new.write("mine", CLUSTER, checkout)
     packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
@@ -97,10 +146,10 @@ def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
 
 
 def test_a_site_is_never_overwritten(checkout: Path) -> None:
-    before = (checkout / "site-configs" / "infiniband" / "reframe.py").read_text()
+    before = (checkout / "site-configs" / "infiniband" / "site.toml").read_text()
     with pytest.raises(UserError, match="there is one already"):
         new.write("infiniband", CLUSTER, checkout)
-    assert (checkout / "site-configs" / "infiniband" / "reframe.py").read_text() == before
+    assert (checkout / "site-configs" / "infiniband" / "site.toml").read_text() == before
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b"])
@@ -117,8 +166,8 @@ def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
         External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
         External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
     ]
-    (tmp_path / "packages.yaml").write_text(new.packages(found))
-    (tmp_path / "definitions.yaml").write_text(new.definitions(found, TEMPLATE))
+    (tmp_path / "packages.yaml").write_text(spackpart.packages(found))
+    (tmp_path / "definitions.yaml").write_text(spackpart.definitions(found, TEMPLATE))
     assert files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
     assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
     packages = yamlfile.load(tmp_path / "packages.yaml")["packages"]
@@ -135,8 +184,8 @@ def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path
         External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
         External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
     ]
-    (tmp_path / "packages.yaml").write_text(new.packages(found))
-    (tmp_path / "definitions.yaml").write_text(new.definitions(found, TEMPLATE))
+    (tmp_path / "packages.yaml").write_text(spackpart.packages(found))
+    (tmp_path / "definitions.yaml").write_text(spackpart.definitions(found, TEMPLATE))
     chosen = matrix.definitions(tmp_path)
     assert chosen["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
     assert chosen["boosts"] == TEMPLATE["boosts"]
@@ -148,4 +197,4 @@ def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path
     ("said", "spelt"), [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")]
 )
 def test_slurms_version_in_spacks_spelling(said: str, spelt: str) -> None:
-    assert new.slurm_version(said) == spelt
+    assert spackpart.slurm_version(said) == spelt

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
 
 from roundtrip.sites import prebuilt
+from roundtrip.toolchains.spec import catalogue
+
+
+def environment(made: str, suites_in: str | None = None) -> dict[str, Any]:
+    toolchain = catalogue().toolchains[made]
+    return prebuilt.environment("local", "x", toolchain, {}, {}, suites_in=suites_in)
 
 
 @pytest.fixture
@@ -19,15 +26,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
-    bare = prebuilt.environment("local", "x", "openmpi41-boost181", [])
+    bare = environment("openmpi41-boost181")
     assert bare["features"] == ["mpi", "boost"]
     assert bare["extras"]["lacks"]["npb-upstream"] == f"build NPB 3.4 into {store}/npb/openmpi41"
     (store / "npb" / "openmpi41").mkdir(parents=True)
-    offering = prebuilt.environment("local", "x", "openmpi41-boost181", [])
+    offering = environment("openmpi41-boost181")
     assert offering["features"] == ["mpi", "boost", "npb-upstream"]
-    other = prebuilt.environment(
-        "local", "x", "openmpi41-boost174", [], suites_in="openmpi41-boost181"
-    )
+    other = environment("openmpi41-boost174", suites_in="openmpi41-boost181")
     assert other["features"] == ["mpi", "boost"]
     assert "openmpi41-boost181 is enough" in other["extras"]["lacks"]["npb-upstream"]
 
@@ -35,7 +40,7 @@ def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
 def test_reframe_does_not_run_where_nothing_is_built(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = [prebuilt.environment("local", "x", "openmpi41-boost181", [])]
+    found = [environment("openmpi41-boost181")]
     assert prebuilt.installed(found) == []
     assert capsys.readouterr().err == (
         f"site 'local' can run no check: no toolchain in {store}: `make setup`\n"

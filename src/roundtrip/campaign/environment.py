@@ -17,7 +17,9 @@ _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy", "altair", "vl-convert-p
 
 
 def record(site: Site, plan: Matrix, folder: Path) -> None:
-    """Write ``host.json``, ``toolchains.json``, ``tools.json`` and the site's config to `folder`.
+    """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
+
+    The last is ReFrame's configuration of the site, whatever files it was made of.
 
     Called again when a run is resumed: what differs from the first time is kept beside it as
     ``<file>.resumed-<n>``, never overwritten.
@@ -28,7 +30,7 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
     _write(folder / "toolchains.json", json.dumps(_toolchains(site, used), indent=1))
     versions = {name: metadata.version(name) for name in _TOOLS}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
-    _write(folder / "site-config.py", (site.folder / "reframe.py").read_text())
+    _write(folder / "site-config.json", json.dumps(site.system, indent=1))
     lock = os.environ.get("SPACK_ENV")
     if lock and (Path(lock) / "spack.lock").is_file():
         shutil.copyfile(Path(lock) / "spack.lock", folder / "spack.lock")

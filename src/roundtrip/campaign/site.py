@@ -79,10 +79,15 @@ class Site:
         return config
 
     @cached_property
+    def system(self) -> dict[str, Any]:
+        """ReFrame's configuration of this site."""
+        found: dict[str, Any] = next(s for s in self._config["systems"] if s["name"] == self.name)
+        return found
+
+    @cached_property
     def partitions(self) -> dict[str, dict[str, Any]]:
         """ReFrame's configuration of each partition of this site."""
-        system = next(s for s in self._config["systems"] if s["name"] == self.name)
-        return {partition["name"]: partition for partition in system["partitions"]}
+        return {partition["name"]: partition for partition in self.system["partitions"]}
 
     @cached_property
     def toolchains(self) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 #: More ranks than processors: no binding, and Open MPI's mpirun wants to be told. srun binds in the
 #: allocation, which has a processor for each rank: it needs nothing.
 _OVERSUBSCRIBED = {
@@ -10,7 +12,14 @@ _OVERSUBSCRIBED = {
 }
 
 
-def oversubscribed(launcher: str) -> dict[str, list[str]]:
-    """The extra of an environment that is started by `launcher`; none if it needs none."""
-    options = _OVERSUBSCRIBED.get(launcher)
-    return {"launcher_options_oversubscribed": list(options)} if options else {}
+def extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
+    """The extras of an environment whose ranks `launcher` starts with `options`.
+
+    Without a launcher it is the partition's, which takes them.
+    """
+    found: dict[str, object] = {"launcher_options": list(options)}
+    if launcher:
+        found["launcher"] = launcher
+        if unbound := _OVERSUBSCRIBED.get(launcher):
+            found["launcher_options_oversubscribed"] = list(unbound)
+    return found

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from roundtrip.campaign.site import Site
+from roundtrip.sites import extras as extras_
+from roundtrip.sites.data import FILE
 from roundtrip.sites.findings import Finding, summarise
 
 LONGEST = 100
@@ -19,13 +21,16 @@ _RDMA = ("infiniband", "roce")
 
 
 def site_file(site: Site) -> list[Finding]:
-    """The text of ``reframe.py``: short, without launchers of its own and catch-all host names."""
-    text = (site.folder / "reframe.py").read_text()
-    lines = text.count("\n")
+    """The site's files: short, without launchers of their own and catch-all host names."""
     faults = []
-    if lines >= LONGEST:
-        faults.append(f"{lines} lines: a site is data, under {LONGEST} lines")
-    tree = ast.parse(text)
+    told = []
+    for name in ("reframe.py", FILE):
+        if (file := site.folder / name).is_file():
+            lines = file.read_text().count("\n")
+            told.append(f"{name} {lines} lines")
+            if lines >= LONGEST:
+                faults.append(f"{name} has {lines} lines: a site is data, under {LONGEST} lines")
+    tree = ast.parse((site.folder / "reframe.py").read_text())
     called = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for node in ast.walk(tree)
@@ -35,10 +40,10 @@ def site_file(site: Site) -> list[Finding]:
         faults.append("registers a launcher: that belongs into reframe/settings.py, once for all")
     faults += [
         f"host name pattern '{pattern}' fits any machine"
-        for pattern in _host_patterns(tree)
+        for pattern in site.system["hostnames"]
         if re.search(pattern, "a-machine-nobody-has")
     ]
-    return summarise("reframe.py", faults, f"{lines} lines, loads in ReFrame")
+    return summarise("site files", faults, f"{', '.join(told)}: loads in ReFrame")
 
 
 def partitions(site: Site) -> list[Finding]:
@@ -64,6 +69,9 @@ def partitions(site: Site) -> list[Finding]:
                 f"partition '{name}': max_jobs must be 1, or jobs share what they measure"
             )
     faults += _unbound(site.toolchains.values())
+    for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
+        for name, item in items.items():
+            faults += extras_.unknown(kind, name, item.get("extras", {}))
     names = ", ".join(site.partitions)
     return summarise("fabric and binding", faults, f"chosen for {names}")
 
@@ -92,19 +100,6 @@ def slurm_partitions(site: Site) -> list[Finding]:
         for name in sorted(asked - known)
     ]
     return summarise(subject, faults, ", ".join(sorted(asked)))
-
-
-def _host_patterns(tree: ast.AST) -> list[str]:
-    """Literal items of every ``"hostnames": [...]``."""
-    return [
-        str(item.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Dict)
-        for key, value in zip(node.keys, node.values, strict=True)
-        if isinstance(key, ast.Constant) and key.value == "hostnames"
-        for item in getattr(value, "elts", [])
-        if isinstance(item, ast.Constant)
-    ]
 
 
 def _unbound(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:

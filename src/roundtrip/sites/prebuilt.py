@@ -15,52 +15,60 @@ from typing import Any
 
 from roundtrip import paths
 from roundtrip.sites import nothing
-
-
-def wrappers(mpi: str) -> str:
-    """Folder of an MPI's compiler wrappers and launcher."""
-    return f"{paths.toolchains()}/{mpi}/bin"
+from roundtrip.toolchains.spec import Toolchain
 
 
 def environment(
     system: str,
     name: str,
-    build: str,
-    variables: Sequence[Sequence[str]],
-    features: Sequence[str] = (),
+    made: Toolchain,
+    variables: Mapping[str, str],
+    extras: Mapping[str, object],
+    *,
     suites_in: str | None = None,
-    **extras: object,
+    netpipe: bool = False,
 ) -> dict[str, Any]:
-    """Environment `name` of `system`, built with toolchain `build` (``<mpi>-<boost>``).
+    """Environment `name` of `system`, with the toolchain `made` whether it is built or not.
 
-    `suites_in` is the toolchain that offers this MPI's NPB and OSU, which know no Boost, if it is
-    another one.
+    `suites_in` is the toolchain that offers this MPI's NPB, OSU and NetPIPE, which know no Boost,
+    if it is another one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
+    launcher among the `extras` is one of the MPI's own programs unless it is srun.
     """
-    mpi = build.split("-")[0]
+    mpi = made.mpi.name
     store = paths.toolchains()
-    prefix, tools = f"{store}/{build}", wrappers(mpi)
+    prefix, tools = f"{store}/{made.name}", f"{store}/{mpi}/bin"
     npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi}"
     osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi}"
     elsewhere = f"it knows no Boost, {suites_in} is enough" if suites_in else None
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
     make_osu = f"in its source: ./configure {compilers} --prefix={osu} && make -k install"
     places = {"npb-upstream": npb, "osu": osu}
+    reference = made.mpi.netpipe if netpipe else None
+    offered = [key for key, place in places.items() if Path(place).is_dir()]
+    if reference and shutil.which(reference):
+        offered.insert(0, "netpipe-reference")
+    own_launcher = extras.get("launcher") not in (None, "srun")
     return {
         "name": name,
         "cc": f"{tools}/mpicc",
         "cxx": f"{tools}/mpicxx",
         "ftn": "",
-        "env_vars": [["Boost_ROOT", prefix], *map(list, variables)],
-        "features": [
-            *("mpi", "boost"),
-            *features,
-            *(key for key, place in places.items() if not elsewhere and Path(place).is_dir()),
+        "env_vars": [
+            ["Boost_ROOT", prefix],
+            *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
+            *map(list, variables.items()),
         ],
+        "features": ["mpi", "boost", *([] if elsewhere else offered)],
         "extras": {
+            "toolchain": f"{made.mpi.title}, Boost {made.boost.series}",
+            "mpi": made.mpi.family,
+            "mpi_version": made.mpi.series,
+            "boost_version": made.boost.series,
             "prefix": prefix,
-            "build": build,
+            "build": made.name,
             "npb_upstream": npb,
             "osu_prefix": osu,
+            **({"netpipe_reference": reference} if netpipe else {}),
             "lacks": {
                 "npb-upstream": elsewhere or f"build NPB 3.4 into {npb}",
                 "osu": elsewhere or make_osu,

@@ -34,9 +34,9 @@ def choose(site: Site, cases: Iterable[Case]) -> list[Case]:
     chosen: dict[tuple[str, ...], Case] = {}
     for case in sorted(cases, key=lambda case: case.id):
         extras = site.toolchains[case.environ].get("extras", {})
-        mpi = str(extras.get("mpi", case.environ.split("-boost")[0]))
+        mpi = [str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport")]
         placement = dict(case.parameters).get("placement", "")
-        chosen.setdefault((case.check, placement, case.partition, mpi), case)
+        chosen.setdefault((case.check, placement, case.partition, *mpi), case)
     return list(chosen.values())
 
 

@@ -32,7 +32,7 @@ _TITLES = {
     "mvapich2": "MVAPICH2",
 }
 #: MPI package: (ReFrame launcher, its options).
-Launch = Mapping[str, tuple[str, Sequence[str]]]
+Launch = Mapping[str, tuple[str | None, Sequence[str]]]
 
 
 @dataclass(frozen=True)
@@ -174,6 +174,8 @@ def _environment(
         "extras": {
             "toolchain": item.title,
             "mpi": item.mpi.name,
+            "mpi_version": item.mpi.version,
+            "boost_version": item.boost.version,
             "spec": item.root.hash,
             "prefix": own,
             "programs": f"{own}/bin",
@@ -187,9 +189,7 @@ def _environment(
                 for feature, package in _OFFERS.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
-            "launcher": launcher,
-            "launcher_options": list(options),
-            **launchers.oversubscribed(launcher),
+            **launchers.extras(launcher, options),
         },
         "target_systems": [system],
     }

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -112,6 +111,11 @@ class Catalogue:
         pairs = itertools.product(self.mpis.values(), self.boosts.values())
         return {made.name: made for made in (Toolchain(mpi, boost) for mpi, boost in pairs)}
 
+    @property
+    def last_boost(self) -> Boost:
+        """What knows no Boost is measured with this one alone."""
+        return list(self.boosts.values())[-1]
+
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
         """Toolchains for `names` (`smoke` if empty); UserError lists the legal names."""
         known = self.toolchains
@@ -124,7 +128,6 @@ class Catalogue:
         return [known[name] for name in dict.fromkeys(names or self.smoke)]
 
 
-@cache
 def catalogue(checkout: Path | None = None) -> Catalogue:
     """The toolchains of `checkout`, this one by default; UserError with the line of a fault."""
     return load((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
@@ -139,6 +142,8 @@ def load(file: Path) -> Catalogue:
             if not _NAME.fullmatch(name):
                 told = f"'{name}' is no name: lower-case letters and digits only, a letter first"
                 raise tables.fault(told, (kind, name), places, file)
+    if not content.boost or not content.mpi:
+        raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
     found = Catalogue(
         {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()},
         {name: Boost(name, table.series) for name, table in content.boost.items()},

@@ -12,10 +12,10 @@
 ulimit -l unlimited
 export UCX_NET_DEVICES=eth0
 export UCX_TLS=tcp,self,sm
-export UCX_IB_GID_INDEX=3
-export UCX_IB_TRAFFIC_CLASS=106
 export UCX_POSIX_HUGETLB_MODE=try
 export UCX_SYSV_HUGETLB_MODE=try
+export UCX_IB_GID_INDEX=3
+export UCX_IB_TRAFFIC_CLASS=106
 export PATH=@SPACK_ENV@/.spack-view/mvapich-4.0/bin:$PATH
 export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.81.0/mvapich-4.0
 export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH

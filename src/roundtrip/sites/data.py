@@ -1,0 +1,203 @@
+"""A site as declared: ``site-configs/<site>/site.toml``, laid over the files that it names as base.
+
+site-configs/README.md describes the keys.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from roundtrip import tables
+from roundtrip.sites.extras import Extras
+from roundtrip.tables import Path_, Places, Strings, Table
+
+#: The file in a site's folder.
+FILE = "site.toml"
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+class Launch(Table):
+    """How an MPI family starts its ranks, and what it needs set.
+
+    Without a `launcher` it is the partition's.  `pmi`: what srun is told by ``--mpi``.
+    """
+
+    launcher: str | None = None
+    pmi: str | None = None
+    options: Strings = ()
+    variables: dict[str, str] = Field(default_factory=dict)
+    variables_as_root: dict[str, str] = Field(default_factory=dict)
+
+
+class Condition(Table):
+    """Holds if `file` exists and has the text `contains` in it."""
+
+    file: str
+    contains: str
+
+    def __bool__(self) -> bool:
+        file = Path(self.file)
+        return file.is_file() and self.contains in file.read_text(errors="replace")
+
+
+class Transport(Table):
+    """An environment of its own: the last Boost's toolchain of `mpi`, with `variables` that choose
+    the transport `over`, as it is on show."""
+
+    mpi: str
+    over: str
+    variables: dict[str, str] = Field(default_factory=dict)
+    unless: str | None = None
+
+
+class Partition(Table):
+    """A ReFrame partition; `name` is that of its table by default.
+
+    `without`: MPI families that cannot run there.  `account`: an option, added if
+    ``$ROUNDTRIP_ACCOUNT`` is set, for which ``{account}`` stands in it.
+    """
+
+    name: str
+    description: str
+    scheduler: str
+    scheduler_if: dict[str, str] = Field(default_factory=dict)
+    launcher: str
+    access: Strings = ()
+    account: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    without: Strings = ()
+    environs: Strings | None = None
+    variables: dict[str, str] = Field(default_factory=dict)
+    prepare: Strings = ()
+    features: Strings = ()
+    processor: dict[str, Any] | None = None
+    extras: Extras = Field(default_factory=Extras)
+    max_jobs: int = 1
+    only_if: str | None = None
+    unless: str | None = None
+
+
+class SiteData(Table):
+    """A site; `software` says who makes its toolchains: `roundtrip toolchains`, Spack, or nobody.
+
+    `bind`: options of every launch, after its own.  `detect`: features of each partition, if the
+    machine has them.  `declared`: environments as ReFrame takes them.
+    """
+
+    description: str
+    hostnames: Strings
+    software: Literal["toolchains", "spack", "none"]
+    bind: Strings = ()
+    detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = ()
+    launch: dict[str, Launch] = Field(default_factory=dict)
+    variables: dict[str, str] = Field(default_factory=dict)
+    condition: dict[str, Condition] = Field(default_factory=dict)
+    transport: dict[str, Transport] = Field(default_factory=dict)
+    partition: dict[str, Partition]
+    declared: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+def load(file: Path, checkout: Path) -> SiteData:
+    """The site in `file`; UserError with file and line of the first fault."""
+    data, places = _with_bases(file, checkout / "site-configs" / "base", ())
+    legal = sorted({*SiteData.model_fields, "base", "values", "every_partition"})
+    for key in data:
+        if key not in legal:
+            told = f"unknown key '{key}'; legal are {', '.join(legal)}"
+            raise tables.fault(told, (key,), places, file)
+    values = data.pop("values", {})
+    every = data.pop("every_partition", {})
+    if not isinstance(values, dict) or not isinstance(every, dict):
+        raise tables.fault("`values` and `every_partition` are tables", ("values",), places, file)
+    known = {
+        **{key: str(value) for key, value in values.items()},
+        "site": file.parent.name,
+        "checkout": shlex.quote(str(checkout)),
+    }
+    _inherit_places(places, data.get("partition"))
+    partitions = data.pop("partition", {})
+    for key, table in partitions.items() if isinstance(partitions, dict) else ():
+        if isinstance(table, dict):
+            partitions[key] = _partition(key, tables.merge(every, table), known, places, file)
+    filled = _fill(data, known, (), places, file)
+    site = tables.validate({**filled, "partition": partitions}, SiteData, places, file)
+    _require_references(site, places, file)
+    return site
+
+
+def _partition(
+    key: str, table: dict[str, Any], known: dict[str, str], places: Places, file: Path
+) -> dict[str, Any]:
+    """The partition with its extras as further placeholders."""
+    path: Path_ = ("partition", key)
+    extras = _fill(table.get("extras", {}), known, (*path, "extras"), places, file)
+    pairs = extras.items() if isinstance(extras, dict) else ()
+    own = {name: value for name, value in pairs if isinstance(value, str)}
+    name = str(table.get("name", key))
+    account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
+    known = {**known, **own, "name": name, "account": account}
+    rest = {other: value for other, value in table.items() if other != "extras"}
+    return {"name": name, **_fill(rest, known, path, places, file), "extras": extras}
+
+
+def _with_bases(file: Path, folder: Path, below: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
+    data, places = tables.read(file)
+    name = data.pop("base", None)
+    if name is None:
+        return data, places
+    shipped = sorted(path.stem for path in folder.glob("*.toml"))
+    if name not in shipped or name in below:
+        told = f"base: there is no '{name}'; there are: {', '.join(shipped)}"
+        raise tables.fault(told, ("base",), places, file)
+    lower, lower_places = _with_bases(folder / f"{name}.toml", folder, (*below, name))
+    return tables.merge(lower, data), {**lower_places, **places}
+
+
+def _inherit_places(places: Places, partitions: Any) -> None:
+    """What a partition has from `every_partition` stands there."""
+    every = {path[1:]: place for path, place in places.items() if path[0] == "every_partition"}
+    for key in partitions if isinstance(partitions, dict) else ():
+        for path, place in every.items():
+            if path:
+                places.setdefault(("partition", key, *path), place)
+
+
+def _fill(value: Any, known: dict[str, str], path: Path_, places: Places, file: Path) -> Any:
+    """`value` with the placeholders in its texts replaced; `across` has its own."""
+    if isinstance(value, dict):
+        return {
+            key: item if key == "across" else _fill(item, known, (*path, key), places, file)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_fill(item, known, path, places, file) for item in value]
+    if not isinstance(value, str):
+        return value
+    for name in _PLACEHOLDER.findall(value):
+        if name not in known:
+            told = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(known))}"
+            raise tables.fault(told, path, places, file)
+    return _PLACEHOLDER.sub(lambda match: known[match[1]], value)
+
+
+def _require_references(site: SiteData, places: Places, file: Path) -> None:
+    """Conditions that are named are declared."""
+    named: list[tuple[str, Path_]] = []
+    for key, one in site.partition.items():
+        path: Path_ = ("partition", key)
+        named += [(name, (*path, "scheduler_if")) for name in one.scheduler_if]
+        named += [(one.only_if, (*path, "only_if"))] if one.only_if else []
+        named += [(one.unless, (*path, "unless"))] if one.unless else []
+    for key, other in site.transport.items():
+        named += [(other.unless, ("transport", key))] if other.unless else []
+    for name, path in named:
+        if name not in site.condition:
+            legal = ", ".join(site.condition) or "none"
+            told = f"unknown condition '{name}'; there are: {legal}"
+            raise tables.fault(told, path, places, file)

@@ -1,0 +1,163 @@
+"""ReFrame's configuration of a site from its data file.
+
+A site's ``reframe.py`` is three lines: it calls `configuration` while ReFrame loads it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from roundtrip.errors import UserError
+from roundtrip.sites import data, launchers, prebuilt, toolchains
+from roundtrip.sites.data import Launch, Partition, SiteData
+from roundtrip.toolchains.spec import Catalogue, Mpi, Toolchain, catalogue
+
+
+def configuration(file: str) -> dict[str, Any]:
+    """What ReFrame takes as ``site_configuration``; `file` is the site's ``reframe.py``.
+
+    ReFrame's ConfigError, which it tells in one line, with file and line if ``site.toml`` beside it
+    is no site.
+    """
+    try:
+        return render(Path(file).resolve().parent)
+    except UserError as error:
+        from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it
+
+        raise ConfigError(str(error)) from None
+
+
+def render(folder: Path) -> dict[str, Any]:
+    """ReFrame's configuration of the site in `folder`; UserError with the place of a fault."""
+    checkout = folder.parents[1]
+    site = data.load(folder / data.FILE, checkout)
+    environments = _environments(folder.name, site, checkout)
+    partitions = [
+        _partition(one, site, environments)
+        for one in site.partition.values()
+        if (not one.only_if or site.condition[one.only_if])
+        and (not one.unless or not site.condition[one.unless])
+    ]
+    system = {
+        "name": folder.name,
+        "descr": site.description,
+        "hostnames": list(site.hostnames),
+        "modules_system": "nomod",
+        "partitions": partitions,
+    }
+    return {"systems": [system], "environments": environments}
+
+
+def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, Any]]:
+    """All that the site declares, whether installed or not."""
+    if site.software == "none":
+        tables = site.declared.items()
+        return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
+    if site.software == "spack":
+        starts = {mpi: (one.launcher, _options(one, site)) for mpi, one in site.launch.items()}
+        variables = {mpi: list(_variables(one).items()) for mpi, one in site.launch.items()}
+        return toolchains.environments(name, starts, variables)
+    known = catalogue(checkout)
+    if site.transport:
+        return [_over(name, key, site, known) for key in site.transport]
+    return [_plain(name, made, site, known) for made in known.toolchains.values()]
+
+
+def _plain(system: str, made: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
+    """The environment of a toolchain, by its own name."""
+    launch, last = _launch(site, made.mpi), known.last_boost
+    return prebuilt.environment(
+        system,
+        made.name,
+        made,
+        {**site.variables, **_variables(launch)},
+        launchers.extras(launch.launcher, _options(launch, site)),
+        suites_in=None if made.boost == last else f"{made.mpi.name}-{last.name}",
+        netpipe=True,
+    )
+
+
+def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, Any]:
+    """The environment of a transport."""
+    transport = site.transport[key]
+    if transport.mpi not in known.mpis:
+        legal = ", ".join(known.mpis)
+        told = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
+        raise UserError(told, f"site-configs/{system}/{data.FILE}")
+    made = Toolchain(known.mpis[transport.mpi], known.last_boost)
+    launch = _launch(site, made.mpi)
+    return prebuilt.environment(
+        system,
+        key,
+        made,
+        {**site.variables, **_variables(launch), **transport.variables},
+        {
+            "toolchain": f"{made.mpi.title} over {transport.over}",
+            "transport": transport.over,
+            **launchers.extras(launch.launcher, _options(launch, site)),
+        },
+    )
+
+
+def _partition(
+    one: Partition, site: SiteData, environments: list[dict[str, Any]]
+) -> dict[str, Any]:
+    scheduler = next(
+        (other for name, other in one.scheduler_if.items() if site.condition[name]), one.scheduler
+    )
+    extras = one.extras.model_dump(exclude_none=True)
+    if "across" in extras:
+        extras["across"] = list(extras["across"])
+    if extras.get("processors") == "here":
+        extras["processors"] = os.cpu_count()
+    account = os.environ.get("ROUNDTRIP_ACCOUNT")
+    rendered = {
+        "name": one.name,
+        "descr": one.description,
+        "scheduler": scheduler,
+        "launcher": one.launcher,
+        "access": [*one.access, *([one.account] if account and one.account else [])],
+        "sched_options": one.options,
+        "environs": _environs(one, site, environments),
+        "env_vars": [list(pair) for pair in one.variables.items()],
+        "prepare_cmds": list(one.prepare),
+        "features": [*one.features, *(prebuilt.pvm() if "pvm" in site.detect else [])],
+        "processor": one.processor,
+        "extras": extras,
+        "max_jobs": one.max_jobs,
+    }
+    return {key: value for key, value in rendered.items() if value or key == "environs"}
+
+
+def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]) -> list[str]:
+    if one.environs is not None:
+        return list(one.environs)
+    if site.software == "spack":
+        return toolchains.installed(environments, one.without)
+    held_back = {
+        name
+        for name, transport in site.transport.items()
+        if transport.unless and site.condition[transport.unless]
+    }
+    return [name for name in prebuilt.installed(environments) if name not in held_back]
+
+
+def _launch(site: SiteData, mpi: Mpi) -> Launch:
+    if mpi.family not in site.launch:
+        legal = ", ".join(site.launch)
+        raise UserError(f"the site does not say how {mpi.title} starts ranks; it knows: {legal}")
+    return site.launch[mpi.family]
+
+
+def _options(launch: Launch, site: SiteData) -> list[str]:
+    """`pmi` and `bind` are for srun: an MPI's own program has neither."""
+    if launch.launcher not in (None, "srun"):
+        return list(launch.options)
+    return [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *launch.options, *site.bind]
+
+
+def _variables(launch: Launch) -> dict[str, str]:
+    as_root = launch.variables_as_root if os.geteuid() == 0 else {}
+    return {**launch.variables, **as_root}

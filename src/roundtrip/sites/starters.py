@@ -1,0 +1,86 @@
+"""How a new site starts the ranks of each MPI: by srun if that can and binds, else by itself."""
+
+from __future__ import annotations
+
+from roundtrip.sites.probe import Facts
+
+#: PMIs of srun that an MPI can be built for, the one of base/slurm-ucx.toml first.
+_SPEAKS = {
+    "openmpi": ("pmix",),
+    "mpich": ("pmi2", "pmix"),
+    "mvapich": ("pmi2",),
+    "mvapich2": ("pmi2", "pmix"),
+}
+#: The MPI's own program, and its option that binds a rank to a core.
+_OWN = {"openmpi": ("mpirun", "--bind-to")}
+_HYDRA = ("mpiexec", "-bind-to")
+
+
+def pmi(mpi: str, facts: Facts) -> str | None:
+    """What srun is told by ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
+    if facts.binds_tasks is False:
+        return None
+    if not facts.pmi:
+        return _SPEAKS[mpi][0]
+    return next((name for name in _SPEAKS[mpi] if name in facts.pmi), None)
+
+
+def tables(facts: Facts) -> str:
+    """The ``[launch]`` tables of a site.toml that differ from those of its base."""
+    text = ""
+    for mpi, (usual, *_) in _SPEAKS.items():
+        chosen = pmi(mpi, facts)
+        if chosen is None:
+            launcher, bind = _OWN.get(mpi, _HYDRA)
+            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(facts)}\n'
+            text += f'options = ["{bind}", "core"]\n'
+        elif chosen != usual:
+            text += f'\n[launch.{mpi}]\npmi = "{chosen}" # srun has no {usual}\n'
+    return text
+
+
+def as_started(packages: str, facts: Facts) -> str:
+    """The text of a ``packages.yaml`` with each MPI built for what starts it."""
+    mpich = pmi("mpich", facts)
+    if mpich is None:
+        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
+    else:
+        packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
+    mvapich2 = pmi("mvapich2", facts)
+    if mvapich2 is None:
+        packages = packages.replace(
+            "process_managers=slurm pmi_version=pmi2", "process_managers=hydra"
+        )
+    else:
+        packages = packages.replace("pmi_version=pmi2", f"pmi_version={mvapich2}")
+    if pmi("mvapich", facts) is None:
+        packages = packages.replace(
+            "netmod=ucx process_managers=slurm", "netmod=ucx process_managers=hydra"
+        )
+    return packages
+
+
+def lines(facts: Facts) -> list[str]:
+    """How each MPI is started, for people; and what could not be found out."""
+    chosen = {mpi: pmi(mpi, facts) for mpi in _SPEAKS}
+    told = [
+        f"{mpi}: srun --mpi={name}" if name else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(facts)}"
+        for mpi, name in chosen.items()
+    ]
+    return [f"how ranks start: {'; '.join(told)}"]
+
+
+def unknown(facts: Facts) -> list[str]:
+    """What has to be looked up by hand."""
+    found = []
+    if not facts.pmi:
+        found.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+    if facts.binds_tasks is None:
+        found.append("whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)")
+    return found
+
+
+def _why(facts: Facts) -> str:
+    if facts.binds_tasks is False:
+        return "srun binds no task here: TaskPlugin lacks task/affinity"
+    return f"srun offers {', '.join(facts.pmi)} only"

@@ -1,0 +1,119 @@
+"""What a site is comes from its data alone: a toolchain, a transport, a key more."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.sites import data, extras, render
+
+CHECKOUT = Path(__file__).parents[2]
+README = (CHECKOUT / "site-configs" / "README.md").read_text()
+GUIDE = (CHECKOUT / "docs" / "mpi-developer.md").read_text()
+
+
+@pytest.fixture
+def sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder site-configs/ of a checkout; no toolchain is built."""
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
+    monkeypatch.setattr("sys.argv", ["reframe", "-l"])
+    folder = tmp_path / "checkout" / "site-configs"
+    shutil.copytree(CHECKOUT / "site-configs", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def environments(folder: Path) -> dict[str, dict[str, Any]]:
+    return {item["name"]: item for item in render.render(folder)["environments"]}
+
+
+def test_the_guides_second_mpich_stands_beside_the_first(sites: Path) -> None:
+    """The table as docs/mpi-developer.md prints it, and no code."""
+    before = environments(sites / "local")
+    (table,) = re.findall(r"^ {7}\[mpi\.mpich43\]\n(?:^ {7}.*\n)+", GUIDE, re.MULTILINE)
+    with (sites / "toolchains.toml").open("a") as file:
+        file.write("\n" + textwrap.dedent(table))
+    found = environments(sites / "local")
+    assert set(found) - set(before) == {"mpich43-boost174", "mpich43-boost181"}
+    assert {name: found[name] for name in before} == before
+    older, newer = found["mpich43-boost181"], found["mpich50-boost181"]
+    assert (older["extras"]["mpi"], newer["extras"]["mpi"]) == ("mpich", "mpich")
+    assert (older["extras"]["mpi_version"], newer["extras"]["mpi_version"]) == ("4.3", "5.0")
+    assert older["extras"]["toolchain"] == "MPICH 4.3, Boost 1.81"
+    assert older["cxx"].endswith("/toolchains/mpich43/bin/mpicxx")
+    assert newer["cxx"].endswith("/toolchains/mpich50/bin/mpicxx")
+    for key in ("launcher", "launcher_options"):
+        assert older["extras"][key] == newer["extras"][key]
+
+
+def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
+    file = sites / "virtual" / "site.toml"
+    line = (
+        'mpich50-verbs = { mpi = "mpich50", over = "verbs", '
+        'variables = { FI_PROVIDER = "verbs", MPIR_CVAR_CH4_NETMOD = "ofi" } }\n'
+    )
+    file.write_text(file.read_text().replace("[transport]\n", f"[transport]\n{line}"))
+    added = environments(sites / "virtual")["mpich50-verbs"]
+    assert added["extras"]["toolchain"] == "MPICH 5.0 over verbs"
+    assert added["extras"]["transport"] == "verbs"
+    assert ["FI_PROVIDER", "verbs"] in added["env_vars"]
+    assert added["extras"]["launcher_options"] == ["--mpi=pmi2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('mpi = "mpich40"', 'mpi = "mpich41"', "unknown MPI 'mpich41' in transport 'mpich40-ucx'"),
+        ('unless = "hub"', 'unless = "hab"', "unknown condition 'hab'; there are: accounting, hub"),
+        ("[launch.mpich]", "[launch.mpitch]", "does not say how MPICH 4.0 starts ranks"),
+        ('software = "toolchains"', 'software = "apt"', "software: input should be 'toolchains'"),
+        ('binding = "none"', "binding = 0", "binding: input should be a valid string, not 0"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_would_be_right(
+    sites: Path, old: str, new: str, told: str
+) -> None:
+    file = sites / "virtual" / "site.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        render.render(sites / "virtual")
+    assert told in str(caught.value)
+
+
+def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
+    base = sites / "base" / "slurm-ucx.toml"
+    base.write_text(base.read_text().replace("ulimit -l unlimited", "ulimit -l 1000000"))
+    for name in ("infiniband", "roce"):
+        (system,) = render.render(sites / name)["systems"]
+        for partition in system["partitions"]:
+            assert partition["prepare_cmds"] == ["ulimit -l 1000000"]
+
+
+def test_the_readme_has_each_key_of_a_site_and_each_extra() -> None:
+    rows = re.findall(r"^\| (partition|environment) \| `(\w+)` \| (.+) \|$", README, re.MULTILINE)
+    told = {(kind, key): meaning for kind, key, meaning in rows}
+    known = {
+        ("partition", key): field.description for key, field in extras.Extras.model_fields.items()
+    }
+    known |= {("environment", key): meaning for key, meaning in extras.ENVIRONMENT.items()}
+    assert told == known
+    keys = set(re.findall(r"\w+", " ".join(re.findall(r"^\| `.*", README, re.MULTILINE))))
+    models = (data.SiteData, data.Launch, data.Condition, data.Transport, data.Partition)
+    for model in models:
+        assert set(model.model_fields) - {"launch", "condition", "declared"} <= keys, model
+
+
+def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:
+    for name in ("local", "virtual", "odin"):
+        rendered = render.render(sites / name)
+        for partition in rendered["systems"][0]["partitions"]:
+            assert extras.unknown("partition", partition["name"], partition["extras"]) == []
+        for item in rendered["environments"]:
+            assert extras.unknown("environment", item["name"], item["extras"]) == []
