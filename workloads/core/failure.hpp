@@ -9,7 +9,7 @@ namespace roundtrip {
 enum class Exit : int { ok = 0, internal = 1, usage = 2, wrong_data = 3 };
 
 /// Something the user is told in one line, and the exit status that goes with it.
-/// Thrown inside Session::settle on one rank, it reaches all ranks.
+/// Thrown inside agree() on one rank, it reaches all ranks.
 class Failure : public std::runtime_error {
  public:
   Failure(Exit code, const std::string& what) : std::runtime_error(what), code_(code) {}

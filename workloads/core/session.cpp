@@ -1,14 +1,10 @@
 #include "core/session.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <nlohmann/json.hpp>
-
-#include "core/failure.hpp"
 
 namespace roundtrip {
 namespace {
@@ -29,21 +25,6 @@ std::vector<int> allowed_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
-}
-
-/// A barrier whose waiting ranks sleep: MPI_Barrier would spin on cores that others measure on.
-/// usleep and not std::this_thread, because SimGrid replaces the former by simulated time.
-void quiet_barrier(MPI_Comm comm) {
-  constexpr unsigned first_nap_us = 50;
-  constexpr unsigned longest_nap_us = 10'000;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(comm, &request);
-  int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  for (unsigned nap_us = first_nap_us; done == 0; nap_us = std::min(2 * nap_us, longest_nap_us)) {
-    usleep(nap_us);
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  }
 }
 
 }  // namespace
@@ -99,32 +80,6 @@ std::vector<std::string> Session::gather(const std::string& mine) const {
         all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
   }
   return texts;
-}
-
-void Session::settle(const std::function<void()>& part) const {
-  struct {
-    int code;
-    int rank;
-  } mine{0, rank_}, worst{0, 0};
-  std::string message;
-  try {
-    part();
-  } catch (const Failure& failure) {
-    mine.code = static_cast<int>(failure.code());
-    message = failure.what();
-  } catch (const std::bad_alloc&) {
-    mine.code = static_cast<int>(Exit::usage);
-    message = "not enough memory";
-  }
-  quiet_barrier(world());
-  MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, world());
-  if (worst.code == 0) return;
-
-  int length = static_cast<int>(message.size());
-  MPI_Bcast(&length, 1, MPI_INT, worst.rank, world());
-  message.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(message.data(), length, MPI_CHAR, worst.rank, world());
-  throw Failure(static_cast<Exit>(worst.code), message);
 }
 
 std::string mpi_library() {

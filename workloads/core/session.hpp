@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/agreement.hpp"
+
 namespace roundtrip {
 
 /// Where a rank sits: its host and the CPUs it may run on.
@@ -42,10 +44,8 @@ class Session {
   /// Collective: the string of every rank, in rank order, at the root; empty elsewhere.
   [[nodiscard]] std::vector<std::string> gather(const std::string& mine) const;
 
-  /// Collective: runs `part` here and waits, without spinning, until it is done on every rank.
-  /// A Failure (or lack of memory) of any rank is then thrown on all: that of the highest exit
-  /// status, lowest rank first. `part` must not leave another rank waiting for it when it throws.
-  void settle(const std::function<void()>& part) const;
+  /// Collective agreement of all ranks; see agree().
+  void agree(const std::function<void()>& part) const { roundtrip::agree(world(), part); }
 
  private:
   int rank_ = 0;

@@ -127,7 +127,7 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
                                    " ranks, started with " + std::to_string(session.size()));
   }
   const bool writes = session.root() && !flags.samples.empty();
-  session.settle([&] {
+  session.agree([&] {
     if (writes) clear_files(flags);
   });
   Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
@@ -136,7 +136,7 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   workload.run(launch);
   const ordered_json disturbance = disturbance_between(session, before, read_counters());
   description["placement"] = describe_placement(session);
-  session.settle([&] {
+  session.agree([&] {
     if (writes) write_files(launch, description, disturbance);
   });
   if (session.root()) {

@@ -163,7 +163,7 @@ Plan DdtBench::plan(const Launch& launch) const {
 
 void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
   const Session& session = launch.session;
-  session.settle([&] {
+  session.agree([&] {
     if (session.root() && !format_file_.empty()) require_writable(format_file_);
   });
   Plan plan = this->plan(launch);
@@ -180,8 +180,8 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
     const Case& item = catalogue[order[i]];
     const double seconds = launch.time_left() * weight(item) / total_weight(catalogue, order, i);
     std::unique_ptr<MicroApp> app;
-    session.settle([&] { app = item.make(); });
-    session.settle([&] {
+    session.agree([&] { app = item.make(); });
+    session.agree([&] {
       const Ends ends = {.comm = app->collective() ? session.world() : pair.get(),
                          .rank = session.rank(),
                          .size = app->collective() ? session.size() : 2};
@@ -205,7 +205,7 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
 
 void DdtBench::print_pack_speed(const Session& session, const Catalogue& catalogue) {
   constexpr double seconds_each = 0.1;
-  session.settle([&] {
+  session.agree([&] {
     if (!session.root()) return;
     std::printf("%-14s %10s %10s %10s %12s %14s %10s %12s\n", "app", "bytes", "pack us",
                 "unpack us", "tuned pack us", "tuned unpack us", "memcpy us", "plain/tuned");

@@ -5,67 +5,86 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include "core/arm.hpp"
 #include "core/clock.hpp"
 #include "netpipe/buffers.hpp"
 #include "netpipe/transports.hpp"
 
 namespace roundtrip::netpipe {
 
-/// A variant under measurement. Virtual calls go a whole batch at a time; the loop inside is
-/// compiled for each transport.
-class Arm {
- public:
-  Arm() = default;
-  virtual ~Arm() = default;
-  Arm(const Arm&) = delete;
-  Arm& operator=(const Arm&) = delete;
+/// One end of a pair of ranks that exchange messages.
+struct End {
+  Peer peer;
+  Mode mode = Mode::pingpong;
+  bool transmitter = false;
+  Buffers& buffers;  ///< which all arms of this end share
+};
 
+/// A variant under measurement, at one end. Virtual calls go a whole batch at a time; the loop
+/// inside is compiled for each transport. Ping-pong and exchanges in both directions at once are
+/// timed at the transmitter, a stream at the receiver: it is as fast as it arrives, not as it
+/// leaves.
+class MessageArm : public Arm {
+ public:
+  MessageArm(std::string name, const End& end) : name_(std::move(name)), end_(end) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  void prepare(std::int64_t bytes) override;
+  std::optional<std::string> verify() override;
+  Timing time(const Repetitions& repetitions) override;
+
+ protected:
+  [[nodiscard]] const End& end() const { return end_; }
+
+ private:
   /// One message in slot 0; not timed.
-  virtual void send_one(Buffers& buffers) const = 0;
-  virtual void receive_one(Buffers& buffers) const = 0;
-  virtual void exchange_one(Buffers& buffers) const = 0;
+  virtual void send_one() = 0;
+  virtual void receive_one() = 0;
+  virtual void exchange_one() = 0;
 
   /// Seconds this rank needs for `exchanges` exchanges.
-  virtual double batch(Mode mode, bool transmitter, Buffers& buffers,
-                       std::int64_t exchanges) const = 0;
+  virtual double batch(std::int64_t exchanges) = 0;
+
+  std::optional<Mismatch> verified();
+  void synchronise() const;
+  [[nodiscard]] std::optional<std::string> fault(const std::optional<Mismatch>& mismatch) const;
+
+  std::string name_;
+  End end_;
 };
 
 template <class Transport>
-class ArmOf final : public Arm {
+class ArmOf final : public MessageArm {
  public:
-  explicit ArmOf(Peer peer) : transport_(peer) {}
-
-  void send_one(Buffers& buffers) const override {
-    transport_.send(elements(buffers.fixed().out()), count(buffers));
-  }
-  void receive_one(Buffers& buffers) const override {
-    transport_.receive(elements(buffers.fixed().in()), count(buffers));
-  }
-  void exchange_one(Buffers& buffers) const override {
-    transport_.exchange(elements(buffers.fixed().out()), elements(buffers.fixed().in()),
-                        count(buffers));
-  }
-
-  double batch(Mode mode, bool transmitter, Buffers& buffers,
-               std::int64_t exchanges) const override {
-    if (buffers.layout() == Layout::no_cache) {
-      return timed(mode, transmitter, buffers.walk(), count(buffers), exchanges);
-    }
-    Fixed fixed = buffers.fixed();
-    return timed(mode, transmitter, fixed, count(buffers), exchanges);
-  }
+  explicit ArmOf(const End& end)
+      : MessageArm(std::string(Transport::name), end), transport_(end.peer) {}
 
  private:
   using Element = typename Transport::Element;
   static_assert(sizeof(Element) == 1);
 
+  void send_one() override { transport_.send(elements(buffers().fixed().out()), count()); }
+  void receive_one() override { transport_.receive(elements(buffers().fixed().in()), count()); }
+  void exchange_one() override {
+    transport_.exchange(elements(buffers().fixed().out()), elements(buffers().fixed().in()),
+                        count());
+  }
+
+  double batch(std::int64_t exchanges) override {
+    if (buffers().layout() == Layout::no_cache) return timed(buffers().walk(), exchanges);
+    Fixed fixed = buffers().fixed();
+    return timed(fixed, exchanges);
+  }
+
+  [[nodiscard]] Buffers& buffers() const { return end().buffers; }
   static Element* elements(char* data) { return reinterpret_cast<Element*>(data); }
-  static int count(const Buffers& buffers) { return static_cast<int>(buffers.size()); }
+  [[nodiscard]] int count() const { return static_cast<int>(buffers().size()); }
 
   template <class Steps>
-  double timed(Mode mode, bool transmitter, Steps& steps, int n, std::int64_t k) const {
+  double timed(Steps& steps, std::int64_t k) const {
+    const int n = count();
     const auto send = [&] { transport_.send(elements(steps.out()), n); };
     const auto receive = [&] { transport_.receive(elements(steps.in()), n); };
     const auto both = [&] { transport_.exchange(elements(steps.out()), elements(steps.in()), n); };
@@ -77,25 +96,25 @@ class ArmOf final : public Arm {
       }
       return now() - start;
     };
-    if (mode == Mode::bidirectional) return repeat(both);
-    if (mode == Mode::stream) return transmitter ? repeat(send) : repeat(receive);
-    if (transmitter) return repeat([&] { send(), receive(); });
+    if (end().mode == Mode::bidirectional) return repeat(both);
+    if (end().mode == Mode::stream) return end().transmitter ? repeat(send) : repeat(receive);
+    if (end().transmitter) return repeat([&] { send(), receive(); });
     return repeat([&] { receive(), send(); });
   }
 
   Transport transport_;
 };
 
-/// A variant's name and how to make it for a pair of ranks.
+/// A variant's name and how to make it for one end.
 struct Variant {
   std::string name;
-  std::function<std::unique_ptr<Arm>(Peer)> make;
+  std::function<std::unique_ptr<Arm>(const End&)> make;
 };
 
 template <class Transport>
 Variant variant() {
   return {.name = std::string(Transport::name),
-          .make = [](Peer peer) { return std::make_unique<ArmOf<Transport>>(peer); }};
+          .make = [](const End& end) { return std::make_unique<ArmOf<Transport>>(end); }};
 }
 
 }  // namespace roundtrip::netpipe

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/command_loop.hpp"
+
 namespace roundtrip::netpipe {
 namespace {
 
@@ -11,17 +13,15 @@ constexpr int trials = 3;
 constexpr double longest_message_s = 1.0;
 constexpr double messages_of_warm_up = 200;
 
-double exchange_batch(Pair& pair, std::int64_t exchanges, bool verify) {
-  return pair.round({{.arm = 0, .verify = verify ? 1 : 0, .warm = 0, .exchanges = exchanges}})
-      .front()
-      .seconds;
+double exchange_batch(CommandLoop& loop, std::int64_t exchanges, bool verify) {
+  return loop.round({{.arm = 0, .verify = verify, .timed = exchanges}}).front();
 }
 
-double least_time(Pair& pair, Mode mode, std::int64_t exchanges) {
+double least_time(CommandLoop& loop, Mode mode, std::int64_t exchanges) {
   const double messages = mode == Mode::pingpong ? 2 : 1;
   double least_s = std::numeric_limits<double>::infinity();
   for (int trial = 0; trial < trials; ++trial) {
-    const double elapsed_s = exchange_batch(pair, exchanges, trial == 0);
+    const double elapsed_s = exchange_batch(loop, exchanges, trial == 0);
     least_s = std::min(least_s, elapsed_s / static_cast<double>(exchanges) / messages);
   }
   constexpr double instead_of_zero_s = 1e-6;
@@ -36,22 +36,29 @@ void print_point(std::int64_t size, Mode mode, double one_way_s) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
-void run_exact(const ScheduleRange& range, Mode mode, Pair& pair) {
+void lead(const ScheduleRange& range, Mode mode, CommandLoop& loop) {
   constexpr std::int64_t warm_up_exchanges = 100;
-  pair.begin_size(range.start);
-  double last_s = exchange_batch(pair, warm_up_exchanges, false) / messages_of_warm_up;
+  loop.prepare({0}, range.start);
+  double last_s = exchange_batch(loop, warm_up_exchanges, false) / messages_of_warm_up;
   std::int64_t last_size = range.start;
   std::int64_t last_centre = range.start;
   for (const SizePoint& point : size_schedule(range)) {
     if (point.centre != last_centre && last_s >= longest_message_s) return;
-    pair.begin_size(point.size);
-    last_s = least_time(pair, mode, repeats(last_size, point.increment, last_s));
+    loop.prepare({0}, point.size);
+    last_s = least_time(loop, mode, repeats(last_size, point.increment, last_s));
     last_size = point.size;
     last_centre = point.centre;
     print_point(point.size, mode, last_s);
   }
+}
+
+}  // namespace
+
+void run_exact(const ScheduleRange& range, Mode mode, const Arms& arms, MPI_Comm pair) {
+  CommandLoop loop(pair, arms);
+  if (!loop.leads()) return loop.follow();
+  lead(range, mode, loop);
+  loop.stop();
 }
 
 }  // namespace roundtrip::netpipe

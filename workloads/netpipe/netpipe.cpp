@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/version.hpp>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -10,13 +9,13 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/subset.hpp"
+#include "core/survey.hpp"
 #include "netpipe/exact.hpp"
 #include "netpipe/transports.hpp"
 
 namespace roundtrip::netpipe {
 namespace {
-
-using nlohmann::ordered_json;
 
 const std::map<std::string, Mode> modes = {
     {"pingpong", Mode::pingpong}, {"stream", Mode::stream}, {"bidirectional", Mode::bidirectional}};
@@ -61,9 +60,7 @@ void NetPipe::declare(CLI::App& app) {
   app.add_option("--perturbation", range_.perturbation,
                  "Also measure this many bytes below and above each size; 0: do not")
       ->capture_default_str();
-  app.add_option("--precision", precision_percent_,
-                 "Percent of the median that its 95 % interval may reach to either side")
-      ->capture_default_str();
+  precision_.declare(app);
   app.add_option("--offsets", offsets_, "Offsets S,R of send and receive buffers, bytes")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -98,75 +95,62 @@ void NetPipe::check_flags() {
   require(range_.perturbation >= 0, "--perturbation: must not be negative");
   require(range_.perturbation <= most && range_.end <= most - range_.perturbation,
           "--end: an MPI message holds at most " + std::to_string(most) + " bytes");
-  require(std::isfinite(precision_percent_) && precision_percent_ > 0,
-          "--precision: must be a positive percentage");
+  precision_.check();
   require(offsets_[0] >= 0 && offsets_[0] <= most && offsets_[1] >= 0 && offsets_[1] <= most,
           "--offsets: must not be negative, nor above " + std::to_string(most));
-}
-
-std::vector<Variant> NetPipe::chosen() const {
-  std::vector<Variant> variants;
-  for (const std::string& name : names_) {
-    variants.push_back(*std::ranges::find(variants_, name, &Variant::name));
-  }
-  return variants;
 }
 
 void NetPipe::run(Launch& launch) {
   const Session& session = launch.session;
   const int last = session.size() - 1;
-  const bool active = session.root() || session.rank() == last;
+  const Subset pair(session.world(), session.root() || session.rank() == last);
   std::optional<Buffers> buffers;
-  session.settle([&] {
-    if (!active) return;
+  session.agree([&] {
+    if (!pair.member()) return;
     buffers.emplace(layout_, mode_,
                     Offsets{.send = static_cast<std::size_t>(offsets_[0]),
                             .receive = static_cast<std::size_t>(offsets_[1])},
                     static_cast<std::size_t>(range_.end + range_.perturbation), session.root());
   });
-  session.settle([&] {
-    if (!active) return;
-    const Peer peer{.comm = session.world(), .rank = session.root() ? last : 0};
-    Pair pair(chosen(), peer, mode_, session.root(), *buffers);
-    if (!session.root()) return pair.follow();
-    try {
-      if (!exact_variant_.empty()) {
-        run_exact(range_, mode_, pair);
-      } else {
-        survey(launch, pair);
-      }
-    } catch (const Failure&) {
-      pair.stop();
-      throw;
+  session.agree([&] {
+    if (!pair.member()) return;
+    const End end{.peer = {.comm = session.world(), .rank = session.root() ? last : 0},
+                  .mode = mode_,
+                  .transmitter = session.root(),
+                  .buffers = *buffers};
+    Arms arms;
+    for (const std::string& name : names_) {
+      arms.push_back(std::ranges::find(variants_, name, &Variant::name)->make(end));
     }
-    pair.stop();
+    if (exact_variant_.empty()) {
+      measure(launch, arms, pair.get());
+    } else {
+      run_exact(range_, mode_, arms, pair.get());
+    }
   });
 }
 
-void NetPipe::survey(Launch& launch, Pair& pair) {
-  constexpr double percent = 100;
-  Survey survey({.points = size_schedule(range_),
-                 .variants = names_,
-                 .case_name = mode_name_ + '/' + layout_name_,
-                 .mode = mode_,
-                 .precision = precision_percent_ / percent},
-                pair, launch);
-  survey.run();
-  record(launch, survey);
+void NetPipe::measure(Launch& launch, const Arms& arms, MPI_Comm pair) const {
+  const std::vector<SizePoint> points = size_schedule(range_);
+  std::vector<std::int64_t> sizes;
+  sizes.reserve(points.size());
+  for (const SizePoint& point : points) sizes.push_back(point.size);
+  const SurveyPlan plan{
+      .study = "netpipe",
+      .case_name = mode_name_ + '/' + layout_name_,
+      .metric = mode_ == Mode::stream ? metrics::time_per_message : metrics::half_round_trip_time,
+      .sizes = std::move(sizes),
+      .may_be_coarse = [&](std::size_t i) { return points[i].is_centre(); },
+      .parts = mode_ == Mode::pingpong ? 2 : 1,
+      .precision = precision_.relative()};
+  const SurveyResult result = survey(plan, arms, pair, launch);
+  if (!launch.session.root()) return;
+  launch.record["boost"] = boost_version();
+  record_points(launch, plan, result);
   constexpr std::size_t column = 18;
   std::printf("Median %s of one message, microseconds (* = not within %g %%)\n%s",
-              mode_ == Mode::pingpong ? "half round trip" : "time", precision_percent_,
-              median_table(names_, survey.results(), column).c_str());
-}
-
-void NetPipe::record(Launch& launch, const Survey& survey) const {
-  launch.record["boost"] = boost_version();
-  launch.record["warmup_discarded"] = survey.discarded();
-  ordered_json points = ordered_json::array();
-  for (const PointResult& result : survey.results()) {
-    points.push_back(point_record(mode_name_ + '/' + layout_name_, result));
-  }
-  launch.record["points"] = std::move(points);
+              mode_ == Mode::pingpong ? "half round trip" : "time", precision_.percent,
+              median_table(names_, result.points, column).c_str());
 }
 
 std::vector<Variant> study_variants() {

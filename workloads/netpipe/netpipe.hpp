@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/precision.hpp"
 #include "core/workload.hpp"
 #include "netpipe/arm.hpp"
 #include "netpipe/schedule.hpp"
-#include "netpipe/survey.hpp"
 
 namespace roundtrip::netpipe {
 
@@ -25,9 +25,7 @@ class NetPipe final : public Workload {
   void run(Launch& launch) override;
 
  private:
-  [[nodiscard]] std::vector<Variant> chosen() const;
-  void survey(Launch& launch, Pair& pair);
-  void record(Launch& launch, const Survey& survey) const;
+  void measure(Launch& launch, const Arms& arms, MPI_Comm pair) const;
 
   std::vector<Variant> variants_;
   std::vector<std::string> names_;
@@ -35,7 +33,7 @@ class NetPipe final : public Workload {
   ScheduleRange range_;
   Mode mode_ = Mode::pingpong;
   Layout layout_ = Layout::same;
-  double precision_percent_ = 2;
+  Precision precision_;
   std::string mode_name_ = "pingpong";
   std::string layout_name_ = "same";
   std::string exact_variant_;  ///< empty: not the exact mode

@@ -17,6 +17,8 @@ struct SizePoint {
   std::int64_t size = 0;
   std::int64_t increment = 0;
   std::int64_t centre = 0;
+
+  [[nodiscard]] bool is_centre() const { return size == centre; }
 };
 
 /// The sizes of NetPIPE 3.7.2: powers of two and one and a half times them, each also with the

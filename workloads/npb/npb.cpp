@@ -124,7 +124,7 @@ void Npb::run(Launch& launch) {
   if (!verified) {
     throw Failure(Exit::wrong_data, entry.name + ' ' + class_ + ": verification failed");
   }
-  session.settle([&] {
+  session.agree([&] {
     if (!compared.deviates) return;
     throw Failure(Exit::wrong_data, entry.name + ' ' + class_ +
                                         ": verified as the specification has it, but its history " +

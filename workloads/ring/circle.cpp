@@ -34,7 +34,7 @@ cpu_set_t first_of(const cpu_set_t& set, int count) {
 Circle::Circle(const Session& session, const std::vector<int>& pretended, int processors,
                std::string interface)
     : session_(session), pretended_(!pretended.empty()), interface_(std::move(interface)) {
-  session.settle([&] {
+  session.agree([&] {
     if (pretended_ && pretended.size() != static_cast<std::size_t>(session.size())) {
       throw Failure(Exit::usage, "--pretend-nodes: names " + std::to_string(pretended.size()) +
                                      " ranks, started with " + std::to_string(session.size()));
@@ -66,7 +66,7 @@ Circle::~Circle() {
 
 void Circle::confine(int processors) {
   cpu_set_t all = processors_of(node_);
-  session_.settle([&] {
+  session_.agree([&] {
     if (CPU_COUNT(&all) < processors) {
       throw Failure(Exit::usage, "--processors: the ranks of a node may use only " +
                                      std::to_string(CPU_COUNT(&all)) + " processors");

@@ -34,8 +34,8 @@ class Cooperation {
   }
 
   /// Collective: waits until all regions put have arrived.
-  void settle() {
-    if (wire_) wire_->settle();
+  void drain() {
+    if (wire_) wire_->drain();
   }
 
   /// Regions copied by this rank.

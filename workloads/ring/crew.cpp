@@ -100,7 +100,7 @@ void Crew::follow() {
 void Crew::begin_here(std::size_t arm, std::size_t bytes) {
   const std::size_t transport = arms_[arm].transport;
   tokens_[transport].bytes = bytes;
-  circle_.session().settle([&] { transports_[transport]->begin(bytes); });
+  circle_.session().agree([&] { transports_[transport]->begin(bytes); });
 }
 
 LapsSeen Crew::run_here(std::size_t arm, const Laps& laps) {
@@ -126,7 +126,7 @@ void Crew::require_right(std::size_t arm, const LapsSeen& seen) const {
   int any = 0;
   MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, circle_.session().world());
   if (any == 0) return;
-  circle_.session().settle([&] {
+  circle_.session().agree([&] {
     if (!seen.fault) return;
     throw Failure(Exit::wrong_data, "wrong data: transport " + name(arm) + ", " +
                                         std::to_string(tokens_[arms_[arm].transport].bytes) +

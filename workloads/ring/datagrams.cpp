@@ -23,7 +23,7 @@ std::int16_t ahead(std::uint16_t a, std::uint16_t b) {
 
 Datagrams::Datagrams(const Circle& circle, Member& member)
     : circle_(circle), member_(member), peers_(static_cast<std::size_t>(circle.size())) {
-  circle.session().settle([&] { socket_ = std::make_unique<UdpSocket>(circle.interface()); });
+  circle.session().agree([&] { socket_ = std::make_unique<UdpSocket>(circle.interface()); });
   std::vector<sockaddr_in> addresses(peers_.size());
   const auto mine = socket_->address();
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
@@ -81,7 +81,7 @@ bool Datagrams::all_arrived() const {
 }
 
 /// Nobody leaves before all have what they wait for: the last acknowledgement may be lost as well.
-void Datagrams::settle() {
+void Datagrams::drain() {
   for (Peer& peer : peers_) {
     if (peer.owed > 0) acknowledge(peer);
   }

@@ -30,7 +30,7 @@ class Datagrams final : public Wire {
   void send(int rank, Region&& region) override;
   std::optional<Region> look() override;
   void nap() override;
-  void settle() override;
+  void drain() override;
   void describe(nlohmann::ordered_json& record) const override;
 
  private:

@@ -42,8 +42,8 @@ class RegionPort {
     return region_.bytes().data();
   }
   void poison() {}
-  void settle() {
-    cds_.settle();
+  void drain() {
+    cds_.drain();
     if (!circle_.one_node()) compare_with_previous();
   }
   [[nodiscard]] std::optional<std::string> fault() const {

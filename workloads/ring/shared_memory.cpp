@@ -49,7 +49,7 @@ int create(std::size_t bytes) {
 }  // namespace
 
 SharedMemory::SharedMemory(const Circle& circle, std::size_t bytes) : bytes_(bytes) {
-  circle.session().settle([&] { map(circle); });
+  circle.session().agree([&] { map(circle); });
 }
 
 /// The first rank of the node makes it, the others open it through /proc.

@@ -36,7 +36,7 @@ inline void set_count(char* token, std::uint64_t count) {
 ///   void poison()                   not rank 0: makes wrong what the next get() might leave as it
 ///   was std::optional<std::string> fault() const
 /// and, if its messages are not reliable without it, a collective
-///   void settle()                   waits until all that was put has arrived
+///   void drain()                   waits until all that was put has arrived
 /// all inline, so that nothing but the transport is timed.
 template <class Port>
 class PortTransport : public Transport {
@@ -77,7 +77,7 @@ class PortTransport : public Transport {
       if (root) seen.seconds.push_back(now() - start);
     }
     go(laps.closing);
-    if constexpr (requires { port_.settle(); }) port_.settle();
+    if constexpr (requires { port_.drain(); }) port_.drain();
     if (root && laps.read) seen.sum = sum_ - ahead * renewals(body_bytes());
     if (root && laps.verify) seen.sum = sum_of(body());
     if (wrong_count_ && !seen.fault) {

@@ -25,7 +25,7 @@ class Wire {
   /// Nothing has come for a while: gives the processor up, at most until something arrives.
   virtual void nap() = 0;
   /// Collective: waits until all regions sent have arrived.
-  virtual void settle() {}
+  virtual void drain() {}
   /// Adds what is worth knowing about this rank's part to `record`.
   virtual void describe(nlohmann::ordered_json& record) const { static_cast<void>(record); }
 };

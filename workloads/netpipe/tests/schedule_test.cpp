@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
+
+#include "core/survey_order.hpp"
 
 namespace roundtrip::netpipe {
 namespace {
@@ -67,6 +70,25 @@ TEST(Schedule, TheEndBoundsTheCentre) {
 TEST(Schedule, AnotherStart) {
   EXPECT_EQ(sizes({.start = 100, .end = 200, .perturbation = 0}),
             (std::vector<std::int64_t>{100, 150, 200}));
+}
+
+TEST(Schedule, ItsCentresHoldWhatReportsCompare) {
+  for (const std::int64_t perturbation : {0, 3}) {
+    for (const std::int64_t end : {1'048'576, 2'097'152, 8'388'608}) {
+      const auto points = size_schedule({.end = end, .perturbation = perturbation});
+      const auto order = survey_order(sizes({.end = end, .perturbation = perturbation}),
+                                      [&](std::size_t i) { return points[i].is_centre(); });
+      std::vector<std::int64_t> grid;
+      for (const std::size_t place : order.coarse) grid.push_back(points[place].size);
+      EXPECT_EQ(grid[0], 1);
+      EXPECT_EQ(grid[1], end);
+      for (const std::int64_t compared : {1, 64, 1024, 16384, 65536, 1048576}) {
+        EXPECT_EQ(std::ranges::count(grid, compared), 1) << compared;
+      }
+      EXPECT_EQ(order.coarse.size() + order.fine.size(), points.size());
+      EXPECT_LT(grid.size(), 15U);
+    }
+  }
 }
 
 TEST(Repeats, AreThoseOfTheRecordedRun) {

@@ -48,7 +48,7 @@ void require_memory(const Session& session, const std::string& who, double bytes
   const std::optional<double> available = bytes_of("/proc/meminfo", "MemAvailable");
   // All ranks have looked before any of them allocates.
   MPI_Barrier(session.world());
-  session.settle([&] {
+  session.agree([&] {
     const double needed = bytes * ranks;
     if (!available || needed <= *available) return;
     throw Failure(Exit::usage, who + " needs " + gigabytes(needed) + " (" +

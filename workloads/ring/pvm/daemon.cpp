@@ -21,7 +21,7 @@ namespace {
 /// IPv4 address of an interface; empty if all ranks are in one node, where none is needed.
 std::string address_of(const Circle& circle) {
   std::string text;
-  circle.session().settle([&] {
+  circle.session().agree([&] {
     if (circle.one_node()) return;
     const UdpSocket socket(circle.interface());
     std::array<char, INET_ADDRSTRLEN> digits{};
@@ -98,25 +98,25 @@ void PvmDaemon::start(const Circle& circle) {
   const std::string address = address_of(circle);
   std::vector<std::string> hosts = session.gather(circle.member() == 0 ? address : "");
   std::erase(hosts, "");
-  session.settle([&] {
+  session.agree([&] {
     if (first) daemon_.emplace(hosts);
   });
   nodes_ = std::max(1, static_cast<int>(hosts.size()));
   MPI_Bcast(&nodes_, 1, MPI_INT, 0, circle.comm());
   for (int node = 1; node < nodes_; ++node) {
     std::string order;
-    session.settle([&] {
+    session.agree([&] {
       if (first) order = daemon_->listen();
     });
     const std::vector<std::string> words = words_of(from_first(order, circle.comm()));
     std::string answer;
-    session.settle([&] {
+    session.agree([&] {
       if (circle.member() != 0 || std::ranges::count(words, "-n" + address) == 0) return;
       daemon_.emplace(words);
       answer = daemon_->listen();
     });
     const std::vector<std::string> answers = session.gather(answer);
-    session.settle([&] {
+    session.agree([&] {
       if (!first) return;
       const auto given = std::ranges::find_if(answers, [](const auto& a) { return !a.empty(); });
       if (given == answers.end()) throw Failure(Exit::usage, "pvm: no node has the address asked");
@@ -124,7 +124,7 @@ void PvmDaemon::start(const Circle& circle) {
     });
   }
   std::string folder;
-  session.settle([&] {
+  session.agree([&] {
     if (daemon_) folder = daemon_->listen();
   });
   setenv("PVM_TMP", from_first(folder, circle.node()).c_str(), 1);
@@ -132,7 +132,7 @@ void PvmDaemon::start(const Circle& circle) {
 
 /// Done when all daemons know of each other: what is sent to an unknown one is lost.
 void PvmDaemon::enrol(const Circle& circle) {
-  circle.session().settle([&] {
+  circle.session().agree([&] {
     mine_ = pvm_mytid();
     if (mine_ < 0) throw Failure(Exit::usage, "pvm: the daemon does not answer");
     pvm_setopt(PvmRoute, PvmRouteDirect);

@@ -1,11 +1,10 @@
-#include "netpipe/order.hpp"
+#include "core/survey_order.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <deque>
 #include <utility>
 
-namespace roundtrip::netpipe {
+namespace roundtrip {
 namespace {
 
 std::vector<std::size_t> spread_over(const std::vector<std::size_t>& places) {
@@ -37,21 +36,22 @@ std::vector<std::size_t> spread(std::size_t count) {
   return order;
 }
 
-SurveyOrder survey_order(const std::vector<SizePoint>& points) {
+SurveyOrder survey_order(const std::vector<std::int64_t>& sizes,
+                         const std::function<bool(std::size_t)>& may_be_coarse) {
   constexpr std::int64_t factor = 4;
   std::vector<std::size_t> grid;
   std::size_t last = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].size != points[i].centre) continue;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!may_be_coarse(i)) continue;
     last = i;
-    if (grid.empty() || points[i].size >= factor * points[grid.back()].size) grid.push_back(i);
+    if (grid.empty() || sizes[i] >= factor * sizes[grid.back()]) grid.push_back(i);
   }
   if (!grid.empty() && grid.back() != last) grid.push_back(last);
   std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < points.size(); ++i) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!std::ranges::binary_search(grid, i)) rest.push_back(i);
   }
   return {.coarse = spread_over(grid), .fine = spread_over(rest)};
 }
 
-}  // namespace roundtrip::netpipe
+}  // namespace roundtrip

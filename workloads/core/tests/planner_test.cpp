@@ -1,8 +1,8 @@
-#include "netpipe/planner.hpp"
+#include "core/planner.hpp"
 
 #include <gtest/gtest.h>
 
-namespace roundtrip::netpipe {
+namespace roundtrip {
 namespace {
 
 TEST(CostModel, InterpolatesAndScalesUp) {
@@ -10,10 +10,10 @@ TEST(CostModel, InterpolatesAndScalesUp) {
   EXPECT_TRUE(model.empty());
   model.observe(100, 1.0);
   model.observe(200, 3.0);
-  EXPECT_DOUBLE_EQ(model.exchange_s(10), 1.0);
-  EXPECT_DOUBLE_EQ(model.exchange_s(100), 1.0);
-  EXPECT_DOUBLE_EQ(model.exchange_s(150), 2.0);
-  EXPECT_DOUBLE_EQ(model.exchange_s(400), 6.0);
+  EXPECT_DOUBLE_EQ(model.repetition_s(10), 1.0);
+  EXPECT_DOUBLE_EQ(model.repetition_s(100), 1.0);
+  EXPECT_DOUBLE_EQ(model.repetition_s(150), 2.0);
+  EXPECT_DOUBLE_EQ(model.repetition_s(400), 6.0);
 }
 
 TEST(CostModel, KnowsHowFarDownItReaches) {
@@ -29,22 +29,34 @@ TEST(CostModel, KeepsTheBestTimeOfASize) {
   model.observe(8, 2.0);
   model.observe(8, 1.0);
   model.observe(8, 5.0);
-  EXPECT_DOUBLE_EQ(model.exchange_s(8), 1.0);
+  EXPECT_DOUBLE_EQ(model.repetition_s(8), 1.0);
 }
 
 TEST(BatchPlan, ABatchLastsLongEnoughForTheClock) {
-  const BatchPlan plan(64.0);
-  EXPECT_EQ(plan.exchanges(0.5), 128);
-  EXPECT_EQ(plan.exchanges(40.0), 2);
-  EXPECT_EQ(plan.exchanges(100.0), 1);
-  EXPECT_GE(plan.exchanges(0.0), 1);
+  const BatchPlan plan({.shortest_s = 64.0}, {});
+  EXPECT_EQ(plan.repetitions(0.5), 128);
+  EXPECT_EQ(plan.repetitions(40.0), 2);
+  EXPECT_EQ(plan.repetitions(100.0), 1);
+  EXPECT_GE(plan.repetitions(0.0), 1);
 }
 
-TEST(BatchPlan, LongExchangesAreNotDoubledByWarmUp) {
-  const BatchPlan plan(50e-6);
+TEST(BatchPlan, LongRepetitionsAreNotDoubledByWarmUp) {
+  const BatchPlan plan({}, {});
   EXPECT_GE(plan.warm(1e-6), 1);
   EXPECT_EQ(plan.warm(0.01), 0);
   EXPECT_DOUBLE_EQ(plan.point_s(0.01), 7 * 0.01);
+}
+
+TEST(BatchPlan, TheClockMayAskForMore) {
+  EXPECT_EQ(BatchPlan({}, {.resolution_s = 1e-3, .overhead_s = 1e-9}).repetitions(1e-3), 100);
+}
+
+TEST(BatchPlan, HasTheLeastRepetitionsWhileTheyAreShort) {
+  const BatchPlan plan({.shortest_s = 1e-4, .least = 4, .least_on_trial = 16, .filling_s = 1}, {});
+  EXPECT_EQ(plan.repetitions(0.1), 4);
+  EXPECT_EQ(plan.on_trial(0.05), 16);
+  EXPECT_EQ(plan.on_trial(0.1), 10);
+  EXPECT_EQ(plan.repetitions(0.6), 1);
 }
 
 TEST(DearestPoint, NothingIsGivenUpWhileThereIsTime) {
@@ -60,4 +72,4 @@ TEST(DearestPoint, WithoutTimeOnlyCheapPointsAreLeft) {
 }
 
 }  // namespace
-}  // namespace roundtrip::netpipe
+}  // namespace roundtrip

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace roundtrip {
+
+/// Flag `--precision` of the workloads that repeat until a median is known well enough.
+struct Precision {
+  double percent = 2;  ///< half-width of the median's 95 % interval to reach, of the median
+
+  void declare(CLI::App& app);
+  /// Throws Failure(usage) unless it is positive.
+  void check() const;
+  [[nodiscard]] double relative() const { return percent / 100; }
+};
+
+}  // namespace roundtrip

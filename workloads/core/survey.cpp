@@ -1,0 +1,223 @@
+#include "core/survey.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/command_loop.hpp"
+#include "core/reach.hpp"
+#include "core/rounds.hpp"
+#include "core/survey_order.hpp"
+
+namespace roundtrip {
+namespace {
+
+/// Rank 0's part of a survey.
+class Leader {
+ public:
+  Leader(const SurveyPlan& plan, CommandLoop& loop, Launch& launch)
+      : plan_(plan),
+        loop_(loop),
+        launch_(launch),
+        batches_(plan.pace, launch.clock),
+        rounds_(loop, batches_, plan.precision, plan.parts, launch.flags.seed),
+        reach_(batches_, rounds_.models()) {
+    for (const std::int64_t bytes : plan.sizes) points_.push_back({.bytes = bytes});
+  }
+
+  SurveyResult run() {
+    probe();
+    const SurveyOrder order = survey_order(plan_.sizes, plan_.may_be_coarse);
+    cover(order.coarse);
+    refine(order.coarse, fewest_samples);
+    cover(order.fine);
+    std::vector<std::size_t> all = order.coarse;
+    all.insert(all.end(), order.fine.begin(), order.fine.end());
+    refine(std::move(all), without_end);
+    return conclude();
+  }
+
+ private:
+  static constexpr std::size_t without_end = std::numeric_limits<std::size_t>::max();
+
+  /// A look at a middling size tells the slow arms from the fast before any time is divided. Three
+  /// times, lest an interruption make a fast one seem slow.
+  void probe() {
+    constexpr std::int64_t probe_bytes = 65'536;
+    std::vector<ArmAtSize> arms;
+    for (std::size_t i = 0; i < loop_.arms().size(); ++i) arms.push_back({.index = i});
+    for (int look = 0; look < 3; ++look) {
+      rounds_.warm_up(arms, std::clamp(probe_bytes, plan_.sizes.front(), plan_.sizes.back()));
+    }
+  }
+
+  /// Seconds; a part of the budget is kept for writing the files.
+  [[nodiscard]] double time_left() const {
+    constexpr double closing_share = 0.02;
+    return launch_.time_left() - closing_share * launch_.flags.budget_s;
+  }
+
+  /// Gives each of these sizes its fewest samples, within equal parts of the time left.
+  void cover(const std::vector<std::size_t>& places) {
+    for (std::size_t i = 0; i < places.size() && time_left() + plan_.grace_s > 0; ++i) {
+      Point& point = points_[places[i]];
+      const double until = now() + time_left() / static_cast<double>(places.size() - i);
+      // What needs no more than half of an equal part of the budget stays, whatever was spent.
+      const auto all = static_cast<double>(points_.size() * loop_.arms().size());
+      const double fair_s = launch_.flags.budget_s / 2 / all;
+      reach_.admit(point, reach_.dearest_s(points_, time_left() / overrun_, fair_s));
+      for (ArmAtSize& arm : point.arms) {
+        arm.samples = &open(arm.index, point.bytes, "measure", plan_.metric);
+      }
+      visit(point, until, fewest_samples);
+    }
+  }
+
+  /// Comes back to those of these sizes that are not precise nor have `enough` samples, for equal
+  /// parts of the time left, as long as it lasts for a round.
+  void refine(std::vector<std::size_t> places, std::size_t enough) {
+    constexpr double rounds_of_a_visit = 4;  // three to warm up
+    for (bool progress = true; progress;) {
+      std::erase_if(places, [&](std::size_t place) { return finished(points_[place], enough); });
+      progress = false;
+      for (std::size_t i = 0; i < places.size() && time_left() > 0; ++i) {
+        Point& point = points_[places[i]];
+        const double share_s = time_left() / static_cast<double>(places.size() - i);
+        if (rounds_of_a_visit * rounds_.round_s(point.arms) * overrun_ > share_s) continue;
+        visit(point, now() + share_s, enough);
+        progress = true;
+      }
+    }
+  }
+
+  [[nodiscard]] bool wants_singles(const Point& point, std::size_t enough) const {
+    return plan_.singles.has_value() && enough == without_end && !point.has_singles;
+  }
+
+  [[nodiscard]] bool finished(const Point& point, std::size_t enough) const {
+    return point.arms.empty() ||
+           (Rounds::done(point.arms, enough) && !wants_singles(point, enough));
+  }
+
+  /// Rounds at a size until its arms are precise, each has `enough` samples, or `until`; at least
+  /// one. What interruptions cost is learnt for all arms together.
+  void visit(Point& point, double until, std::size_t enough) {
+    constexpr double weight = 0.3;
+    constexpr double most = 3;
+    double spent_s = -now();
+    rounds_.warm_up(point.arms, point.bytes);
+    spent_s += now();
+    if (wants_singles(point, enough)) take_singles(point, until - now());
+    std::vector<std::size_t> before;
+    before.reserve(point.arms.size());
+    for (const ArmAtSize& arm : point.arms) before.push_back(arm.samples->size());
+    spent_s -= now();
+    rounds_.repeat(point.arms, enough, [&] {
+      if (time_left() > 0 && now() < until) return true;
+      return plan_.grace_s > 0 && time_left() + plan_.grace_s > 0 &&
+             !Rounds::done(point.arms, fewest_samples);
+    });
+    spent_s += now();
+    double planned_s = 0;
+    for (std::size_t i = 0; i < point.arms.size(); ++i) {
+      const ArmAtSize& arm = point.arms[i];
+      const double repetition_s = plan_.parts * std::ranges::min(*arm.samples);
+      rounds_.models()[arm.index].observe(point.bytes, repetition_s);
+      planned_s += batches_.point_s(repetition_s, arm.samples->size() - before[i]);
+    }
+    overrun_ += weight * (std::clamp(spent_s / planned_s, 1.0, most) - overrun_);
+  }
+
+  /// Once a size: repetitions one by one, for a small part of the seconds given.
+  void take_singles(Point& point, double seconds) {
+    constexpr double part = 0.1;
+    constexpr double most = 200;
+    point.has_singles = true;
+    const double share_s = part * seconds / static_cast<double>(point.arms.size());
+    for (const ArmAtSize& arm : point.arms) {
+      const double count = std::min(most, std::floor(share_s / arm.repetition_s));
+      if (count < 2 || !loop_.arms()[arm.index]->times_each()) continue;
+      open(arm.index, point.bytes, plan_.singles->phase, plan_.singles->metric) =
+          loop_.each(arm.index, 2, static_cast<std::int64_t>(count));
+    }
+  }
+
+  std::vector<double>& open(std::size_t arm, std::int64_t bytes, const std::string& phase,
+                            Metric metric) {
+    return launch_.recorder.open({.study = plan_.study,
+                                  .case_name = plan_.case_name,
+                                  .variant = loop_.arms()[arm]->name(),
+                                  .size_bytes = bytes,
+                                  .phase = phase,
+                                  .metric = metric});
+  }
+
+  /// The points, then for each arm the smallest size that it lacks for time, or as too slow.
+  [[nodiscard]] SurveyResult conclude() const {
+    SurveyResult result{.points = {}, .discarded = rounds_.discarded()};
+    std::vector<std::optional<std::int64_t>> lacked(loop_.arms().size());
+    for (const Point& point : points_) {
+      std::vector<bool> measured(loop_.arms().size(), false);
+      for (const ArmAtSize& arm : point.arms) {
+        measured[arm.index] = true;
+        result.points.push_back({.variant = loop_.arms()[arm.index]->name(),
+                                 .size = point.bytes,
+                                 .samples = arm.samples->size(),
+                                 .batch = batches_.repetitions(arm.repetition_s),
+                                 .estimate = arm.estimate,
+                                 .status = arm.converged ? Status::converged : Status::budget});
+      }
+      for (std::size_t arm = 0; arm < measured.size(); ++arm) {
+        if (!measured[arm] && reach_.goes_on(arm, point.bytes) && !lacked[arm]) {
+          lacked[arm] = point.bytes;
+        }
+      }
+    }
+    for (std::size_t arm = 0; arm < lacked.size(); ++arm) {
+      const std::string name = loop_.arms()[arm]->name();
+      if (const auto bytes = lacked[arm]) {
+        result.points.push_back({.variant = name, .size = *bytes, .status = Status::budget});
+      }
+      if (const auto bytes = reach_.bound(arm)) {
+        result.points.push_back({.variant = name, .size = *bytes, .status = Status::bounded});
+      }
+    }
+    return result;
+  }
+
+  const SurveyPlan& plan_;
+  CommandLoop& loop_;
+  Launch& launch_;
+  BatchPlan batches_;
+  Rounds rounds_;
+  Reach reach_;
+  std::vector<Point> points_;
+  double overrun_ = 1;  ///< seconds a size takes for each second its batches were to take
+};
+
+}  // namespace
+
+SurveyResult survey(const SurveyPlan& plan, const Arms& arms, MPI_Comm comm, Launch& launch) {
+  CommandLoop loop(comm, arms);
+  if (!loop.leads()) {
+    loop.follow();
+    return {};
+  }
+  SurveyResult result = Leader(plan, loop, launch).run();
+  loop.stop();
+  return result;
+}
+
+void record_points(Launch& launch, const SurveyPlan& plan, const SurveyResult& result) {
+  launch.record["warmup_discarded"] = result.discarded;
+  auto points = nlohmann::ordered_json::array();
+  for (const PointResult& point : result.points) {
+    points.push_back(point_record(plan.case_name, point));
+  }
+  launch.record["points"] = std::move(points);
+}
+
+}  // namespace roundtrip

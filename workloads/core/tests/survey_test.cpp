@@ -1,0 +1,238 @@
+#include "core/survey.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/failure.hpp"
+
+namespace roundtrip {
+namespace {
+
+Session* session = nullptr;
+double passed_s = 0;  ///< beside real time: see MPI_Wtime below
+
+/// What a fake arm was asked to do.
+struct Seen {
+  std::vector<std::int64_t> prepared;  ///< bytes
+  int verified = 0;
+  std::int64_t timed = 0;  ///< repetitions
+};
+
+/// An arm for which exactly the time passes that it is told to take.
+class FakeArm : public Arm {
+ public:
+  FakeArm(std::string name, Seen& seen, double start_s, double byte_s)
+      : name_(std::move(name)), seen_(seen), start_s_(start_s), byte_s_(byte_s) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  void prepare(std::int64_t bytes) override {
+    bytes_ = bytes;
+    seen_.prepared.push_back(bytes);
+  }
+  std::optional<std::string> verify() override {
+    ++seen_.verified;
+    passed_s += one_s();
+    return std::nullopt;
+  }
+  Timing time(const Repetitions& repetitions) override {
+    seen_.timed += repetitions.timed;
+    passed_s += one_s() * static_cast<double>(repetitions.warm + repetitions.timed);
+    if (repetitions.each) {
+      return {.seconds =
+                  std::vector<double>(static_cast<std::size_t>(repetitions.timed), local(one_s()))};
+    }
+    return {.seconds = {local(one_s() * static_cast<double>(repetitions.timed))}};
+  }
+  [[nodiscard]] bool times_each() const override { return name_ == "fast"; }
+
+ protected:
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  [[nodiscard]] double one_s() const { return start_s_ + byte_s_ * static_cast<double>(bytes_); }
+  /// The highest rank is the slowest.
+  static double local(double seconds) { return seconds * (session->rank() + 1) / session->size(); }
+
+  std::string name_;
+  Seen& seen_;
+  double start_s_;
+  double byte_s_;
+  std::int64_t bytes_ = 0;
+};
+
+/// Receives wrong data, from a size on, at the highest rank and at those below it but rank 0.
+class WrongArm : public FakeArm {
+ public:
+  using FakeArm::FakeArm;
+  std::optional<std::string> verify() override {
+    FakeArm::verify();
+    if (bytes() < 100 || session->root()) return std::nullopt;
+    return "arm wrong, " + std::to_string(bytes()) + " bytes, at rank " +
+           std::to_string(session->rank());
+  }
+};
+
+/// Cannot be prepared at one rank.
+class HugeArm : public FakeArm {
+ public:
+  using FakeArm::FakeArm;
+  void prepare(std::int64_t /*bytes*/) override {
+    if (session->rank() == session->size() - 1) throw Failure(Exit::usage, "no room");
+  }
+};
+
+SurveyPlan plan(std::vector<std::int64_t> sizes) {
+  return {.study = "study",
+          .case_name = "case",
+          .metric = metrics::time,
+          .sizes = std::move(sizes),
+          .precision = 0.1};
+}
+
+class SurveyTest : public testing::Test {
+ protected:
+  SurveyTest() { flags_.budget_s = now() - session->start() + 20; }
+
+  Launch launch() { return {*session, flags_, {.resolution_s = 1e-9, .overhead_s = 1e-9}, {}, {}}; }
+
+  template <class ArmType = FakeArm>
+  void add(const std::string& name, double start_s, double byte_s) {
+    arms_.push_back(std::make_unique<ArmType>(name, seen_[name], start_s, byte_s));
+  }
+
+  CommonFlags flags_;
+  std::map<std::string, Seen> seen_;
+  Arms arms_;
+};
+
+TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
+  add("fast", 1e-6, 1e-9);
+  add("slow", 4e-6, 0);
+  Launch run = launch();
+  const auto result = survey(plan({1, 2, 4, 8, 1000}), arms_, session->world(), run);
+  EXPECT_GT(seen_["fast"].verified, 5);
+  EXPECT_EQ(seen_["fast"].verified, seen_["slow"].verified);
+  if (!session->root()) {
+    EXPECT_TRUE(result.points.empty());
+    return;
+  }
+  ASSERT_EQ(result.points.size(), 10U);
+  EXPECT_GT(result.discarded, 0);
+  for (const PointResult& point : result.points) {
+    const bool fast = point.variant == "fast";
+    const double expected_s = fast ? 1e-6 + 1e-9 * static_cast<double>(point.size) : 4e-6;
+    EXPECT_EQ(point.samples, 6U);
+    EXPECT_EQ(point.status, Status::converged);
+    EXPECT_NEAR(point.estimate->median, expected_s, 1e-12) << "the maximum over the ranks";
+    EXPECT_EQ(point.batch, static_cast<std::int64_t>(std::ceil(50e-6 / expected_s)));
+  }
+  EXPECT_EQ(run.recorder.rows(), 60U);
+}
+
+TEST_F(SurveyTest, TakesACoarseGridFirst) {
+  add("fast", 1e-6, 1e-9);
+  Launch run = launch();
+  survey(plan({1, 2, 4, 8, 16}), arms_, session->world(), run);
+  auto sizes = seen_["fast"].prepared;
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  sizes.resize(6);
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{16, 1, 16, 4, 2, 8})) << "the probe, grid, the rest";
+}
+
+TEST_F(SurveyTest, WithoutTimeItSaysWhatIsMissing) {
+  flags_.budget_s = 1e-9;
+  add("fast", 1e-6, 0);
+  Launch run = launch();
+  const auto result = survey(plan({8, 16}), arms_, session->world(), run);
+  if (!session->root()) return;
+  ASSERT_EQ(result.points.size(), 1U);
+  EXPECT_EQ(result.points[0].size, 8);
+  EXPECT_EQ(result.points[0].samples, 0U);
+  EXPECT_EQ(result.points[0].status, Status::budget);
+}
+
+TEST_F(SurveyTest, ItsGraceIsForTheFewestSamples) {
+  flags_.budget_s = 1e-9;
+  add("fast", 1e-6, 0);
+  SurveyPlan graceful = plan({8, 16});
+  graceful.grace_s = now() - session->start() + 20;
+  Launch run = launch();
+  const auto result = survey(graceful, arms_, session->world(), run);
+  if (!session->root()) return;
+  ASSERT_EQ(result.points.size(), 2U);
+  for (const PointResult& point : result.points) EXPECT_EQ(point.samples, 6U);
+}
+
+TEST_F(SurveyTest, BoundsAnArmThatWouldTakeTheTimeOfTheOthers) {
+  flags_.budget_s = now() - session->start() + 60;
+  add("fast", 1e-6, 1e-9);
+  add("slow", 1e-6, 1e-4);  // at a million bytes: a hundred seconds
+  Launch run = launch();
+  const auto result = survey(plan({1, 1000, 1'000'000}), arms_, session->world(), run);
+  if (!session->root()) return;
+  const PointResult& last = result.points.back();
+  EXPECT_EQ(last.variant, "slow");
+  EXPECT_EQ(last.status, Status::bounded);
+  EXPECT_EQ(last.size, 1'000'000);
+  EXPECT_EQ(std::ranges::count(result.points, 1'000'000, &PointResult::size), 2);
+}
+
+TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
+  add("fast", 1e-3, 0);
+  add("slow", 1e-3, 0);
+  SurveyPlan with_singles = plan({8});
+  with_singles.singles = Singles{.phase = "laps", .metric = metrics::lap_time};
+  Launch run = launch();
+  survey(with_singles, arms_, session->world(), run);
+  if (!session->root()) return;
+  const std::string text = run.recorder.csv({});
+  EXPECT_NE(text.find("\nstudy,case,fast,8,laps,1,lap_time,0.001,s\n"), std::string::npos);
+  EXPECT_EQ(text.find(",slow,8,laps,"), std::string::npos);
+}
+
+TEST_F(SurveyTest, WrongDataEndsItOnEveryRank) {
+  add("fast", 1e-6, 0);
+  add<WrongArm>("wrong", 1e-6, 0);
+  Launch run = launch();
+  try {
+    survey(plan({1, 100}), arms_, session->world(), run);
+    FAIL() << "nothing was thrown";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), Exit::wrong_data);
+    EXPECT_EQ(failure.what(),
+              "wrong data: arm wrong, 100 bytes, at rank " + std::to_string(session->size() - 1));
+  }
+}
+
+TEST_F(SurveyTest, WhatOneRankCannotPrepareEndsItOnEveryRank) {
+  add<HugeArm>("huge", 1e-6, 0);
+  Launch run = launch();
+  try {
+    survey(plan({1}), arms_, session->world(), run);
+    FAIL() << "nothing was thrown";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), Exit::usage);
+    EXPECT_STREQ(failure.what(), "no room");
+  }
+}
+
+}  // namespace
+}  // namespace roundtrip
+
+/// The clock of the measurements: real time, and what the arms of these tests let pass.
+double MPI_Wtime() {
+  return PMPI_Wtime() + roundtrip::passed_s;
+}
+
+/// Every rank runs every test; all return the worst result.
+int main(int argc, char** argv) {
+  roundtrip::Session session(&argc, &argv);
+  roundtrip::session = &session;
+  testing::InitGoogleTest(&argc, argv);
+  int failed = RUN_ALL_TESTS();
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, session.world());
+  return failed;
+}
