@@ -7,8 +7,9 @@ import re
 import polars as pl
 from support.measured import STUDY, Measured, bundle
 
-from roundtrip.studies.charts import Arm, Axis, Drawing, decades, dots, drawing, over_size
+from roundtrip.studies.charts import dots, drawing, over_size
 from roundtrip.studies.colours import BLUE, ORANGE, palette
+from roundtrip.studies.layers import Arm, Axis, Drawing, decades
 from roundtrip.studies.panel import CasePanels
 
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}

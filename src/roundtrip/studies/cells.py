@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.blocks import Cell, Column, Table, Tone
 from roundtrip.stats.intervals import Interval
-from roundtrip.studies.panel import P, Panels
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.panel import CasePanels
 
 NONE = Cell(units.NOTHING, "muted")
 NOT_MEASURED = Cell("not measured", "muted")
+_NO_TONES: Mapping[Verdict, Tone] = {}
+K = TypeVar("K", bound=Hashable)
 
 
 def value(interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE) -> Cell:
@@ -18,10 +22,42 @@ def value(interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE)
     return otherwise if interval is None else Cell(units.interval(interval, scale))
 
 
-def in_numbers(
-    panels: Panels[P], caption: str, arms: Mapping[str, str], scale: float = 1.0
+def judged(
+    one: Judged | None,
+    tones: Mapping[Verdict, Tone] = _NO_TONES,
+    words: str = "",
+) -> Cell:
+    """A ratio with its interval and verdict, or with `words` in its place."""
+    if one is None:
+        return NOT_MEASURED
+    return Cell(units.interval(one.interval), tones.get(one.verdict, "plain"), words or one.words)
+
+
+def verdict(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
+    """Least to largest of some ratios, and what they say together."""
+    return Cell(units.spread(list(ratios)), tone, words) if ratios else NOT_MEASURED
+
+
+def grid(
+    caption: str,
+    corner: str,
+    columns: Mapping[K, str],
+    rows: Sequence[tuple[str, Mapping[K, Cell]]],
 ) -> Table:
-    """Medians and intervals of `panels.intervals`, which is to hold one metric; `arms`: titles.
+    """A row for each name and a column for each key; what has no cell was not measured."""
+    return Table(
+        caption,
+        (Column(corner), *map(Column, columns.values())),
+        tuple(
+            (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
+        ),
+    )
+
+
+def in_numbers(
+    panels: CasePanels, caption: str, arms: Mapping[str, str], scale: float = 1.0
+) -> Table:
+    """Medians and intervals of all panels; `arms`: titles.
 
     Of a study without sizes a row a panel and a column an arm; else a row a panel and arm, and a
     column a size.

@@ -81,31 +81,23 @@ class Panels(Generic[P]):
         self.points = data.points.filter(pl.col("study") == study)
         self.samples = data.samples.filter(pl.col("study") == study)
 
-    def panel(self, row: Row) -> P:
+    @property
+    def values(self) -> pl.DataFrame:
+        """A row a launch and point: launch, the columns of `by`, and what the study measures."""
+        raise NotImplementedError
+
+    def _panel(self, row: Row) -> P:
         """The panel of `row`: its first launch, the columns of `by`, and the number of launches."""
         raise NotImplementedError
 
     @cached_property
-    def values(self) -> pl.DataFrame:
-        """Median of each launch: launch, case_id, case, variant, metric, size_bytes, value."""
-        keys = ["launch", "case_id", "case", "variant", "metric", "size_bytes"]
-        measured = self.samples.filter(pl.col("phase") == "measure")
-        return measured.group_by(keys).agg(pl.col("value").median()).sort(keys).collect()
-
-    @cached_property
-    def intervals(self) -> pl.DataFrame:
-        """Interval of `values`: `by`, variant, metric, size_bytes, median, low, high, n."""
-        keys = [*self.by, "variant", "metric", "size_bytes"]
-        return median_intervals(self.values, keys, "value", self.level)
-
-    @cached_property
     def panels(self) -> tuple[P, ...]:
         """All panels, in the order to be shown."""
-        found = [self.panel(row) for row in self._rows().iter_rows(named=True)]
+        found = [self._panel(row) for row in self._rows().iter_rows(named=True)]
         return tuple(sorted(_told_apart(found), key=lambda panel: panel.order))
 
     def _rows(self) -> pl.DataFrame:
-        """One a panel, for `panel`."""
+        """One a panel, for `_panel`."""
         counts = self.values.group_by(self.by).agg(
             launches=pl.col("launch").n_unique().cast(pl.Int64)
         )
@@ -125,17 +117,24 @@ class Panels(Generic[P]):
         """Median of `values`, one a launch; None of nothing."""
         return median_interval(values, self.level) if values else None
 
-    def told(self, panel: P, column: str) -> list[tuple[str, Any]]:
-        """(launch, content) of a column of JSON, of the launches of the panel's case with one."""
-        mine = self.launches.filter(pl.col("case_id") == panel.key[0]).sort("launch")
-        rows = mine.select("launch", column).iter_rows()
-        return [(launch, json.loads(text)) for launch, text in rows if text]
-
 
 class CasePanels(Panels[Panel]):
-    """A panel for each case of the campaign and of the samples."""
+    """A panel for each case of the campaign and of the samples, of a study with one metric."""
 
-    def panel(self, row: Row) -> Panel:
+    @cached_property
+    def values(self) -> pl.DataFrame:
+        """Median of each launch: launch, case_id, case, variant, size_bytes, value."""
+        keys = ["launch", "case_id", "case", "variant", "size_bytes"]
+        measured = self.samples.filter(pl.col("phase") == "measure")
+        return measured.group_by(keys).agg(pl.col("value").median()).sort(keys).collect()
+
+    @cached_property
+    def intervals(self) -> pl.DataFrame:
+        """Interval of `values`: `by`, variant, size_bytes, median, low, high, n."""
+        keys = [*self.by, "variant", "size_bytes"]
+        return median_intervals(self.values, keys, "value", self.level)
+
+    def _panel(self, row: Row) -> Panel:
         """By toolchain, ranks and placement; what else differs is told where it must be."""
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""

@@ -10,20 +10,20 @@ from roundtrip.collect import analysis
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import TONES, Finding, RingComparison, findings
+from roundtrip.studies.ring.findings import TONES, Finding, comparison, findings
 from roundtrip.studies.ring.thresholds import Thresholds
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
 SETTINGS = analysis.default().of(Thresholds)
-PANEL = Panel("Ring@x", "2", "Open MPI", "2 ranks in one node", "", 10, 2, 0)
+PANEL = Panel(key=("Ring@x", "2"), toolchain="Open MPI", launches=10, shared=2, network=0)
 INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 
 
 def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     """Of copying; a verdict for each compared size, None: not measured."""
     judged = {
-        RingComparison(PANEL.key, "mpi-shm", "region", size): Judged(INTERVAL, 0.0, 0.0, verdict)
+        comparison(PANEL, "mpi-shm", "region", size): Judged(INTERVAL, 0.0, 0.0, verdict)
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)
         if verdict
     }

@@ -17,7 +17,7 @@ from support.ring import (
 )
 
 from roundtrip.report.blocks import Cell, Items, Part
-from roundtrip.studies.ring.findings import worst
+from roundtrip.studies.finding import worst
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
 WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}

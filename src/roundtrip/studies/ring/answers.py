@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong
 from roundtrip.stats.intervals import Interval
+from roundtrip.studies.finding import worst
 from roundtrip.studies.ring import derived, read
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.findings import Finding, worst
+from roundtrip.studies.ring.findings import Finding
 from roundtrip.studies.ring.thresholds import Thresholds
 
 
@@ -33,7 +34,7 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thr
     mine = [finding for finding in found if finding.panel == panel]
     reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.told}" for f in mine]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
-    return Answer((*words, "."), worst(mine))
+    return Answer((*words, "."), worst(finding.tone for finding in mine))
 
 
 def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels
 from roundtrip.report.data import Data
-from roundtrip.stats.intervals import Interval, median_interval, median_intervals
+from roundtrip.stats.intervals import Interval, median_intervals
+from roundtrip.studies import paired, panel
+from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.ring import derived
 
 _BY = ["case_id", "case", "variant", "size_bytes"]
@@ -29,27 +29,18 @@ LAP_SIZE = 1_000
 PERCENTILES = (1, 50, 90, 99)
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One toolchain in one placement; `case` is the number of ranks on each node, `2+1`.
+@dataclass(frozen=True, kw_only=True)
+class Panel(panel.Panel):
+    """One toolchain in one placement: the passes of a lap inside nodes and between them."""
 
-    `shared` and `network` are the passes of a lap inside nodes and between them.
-    """
-
-    case_id: str
-    case: str
-    toolchain: str
-    placement: str
-    kind: str
-    launches: int
     shared: int
     network: int
     hub_mbit_s: float | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Identity in the frames."""
-        return self.case_id, self.case
+    def case(self) -> str:
+        """The number of ranks on each node, `2+1`."""
+        return self.key[1]
 
     @property
     def in_one_node(self) -> bool:
@@ -66,31 +57,29 @@ class Panel:
         return derived.title(variant, self.shared, self.network)
 
     @property
-    def label(self) -> str:
-        """Name on every row and figure."""
-        named = f"{self.toolchain}, {self.placement}"
-        return f"{named} ({self.kind})" if self.kind else named
+    def order(self) -> tuple[Any, ...]:
+        """Measured before emulated, and from one node to several."""
+        known = list(_PLACEMENTS.values())
+        placed = next((i for i, name in enumerate(known) if self.where.startswith(name)), 9)
+        return bool(self.kind), placed, self.toolchain, self.key
 
 
-class Curves:
-    """Launch medians of a bundle; intervals are over launches at `level`."""
+class Curves(Panels[Panel]):
+    """Launch medians of a bundle."""
 
     def __init__(self, data: Data) -> None:
-        self.level = data.analysis.statistics.confidence_level
-        self.launches = data.passed(derived.STUDY)
-        self.points = data.points.filter(pl.col("study") == derived.STUDY)
-        self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
+        super().__init__(data, derived.STUDY)
 
     @cached_property
-    def medians(self) -> pl.DataFrame:
+    def values(self) -> pl.DataFrame:
         """Time per pass and effective bandwidth of each launch at each point."""
         known = pl.col("variant").is_in([*derived.TRANSPORTS, *map(derived.read_of, derived.READ)])
-        return derived.launch_medians(self._samples.filter(known), _LAUNCH)
+        return derived.launch_medians(self.samples.filter(known), _LAUNCH)
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
         """Interval of the effective bandwidth, MB/s, at each point."""
-        return median_intervals(self.medians, _BY, "bandwidth", self.level)
+        return median_intervals(self.values, _BY, "bandwidth", self.level)
 
     @cached_property
     def laps(self) -> pl.DataFrame:
@@ -102,7 +91,7 @@ class Curves:
         transport = ["case_id", "case", "variant"]
         ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
-            self._samples.filter(pl.col("metric") == "lap_time")
+            self.samples.filter(pl.col("metric") == "lap_time")
             .filter(pl.col("variant").is_in(list(derived.TRANSPORTS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
             .group_by(_BY)
@@ -114,53 +103,23 @@ class Curves:
             .collect()
         )
 
-    @cached_property
-    def panels(self) -> tuple[Panel, ...]:
-        """Every toolchain and placement, in the order to be shown."""
-        counts = (
-            self.medians.group_by("case_id", "case")
-            .agg(launches=pl.col("launch").n_unique().cast(pl.Int64))
-            .join(self.launches.unique("case_id", keep="first"), on="case_id")
-        )
-        panels = [_panel(row) for row in counts.iter_rows(named=True)]
-        order = list(_PLACEMENTS.values())
-        return tuple(
-            sorted(
-                panels,
-                key=lambda p: (
-                    bool(p.kind),
-                    next((i for i, name in enumerate(order) if p.placement.startswith(name)), 9),
-                    p.toolchain,
-                    p.case_id,
-                ),
-            )
-        )
-
-    def of(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
-        """Rows of `frame` that belong to `panel`."""
-        return frame.filter((pl.col("case_id") == panel.case_id) & (pl.col("case") == panel.case))
-
     def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
         """Ratios of effective bandwidth, one a launch, at each size."""
-        found = derived.ratios(self.of(self.medians, panel), _LAUNCH, variant, base)
-        grouped = found.group_by("size_bytes").agg("ratio").sort("size_bytes")
-        return dict(grouped.iter_rows())
+        return _ratios(self.of(self.values, panel), variant, base)
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
-        at = (pl.col("variant") == variant) & (pl.col("size_bytes") == size)
-        return self.interval(self.of(self.medians, panel).filter(at)["bandwidth"].to_list())
+        return self.at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
     def over_best(self, panel: Panel, variant: str = derived.REGION) -> dict[int, list[float]]:
         """Effective bandwidth of a region over MPI's best two-sided call, one a launch."""
-        medians = self.of(self.medians, panel)
+        medians = self.of(self.values, panel)
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
-        found = derived.ratios(both, _LAUNCH, variant, "best")
-        return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
+        return _ratios(both, variant, "best")
 
     def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass at each size, of each launch that measured the transport."""
-        mine = self.of(self.medians, panel).filter(pl.col("variant") == variant)
+        mine = self.of(self.values, panel, variant=variant)
         found: dict[str, dict[int, float]] = {}
         rows = mine.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
         for launch, size, seconds in rows.iter_rows():
@@ -179,33 +138,31 @@ class Curves:
 
     def told(self, panel: Panel, column: str) -> list[tuple[str, Any]]:
         """(launch, content) of a column of JSON, of the panel's launches that have it."""
-        mine = self.launches.filter(pl.col("case_id") == panel.case_id).sort("launch")
+        mine = self.launches.filter(pl.col("case_id") == panel.key[0]).sort("launch")
         rows = mine.select("launch", column).iter_rows()
         return [(launch, json.loads(text)) for launch, text in rows if text]
 
-    def interval(self, values: Sequence[float]) -> Interval | None:
-        """Over launches; None of nothing."""
-        return median_interval(values, self.level) if values else None
+    def _panel(self, row: Row) -> Panel:
+        """Named by its placement and its link; with the passes that its launches told."""
+        link = panel.parameters(row).get("link")
+        named = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        shared, network = _passes(row["case"], json.loads(row["details"] or "{}"))
+        return Panel(
+            key=(row["case_id"], row["case"]),
+            toolchain=row["toolchain"],
+            where=named + (f", {link} link" if link else ""),
+            kind=row["kind"],
+            launches=row["launches"],
+            shared=shared,
+            network=network,
+            hub_mbit_s=json.loads(row["emulated"] or "{}").get("hub_mbit_s"),
+        )
 
 
-def _panel(row: dict[str, object]) -> Panel:
-    parameters = json.loads(str(row["parameters"] or "{}"))
-    placement = str(parameters.get("placement", ""))
-    link = parameters.get("link")
-    named = _PLACEMENTS.get(placement, placement) + (f", {link} link" if link else "")
-    case = str(row["case"])
-    shared, network = _passes(case, json.loads(str(row["details"] or "{}")))
-    return Panel(
-        case_id=str(row["case_id"]),
-        case=case,
-        toolchain=str(row["toolchain"]),
-        placement=named,
-        kind=labels.kind(row["emulated"], row["simulated"]),
-        launches=int(str(row["launches"])),
-        shared=shared,
-        network=network,
-        hub_mbit_s=json.loads(str(row["emulated"] or "{}")).get("hub_mbit_s"),
-    )
+def _ratios(medians: pl.DataFrame, variant: str, base: str) -> dict[int, list[float]]:
+    both = medians.filter(pl.col("variant").is_in([variant, base]))
+    found = paired.ratios(both, _LAUNCH, base)
+    return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
 
 def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:

@@ -171,18 +171,6 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def ratios(medians: pl.DataFrame, by: list[str], variant: str, base: str) -> pl.DataFrame:
-    """Columns `by`, case, size_bytes, ratio: bandwidth of `variant` over that of `base`."""
-    keys = [*by, "case", "size_bytes"]
-    mine = medians.filter(pl.col("variant") == variant).select(*keys, "seconds")
-    theirs = medians.filter(pl.col("variant") == base).select(*keys, base="seconds")
-    return (
-        mine.join(theirs, on=keys, how="inner")
-        .select(*keys, ratio=pl.col("base") / pl.col("seconds"))
-        .sort(keys)
-    )
-
-
 def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """The rows of `medians` of MPI's fastest two-sided call at each point, as variant "best"."""
     keys = [*by, "case", "size_bytes"]

@@ -9,11 +9,12 @@ from operator import itemgetter
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
-from roundtrip.report.evidence import where_measured
 from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import finding
+from roundtrip.studies.finding import Comparison, Evidence
 from roundtrip.studies.ring import planned
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import STATEMENTS, Statement
+from roundtrip.studies.ring.derived import STATEMENTS, STUDY, Statement
 from roundtrip.studies.ring.thresholds import Thresholds
 
 #: A reason of the study that does not hold means that something costs less than it did: no red.
@@ -23,52 +24,35 @@ TONES: dict[str, Tone] = {
     "cannot tell": "warn",
     "does not hold": "plain",
 }
+#: Outcomes that speak of every compared size.
+_EVERYWHERE = ("holds", "does not hold")
 
 
-@dataclass(frozen=True)
-class RingComparison:
-    """Effective bandwidth of `variant` over `base`: a claim of the report."""
+@dataclass(frozen=True, kw_only=True)
+class Finding(finding.Finding[Statement, Panel]):
+    """What one pair of transports in one panel says of a reason of the study."""
 
-    panel: tuple[str, str]
     variant: str
     base: str
-    size_bytes: int
 
     @property
-    def family(self) -> Family:
-        """What it is corrected together with."""
-        primary = planned.is_primary(self.variant, self.base)
-        return Family.PRIMARY if primary else Family.SECONDARY
+    def told(self) -> str:
+        """The verdict in a sentence: with the size from which on it holds, if there is one."""
+        return _from_a_size_on(self.evidence, self.where) or self.verdict
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one pair of transports in one panel says of a reason of the study.
-
-    `verdict` is `outcome` with the sizes that were measured, if not all were; `told` is that in a
-    sentence: with the size from which on it holds, if there is one.
-    """
-
-    statement: Statement
-    panel: Panel
-    variant: str
-    base: str
-    outcome: str
-    verdict: str
-    told: str
-    evidence: tuple[tuple[int, Judged], ...]
-
-    @property
-    def tone(self) -> Tone:
-        """What was not measured everywhere is neither green nor settled."""
-        return TONES[self.outcome] if self.verdict == self.outcome else "warn"
+def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
+    """Effective bandwidth of `variant` over `base`."""
+    primary = planned.is_primary(variant, base)
+    family = Family.PRIMARY if primary else Family.SECONDARY
+    return Comparison(STUDY, panel.key, variant, base, size, family=family)
 
 
-def claims(curves: Curves, settings: Thresholds) -> dict[RingComparison, Sequence[float]]:
+def claims(curves: Curves, settings: Thresholds) -> dict[Comparison, Sequence[float]]:
     """The ratios, one a launch, behind every finding."""
     pairs = [pair for statement in STATEMENTS for pair in statement.pairs]
     return {
-        RingComparison(panel.key, variant, base, size): ratios
+        comparison(panel, variant, base, size): ratios
         for panel in curves.panels
         for variant, base in pairs
         for size, ratios in curves.ratio(panel, variant, base).items()
@@ -77,35 +61,30 @@ def claims(curves: Curves, settings: Thresholds) -> dict[RingComparison, Sequenc
 
 
 def findings(
-    panel: Panel, judged: Mapping[RingComparison, Judged], settings: Thresholds
+    panel: Panel, judged: Mapping[Comparison, Judged], settings: Thresholds
 ) -> list[Finding]:
     """One for each pair that was measured in the panel."""
+    sizes = settings.compared_sizes
     found = []
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
-            keys = {
-                size: RingComparison(panel.key, variant, base, size)
-                for size in settings.compared_sizes
-            }
-            evidence = tuple((size, judged[key]) for size, key in keys.items() if key in judged)
-            if evidence:
+            keys = {size: comparison(panel, variant, base, size) for size in sizes}
+            if evidence := finding.evidence(judged, keys):
                 outcome = _outcome([one.verdict for _, one in evidence])
-                where = where_measured(dict(evidence), settings.compared_sizes)
-                verdict = f"{outcome}{where}" if outcome in _EVERYWHERE else outcome
-                told = _from_a_size_on(evidence, where) or verdict
-                finding = (statement, panel, variant, base, outcome, verdict, told, evidence)
-                found.append(Finding(*finding))
+                found.append(
+                    Finding(
+                        statement=statement,
+                        panel=panel,
+                        variant=variant,
+                        base=base,
+                        outcome=outcome,
+                        settled=TONES[outcome],
+                        everywhere=outcome in _EVERYWHERE,
+                        evidence=evidence,
+                        compared=sizes,
+                    )
+                )
     return found
-
-
-#: Outcomes that speak of every compared size.
-_EVERYWHERE = ("holds", "does not hold")
-
-
-def worst(found: Sequence[Finding]) -> Tone:
-    """Tone of several findings together: what is open outranks what is settled."""
-    tones = [finding.tone for finding in found] or [TONES["cannot tell"]]
-    return max(tones, key=("good", "plain", "warn").index)
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
@@ -119,7 +98,7 @@ def _outcome(verdicts: Sequence[Verdict]) -> str:
     return "does not hold" if does_not == len(verdicts) else "cannot tell"
 
 
-def _from_a_size_on(evidence: Sequence[tuple[int, Judged]], where: str) -> str | None:
+def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
     """The words for what costs at all larger sizes and not at all sizes; else None.
 
     "At least" where the next smaller size is undecided: it may cost there as well.

@@ -24,7 +24,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
     for panel in panels:
         rate = panel.hub_mbit_s or 0.0
         most = derived.theoretical_goodput(rate, _SIZE)
-        medians = curves.of(curves.medians, panel).filter(pl.col("size_bytes") == _SIZE)
+        medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _SIZE)
         for name in derived.TRANSPORTS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
             found = curves.interval(rates)

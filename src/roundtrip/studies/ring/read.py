@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
 from roundtrip.stats.intervals import Interval
+from roundtrip.studies import cells
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 
@@ -16,7 +17,6 @@ _HOW = (
     "bytes that it was passed and adds one to a word of each 64, so that the next one finds them "
     "changed: what it read before lies in no cache. The sum of all bytes is checked at each pass."
 )
-_NONE = Cell("not measured", "muted")
 
 
 def gain(curves: Curves, panel: Panel) -> Interval | None:
@@ -45,7 +45,7 @@ def blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> lis
 
 
 def _rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
-    measured = curves.of(curves.medians, panel)["variant"].unique()
+    measured = curves.of(curves.values, panel)["variant"].unique()
     names = [name for name in derived.READ if derived.read_of(name) in measured]
     rows = []
     for name in names:
@@ -66,5 +66,5 @@ def _rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell
 
 
 def _row(panel: Panel, what: str, found: Sequence[Interval | None]) -> tuple[Cell, ...]:
-    cells = [_NONE if one is None else Cell(units.interval(one)) for one in found]
-    return (Cell(panel.label), Cell(what), *cells)
+    values = [cells.value(one, otherwise=cells.NOT_MEASURED) for one in found]
+    return (Cell(panel.label), Cell(what), *values)

@@ -16,9 +16,10 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.finding import of_study
 from roundtrip.studies.ring import answers, derived, figures, laps, network, read, skipped, tables
 from roundtrip.studies.ring.curves import Curves
-from roundtrip.studies.ring.findings import RingComparison, claims, findings
+from roundtrip.studies.ring.findings import claims, findings
 from roundtrip.studies.ring.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
@@ -36,7 +37,7 @@ class RingSection:
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Answers, the study's figure, what a pass costs, the three reasons."""
-        mine = {key: value for key, value in judged.items() if isinstance(key, RingComparison)}
+        mine = of_study(judged, derived.STUDY)
         panels = self._curves.panels
         found = [f for panel in panels for f in findings(panel, mine, self._settings)]
         shared = [panel for panel in panels if panel.shared]

@@ -9,14 +9,13 @@ from dataclasses import replace
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.stats.intervals import Interval
-from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import cells
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import Statement
 from roundtrip.studies.ring.findings import Finding
 from roundtrip.studies.ring.thresholds import Thresholds
 
-_NONE = Cell(units.NOTHING, "muted")
 _MICRO = 1e6
 _OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
 
@@ -24,7 +23,7 @@ _OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
     study = units.number(derived.PUBLISHED_PASS * _MICRO)
-    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[_NONE] * 5)]
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[cells.NONE] * 5)]
     for panel in panels:
         launches = curves.by_launch(panel, derived.REGION)
         fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
@@ -36,15 +35,15 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         in_hand_overs = curves.flatness_in_hand_overs(panel)
         found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain]
         costs, hand_overs, *judged = map(curves.interval, found)
-        cells = [
-            _cell(costs, _MICRO),
-            _cell(hand_overs, _MICRO),
+        shown = [
+            cells.value(costs, _MICRO),
+            cells.value(hand_overs, _MICRO),
             limited(judged[0], settings.most_hand_overs),
             limited(judged[1], 1 + settings.flat_within),
             limited(judged[2], 1 + settings.flat_within),
             limited(judged[3], settings.least_gain, is_least=True),
         ]
-        counted = [_counted(c, len(f), panel) for c, f in zip(cells, found, strict=True)]
+        counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
     return Table(
         "A region's pass inside a node: median over its sizes, then over launches, 95 % interval. "
@@ -98,10 +97,10 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds)
     rows = []
     for finding in ours:
         evidence = dict(finding.evidence)
-        cells = [_judged(evidence.get(size)) for size in settings.compared_sizes]
+        ratios = [cells.judged(evidence.get(size)) for size in settings.compared_sizes]
         pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
         outcome = Cell("", finding.tone, finding.verdict)
-        rows.append((Cell(finding.panel.label), Cell(pair), *cells, outcome))
+        rows.append((Cell(finding.panel.label), Cell(pair), *ratios, outcome))
     return Table(
         f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
         (
@@ -116,27 +115,19 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds)
 
 def verdicts(all_findings: Sequence[Finding]) -> Table:
     """One row a panel, one column a pair."""
-    pairs = [(s, pair) for s in derived.STATEMENTS for pair in s.pairs]
-    rows = []
-    for panel in dict.fromkeys(finding.panel for finding in all_findings):
-        mine = {(f.variant, f.base): f for f in all_findings if f.panel == panel}
-        cells = []
-        for _, pair in pairs:
-            found = mine.get(pair)
-            if found is None:
-                cells.append(Cell("not measured", "muted"))
-            else:
-                ratios = [judged.interval.median for _, judged in found.evidence]
-                cells.append(Cell(units.spread(ratios), found.tone, found.verdict))
-        rows.append((Cell(panel.label), *cells))
-    return Table(
+    pairs = {
+        pair: f"{s.short} ({' / '.join(pair)})" for s in derived.STATEMENTS for pair in s.pairs
+    }
+    found = {
+        panel: {(f.variant, f.base): f.cell for f in all_findings if f.panel == panel}
+        for panel in dict.fromkeys(finding.panel for finding in all_findings)
+    }
+    return cells.grid(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
-        (
-            Column("Toolchain and placement"),
-            *(Column(f"{s.short} ({pair[0]} / {pair[1]})") for s, pair in pairs),
-        ),
-        tuple(rows),
+        "Toolchain and placement",
+        pairs,
+        [(panel.label, row) for panel, row in found.items()],
     )
 
 
@@ -163,7 +154,7 @@ def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
         return Cell(otherwise, "warn")
     if len(finite) < len(found):
         return Cell(f"in {len(finite)} of {len(found)} launches, else {otherwise}", "warn")
-    return _cell(curves.interval(finite))
+    return cells.value(curves.interval(finite))
 
 
 def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
@@ -173,14 +164,10 @@ def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
     return replace(cell, text=f"{cell.text}; measured in {launches} of {panel.launches} launches")
 
 
-def _cell(interval: Interval | None, scale: float = 1.0) -> Cell:
-    return _NONE if interval is None else Cell(units.interval(interval, scale))
-
-
 def limited(interval: Interval | None, limit: float, is_least: bool = False) -> Cell:
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
-        return _NONE
+        return cells.NONE
     text = units.interval(interval)
     if interval.low is None or interval.high is None:
         return Cell(text, "warn", "cannot tell")
@@ -189,9 +176,3 @@ def limited(interval: Interval | None, limit: float, is_least: bool = False) -> 
     if inside:
         return Cell(text, "good", "reached")
     return Cell(text, "bad", "not reached") if outside else Cell(text, "warn", "cannot tell")
-
-
-def _judged(judged: Judged | None) -> Cell:
-    if judged is None:
-        return Cell("not measured", "muted")
-    return Cell(units.interval(judged.interval), "plain", judged.words)

@@ -1,0 +1,201 @@
+"""What figures are made of: axes, curves with their intervals, and names at their ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from roundtrip.report import figures
+from roundtrip.report.figures import WIDTH, Theme, shade
+from roundtrip.studies.colours import Colour
+
+INTERVAL = ("median", "low", "high")
+_BAND = 0.25
+_LINE_GAP = 16.0
+_DASHES = [5, 4]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """How a curve or a dot looks, and its name beside it; `point` is the area of its points."""
+
+    title: str
+    colour: Colour
+    width: float = 2.0
+    point: int = 14
+    shape: str = "circle"
+    is_dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure to be: file name without suffix, title, rows, and arms in their order.
+
+    `frame` has the columns arm (a key of `arms`), median, low and high, low and high null where
+    there is no interval; and x, of curves.
+    """
+
+    name: str
+    title: str
+    subtitle: str
+    frame: pl.DataFrame
+    arms: Mapping[str, Arm]
+
+    @property
+    def drawn(self) -> dict[str, Arm]:
+        """The arms of which there are rows."""
+        there = set(self.frame["arm"])
+        return {name: arm for name, arm in self.arms.items() if name in there}
+
+    def of(self, arm: str) -> pl.DataFrame:
+        """The rows of one arm; of curves in the order of x."""
+        rows = self.frame.filter(pl.col("arm") == arm)
+        rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
+        return rows.sort("x") if "x" in rows.columns else rows
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Scale and axis that the layers of a chart share; values from `low` to `high`."""
+
+    low: float
+    high: float
+    scale: Any
+    axis: Any
+    is_log: bool = True
+
+    def x(self, field: str = "x:Q") -> Any:
+        return alt.X(field, scale=self.scale, axis=self.axis)
+
+    def y(self, field: str = "median:Q") -> Any:
+        return alt.Y(field, scale=self.scale, axis=self.axis)
+
+    def part(self, value: float) -> float:
+        """Where on the axis, from 0 to 1; what lies beyond an end is at the end."""
+        ends = (self.low, self.high, min(max(value, self.low), self.high))
+        low, high, at = map(math.log10, ends) if self.is_log else ends
+        return (at - low) / (high - low) if high > low else 0.0
+
+
+def log_axis(domain: tuple[float, float], axis: Any) -> Axis:
+    """From end to end of `domain`, nothing added."""
+    return Axis(*domain, alt.Scale(type="log", domain=list(domain), nice=False), axis)
+
+
+def linear_axis(domain: tuple[float, float], axis: Any) -> Axis:
+    """From end to end of `domain`, nothing added."""
+    return Axis(*domain, alt.Scale(domain=list(domain), nice=False), axis, is_log=False)
+
+
+def decade_axis(domain: tuple[float, float], title: str) -> Any:
+    """A vertical axis with a label at each power of ten."""
+    exponents = range(round(math.log10(domain[0])), round(math.log10(domain[1])) + 1)
+    return figures.named_axis(
+        title,
+        values=[10.0**exponent for exponent in exponents],
+        labelExpr="datum.value >= 1 ? replace(format(datum.value, ',d'), /,/g, '\u202f') "
+        ": format(datum.value, '~g')",
+    )
+
+
+def decimal_sizes(theme: Theme, title: str) -> Any:
+    """A horizontal axis of sizes that are powers of ten: 10, 1k, 1M."""
+    return alt.Axis(
+        title=title,
+        values=[10.0**exponent for exponent in range(1, 9)],
+        labelExpr="format(datum.value, '~s')",
+        gridColor=theme.grid,
+    )
+
+
+def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, float]:
+    """The powers of ten around all medians and bands, and around the values of `inside`."""
+    values = pl.concat([frame.select(pl.col(*INTERVAL).cast(pl.Float64)) for frame in frames])
+    low = min(*inside, values.min().min_horizontal().item(), math.inf)
+    high = max(*inside, values.max().max_horizontal().item(), -math.inf)
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+
+
+def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False) -> list[Any]:
+    """A line through the medians of each arm; under all lines, the intervals.
+
+    These are bands along the line, or with `has_bars` a bar at each point.
+    """
+    intervals, lines = [], []
+    for name, arm in one.drawn.items():
+        colour = shade(arm.colour, theme)
+        chart = alt.Chart(one.of(name).select("x", *INTERVAL))
+        known = chart.transform_filter("isValid(datum.low)")
+        if has_bars:
+            spread = known.mark_rule(color=colour, strokeWidth=1.5, clip=True)
+        else:
+            spread = known.mark_area(color=colour, opacity=_BAND, clip=True)
+        intervals.append(spread.encode(x.x(), y.y("low:Q"), y2="high:Q"))
+        line = chart.mark_line(
+            color=colour,
+            strokeWidth=arm.width,
+            strokeCap="butt" if arm.is_dashed else "round",
+            strokeDash=_DASHES if arm.is_dashed else [1, 0],
+            clip=True,
+        )
+        lines.append(line.encode(x.x(), y.y()))
+        if arm.point:
+            points = chart.mark_point(
+                shape=arm.shape, size=arm.point, filled=True, opacity=1, color=colour, clip=True
+            )
+            lines.append(points.encode(x.x(), y.y()))
+    return [*intervals, *lines]
+
+
+def end_labels(one: Drawing, x: Axis, y: Axis, height: int, theme: Theme) -> list[Any]:
+    """The names of the arms right of their last points, apart from each other, tied to them.
+
+    A line that leaves the axis at the top is marked by an arrow.
+    """
+    ends = {name: one.of(name).row(-1, named=True) for name in one.drawn}
+    wanted = {name: height * (1 - y.part(end["median"])) for name, end in ends.items()}
+    places = figures.spread_apart(wanted, _LINE_GAP, 6.0, height - 2.0)
+    rows = [
+        {
+            "name": f"{arm.title} ↑" if ends[name]["median"] > y.high else arm.title,
+            "colour": shade(arm.colour, theme),
+            "from": WIDTH * x.part(ends[name]["x"]),
+            "end": wanted[name],
+            "place": places[name],
+        }
+        for name, arm in one.drawn.items()
+    ]
+    chart = alt.Chart(pl.DataFrame(rows))
+    place = alt.Y("place:Q", scale=None)
+    return [
+        chart.mark_rule(strokeWidth=0.8, color=theme.muted, opacity=0.6).encode(
+            x=alt.X("from:Q", scale=None),
+            x2=alt.value(WIDTH + 9),
+            y=alt.Y("end:Q", scale=None),
+            y2="place:Q",
+        ),
+        chart.mark_rule(strokeWidth=3.5).encode(
+            x=alt.value(WIDTH + 11),
+            x2=alt.value(WIDTH + 19),
+            y=place,
+            color=alt.Color("colour:N", scale=None),
+        ),
+        chart.mark_text(align="left", baseline="middle", fontSize=13, color=theme.ink).encode(
+            x=alt.value(WIDTH + 23), y=place, text="name:N"
+        ),
+    ]
+
+
+def room(drawings: Sequence[Drawing], height: int) -> Any:
+    """As much room for names in each figure: an invisible one as wide as the longest."""
+    longest = max((len(arm.title) for one in drawings for arm in one.drawn.values()), default=0)
+    return (
+        alt.Chart(pl.DataFrame({"name": ["n" * longest]}))
+        .mark_text(align="left", fontSize=13, opacity=0)
+        .encode(x=alt.value(WIDTH + 23), y=alt.value(height), text="name:N")
+    )
