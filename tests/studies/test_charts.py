@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import polars as pl
+import pytest
 from support.measured import STUDY, Measured, bundle
 
-from roundtrip.studies.charts import dots, drawing, over_size
+from roundtrip.studies.charts import dots, drawing, over_size, sizes
 from roundtrip.studies.colours import BLUE, ORANGE, palette
 from roundtrip.studies.layers import Arm, Axis, Drawing, decades
 from roundtrip.studies.panel import CasePanels
@@ -62,6 +63,11 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     assert over_size([], "Nothing", "Time (µs)") == () == dots([], "Nothing", "Time (µs)")
 
 
+def test_one_size_alone_has_an_axis_around_it() -> None:
+    axis = sizes(drawings(Measured("Barrier@a", {"mpi": 10}, sizes=(8,))), None)
+    assert (axis.low, axis.high, axis.part(8)) == (4.0, 16.0, pytest.approx(0.5))
+
+
 def test_what_lies_beyond_the_axis_is_marked_at_its_end() -> None:
     axis = Axis(1.0, 100.0, None, None)
     assert [axis.part(value) for value in (0.1, 1, 10, 100, 1e4)] == [0, 0, 0.5, 1, 1]
@@ -73,6 +79,7 @@ def test_decades_hold_the_bands_as_well() -> None:
     assert decades([frame]) == (0.1, 100.0)
     assert decades([frame], 1e4) == (0.1, 1e4)
     assert decades([frame.with_columns(low=None, high=None)]) == (1.0, 100.0)
+    assert decades([pl.DataFrame({"median": [10.0], "low": None, "high": None})]) == (10.0, 100.0)
 
 
 def test_a_palette_has_a_colour_for_every_name() -> None:

@@ -67,9 +67,10 @@ def over_size(
 
 
 def sizes(drawings: Sequence[Drawing], axis: Any) -> Axis:
-    """From the least size of all drawings to the largest."""
-    found = pl.concat([one.frame["x"].cast(pl.Float64) for one in drawings])
-    return layers.log_axis((float(found.min()), float(found.max())), axis)  # type: ignore[arg-type]
+    """From the least size of all drawings to the largest; around one size alone."""
+    found = pl.concat([one.frame["x"] for one in drawings]).to_list()
+    low, high = float(min(found)), float(max(found))
+    return layers.log_axis((low, high) if low < high else (low / 2, 2 * high), axis)
 
 
 def curves(

@@ -79,7 +79,7 @@ class Axis:
         """Where on the axis, from 0 to 1; what lies beyond an end is at the end."""
         ends = (self.low, self.high, min(max(value, self.low), self.high))
         low, high, at = map(math.log10, ends) if self.is_log else ends
-        return (at - low) / (high - low) if high > low else 0.0
+        return (at - low) / (high - low)
 
 
 def log_axis(domain: tuple[float, float], axis: Any) -> Axis:
@@ -118,7 +118,8 @@ def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, floa
     values = pl.concat([frame.select(pl.col(*INTERVAL).cast(pl.Float64)) for frame in frames])
     low = min(*inside, values.min().min_horizontal().item(), math.inf)
     high = max(*inside, values.max().max_horizontal().item(), -math.inf)
-    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+    first = math.floor(math.log10(low))
+    return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(high)))
 
 
 def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False) -> list[Any]:

@@ -11,8 +11,9 @@ from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Tab
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.studies.netpipe import derived as netpipe
-from roundtrip.studies.osu.curves import PLACE, Curves, Panel, placed
+from roundtrip.studies.osu.curves import PLACE, Curves, Panel
 from roundtrip.studies.osu.thresholds import Thresholds
+from roundtrip.studies.panel import placed
 
 AGREE, DISAGREE, UNKNOWN = "agree", "disagree", "cannot tell"
 TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
@@ -60,7 +61,7 @@ def compare(data: Data, curves: Curves) -> list[Comparison]:
                 at = (pl.col("case") == pair.case) & (pl.col("size_bytes") == size)
                 column = "seconds" if pair.metric != "bandwidth" else "bandwidth"
                 values = mine.filter(at)[column].to_list()
-                osu = curves.at(panel, pair.benchmark, pair.metric, size)
+                osu = curves.point(panel, pair.benchmark, pair.metric, size)
                 if values and osu:
                     ours = median_interval(values, curves.level)
                     told = outcome(osu, ours, settings)

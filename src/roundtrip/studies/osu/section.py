@@ -10,7 +10,6 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
-    Column,
     Fold,
     Gallery,
     Heading,
@@ -23,6 +22,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.evidence import where_measured
 from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import cells
 from roundtrip.studies.osu import beside_netpipe, derived, figures, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
 from roundtrip.studies.osu.curves import Curves, Panel
@@ -71,15 +71,16 @@ class OSUSection:
 
     def _answer(self, panel: Panel, found: Sequence[Comparison]) -> Answer:
         told = []
-        latency = self._curves.at(panel, "latency", "half_round_trip_time", 8)
+        latency = self._curves.point(panel, "latency", "half_round_trip_time", 8)
         if latency:
             told.append(f"latency {units.interval(latency, 1e6)} µs at 8 bytes")
-        rates = self._curves.of(panel, ["bw"], "bandwidth").sort("median")
+        curves = self._curves
+        rates = curves.of(curves.intervals, panel, benchmark="bw", metric="bandwidth")
         if not rates.is_empty():
-            size, most = rates.select("size_bytes", "median").row(-1)
+            size, most = rates.sort("median").select("size_bytes", "median").row(-1)
             told.append(f"bandwidth up to {units.number(most)} MB/s, at {units.size(size)}")
         for name, size in (("allreduce", 8), ("barrier", 0)):
-            value = self._curves.at(panel, name, "operation_time", size)
+            value = self._curves.point(panel, name, "operation_time", size)
             if value:
                 told.append(f"{name} {units.interval(value, 1e6)} µs")
         mine = Counter(one.outcome for one in found if one.panel == panel)
@@ -94,26 +95,28 @@ class OSUSection:
 def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
     rows = []
     for panel in dict.fromkeys(one.panel for one in found):
-        cells = []
+        told = {}
         for pair in beside_netpipe.PAIRS:
             mine = [one for one in found if (one.panel, one.pair) == (panel, pair)]
-            if not mine:
-                cells.append(Cell("not measured", "muted"))
-                continue
-            outcomes = {one.outcome for one in mine}
-            worst = DISAGREE if DISAGREE in outcomes else max(outcomes, key=_doubt)
-            ratios = [one.osu.median / one.ours.median for one in mine]
-            where = ""
-            if worst == AGREE:
-                where = where_measured([one.size_bytes for one in mine], compared)
-            tone = "warn" if where else TONES[worst]
-            cells.append(Cell(units.spread(ratios), tone, f"{worst}{where}"))
-        rows.append((Cell(panel.label), *cells))
-    return Table(
+            if mine:
+                told[pair] = _verdict(mine, compared)
+        rows.append((panel.label, told))
+    return cells.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
-        (Column("Toolchain"), *(Column(pair.words) for pair in beside_netpipe.PAIRS)),
-        tuple(rows),
+        "Toolchain",
+        {pair: pair.words for pair in beside_netpipe.PAIRS},
+        rows,
     )
+
+
+def _verdict(mine: Sequence[Comparison], compared: Sequence[int]) -> Cell:
+    outcomes = {one.outcome for one in mine}
+    worst = DISAGREE if DISAGREE in outcomes else max(outcomes, key=_doubt)
+    where = ""
+    if worst == AGREE:
+        where = where_measured([one.size_bytes for one in mine], compared)
+    ratios = [one.osu.median / one.ours.median for one in mine]
+    return cells.verdict(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
 
 
 def _doubt(outcome: str) -> bool:

@@ -7,12 +7,12 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.data import Data
+from roundtrip.studies import cells
 from roundtrip.studies.osu import derived
 from roundtrip.studies.osu.curves import Curves, Panel
 from roundtrip.studies.osu.derived import Benchmark
 
 _SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
-_NONE = Cell(units.NOTHING, "muted")
 
 
 def times(curves: Curves) -> Table:
@@ -34,7 +34,7 @@ def times(curves: Curves) -> Table:
             )
             for panel in curves.panels
             for benchmark in benchmarks
-            if not curves.of(panel, [benchmark.name]).is_empty()
+            if not curves.of(curves.intervals, panel, benchmark=benchmark.name).is_empty()
         ),
     )
 
@@ -45,7 +45,8 @@ def rates(curves: Curves) -> Table:
     rows = []
     for panel in curves.panels:
         for benchmark in benchmarks:
-            found = curves.of(panel, [benchmark.name], "bandwidth")
+            where = {"benchmark": benchmark.name, "metric": "bandwidth"}
+            found = curves.of(curves.intervals, panel, **where)
             if found.is_empty():
                 continue
             peak = found.sort("median", descending=True).row(0, named=True)
@@ -80,7 +81,7 @@ def validation(data: Data, curves: Curves) -> Table:
     by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
     verified = by_launch.filter("verified")
     rows = []
-    titles = {panel.key: panel for panel in curves.panels}
+    titles = {panel.key[0]: panel for panel in curves.panels}
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
         checked = group.join(verified, on="launch", how="semi").height
         told = "all compared" if checked == group.height else f"{checked} of {group.height}"
@@ -112,10 +113,8 @@ def validation(data: Data, curves: Curves) -> Table:
 def _point(
     curves: Curves, panel: Panel, benchmark: Benchmark, size: int, scale: float = 1.0
 ) -> Cell:
-    interval = curves.at(panel, benchmark.name, benchmark.metric, size)
-    return _NONE if interval is None else Cell(units.interval(interval, scale))
+    return cells.value(curves.point(panel, benchmark.name, benchmark.metric, size), scale)
 
 
 def _rate(curves: Curves, panel: Panel, benchmark: Benchmark) -> Cell:
-    interval = curves.at(panel, benchmark.name, "message_rate", 8)
-    return _NONE if interval is None else Cell(units.interval(interval, 1e-6))
+    return cells.value(curves.point(panel, benchmark.name, "message_rate", 8), 1e-6)
