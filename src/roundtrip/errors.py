@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one clear line, exit status 2, never a traceback."""
+"""Errors that the user can mend: one clear line, exit status 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What helps, where that is not plain from what the operating system says.
+#: What helps, where the message of the operating system does not say it.
 _ADVICE = {
     errno.ENOSPC: "free some space and try again",
     errno.EDQUOT: "free some space and try again",
@@ -17,10 +17,10 @@ _ADVICE = {
 
 
 class UserError(Exception):
-    """Bad input, told as ``file:line: what is wrong, what would be right``.
+    """Bad input; its text is ``file:line: what is wrong, what would be right``.
 
-    `what` is one line.  `file` and `line` (1-based) are given where the fault has a place.
-    The command line turns it into exit status 2.
+    `what` is one line.  `file` and `line` (1-based) say where the fault is, if it has a place.
+    The command line turns this exception into exit status 2.
     """
 
     def __init__(self, what: str, file: Path | str | None = None, line: int | None = None) -> None:
@@ -32,9 +32,9 @@ class UserError(Exception):
 
 
 def refusal(error: OSError, place: Path | str | None = None) -> UserError:
-    """What the operating system refused, as the user's to mend.
+    """A UserError that says what the operating system refused.
 
-    The file that `error` names counts for more than `place`, where the work was being done.
+    It names the file of `error`, or `place`, where the work was done, if `error` names none.
     """
     advice = _ADVICE.get(error.errno or 0)
     told = (error.strerror or str(error)) + (f": {advice}" if advice else "")
@@ -43,7 +43,7 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Tells `folder` with whatever the operating system refuses while things are written there."""
+    """Turn an OSError of the block, which writes to `folder`, into a UserError with the place."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The one way in for text, JSON and TOML that others wrote: whatever is wrong is a UserError.
+"""The one reader of text, JSON and TOML that others wrote: whatever is wrong is a UserError.
 
-What comes back is safe to hand on: regular files only, no number that does not fit 64 bits, no
-text that cannot be written as UTF-8, no nesting deep enough to exhaust the stack of a reader.
+What it returns is safe to pass on: it comes from a regular file, every number fits into 64 bits,
+all text can be written as UTF-8, and no nesting is deep enough to exhaust the stack of a reader.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from roundtrip.errors import UserError, refusal
 
-#: Far deeper than anything that Roundtrip, ReFrame or Spack write.
+#: Far deeper than any file that Roundtrip, ReFrame or Spack writes.
 MAX_DEPTH = 64
 _INTEGER_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -27,9 +27,13 @@ _Parsed = TypeVar("_Parsed")
 
 
 def read_bytes(file: Path) -> bytes:
-    """The content of a regular file; a FIFO or a device is refused before it can block."""
+    """The content of a regular file.
+
+    UserError if it is missing, cannot be read, or is not a regular file.  A FIFO or a device is
+    refused before it can block.
+    """
     try:
-        # Not to wait for the writer of a FIFO; what a symbolic link leads to is read.
+        # O_NONBLOCK: do not wait for the writer of a FIFO.  A symbolic link is followed.
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -46,12 +50,15 @@ def read_bytes(file: Path) -> bytes:
 
 
 def read_text(file: Path) -> str:
-    """UTF-8 text; UserError with the line of the first byte that is none."""
+    """The UTF-8 text in `file`.
+
+    UserError if it cannot be read, or is not UTF-8: then with the line of the first wrong byte.
+    """
     return decode(read_bytes(file), file)
 
 
 def decode(content: bytes, file: Path | str) -> str:
-    """`content` as UTF-8 text, which stands in `file`, for messages."""
+    """`content` as UTF-8 text; UserError, which names `file`, if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -60,12 +67,16 @@ def decode(content: bytes, file: Path | str) -> str:
 
 
 def read_json(file: Path) -> Any:
-    """The JSON value in `file`."""
+    """The JSON value in `file`; UserError as of `read_text` and `parse_json`."""
     return parse_json(read_text(file), file)
 
 
 def parse_json(text: str, file: Path | str | None = None, line: int | None = None) -> Any:
-    """The JSON value `text`, which stands in `file`, for messages; there from `line` on."""
+    """The value of the JSON `text`.
+
+    UserError with file and line if it is not JSON, has a key twice, a number that does not fit 64
+    bits, or too deep a nesting.  `file`, and `line` where `text` begins in it, are for messages.
+    """
 
     def parse() -> Any:
         value = json.loads(
@@ -90,12 +101,12 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """The TOML document in `file`."""
+    """The TOML document in `file`; UserError as of `read_text` and `parse_toml`."""
     return parse_toml(read_text(file), file)
 
 
 def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
-    """The TOML document `text`, which stands in `file`."""
+    """The tables of the TOML `text`; UserError with `file` and line if it is not TOML."""
     try:
         return _bounded(lambda: tomllib.loads(text, parse_float=_real))
     except (ValueError, RecursionError) as error:
@@ -108,7 +119,7 @@ def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
 
 
 def _bounded(parse: Callable[[], _Parsed]) -> _Parsed:
-    """What `parse` gives; RecursionError if it is nested too deeply."""
+    """What `parse` returns; RecursionError if it is nested too deeply."""
     value = parse()
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
@@ -119,7 +130,7 @@ def _bounded(parse: Callable[[], _Parsed]) -> _Parsed:
 
 
 def _inside(value: Any) -> list[Any]:
-    """The objects and arrays that stand directly in `value`."""
+    """The objects and arrays that are elements of `value`."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Where things live: the checkout, run trees, published reports, cached toolchains.
+"""Where things are: the checkout, run trees, published reports, cached toolchains.
 
-Environment variables override the defaults, so that a cluster can put big things on its
-scratch file system: ``ROUNDTRIP_RUNS``, ``ROUNDTRIP_REPORTS``, ``ROUNDTRIP_TOOLCHAINS``.
+The environment variables ``ROUNDTRIP_RUNS``, ``ROUNDTRIP_REPORTS`` and ``ROUNDTRIP_TOOLCHAINS``
+override the defaults, so that a cluster can put large trees on its scratch file system.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from roundtrip.errors import UserError
 def checkout() -> Path:
     """Root of the checkout: the folder that holds ``campaigns/`` and ``checks/``.
 
-    Looked for upwards from the current folder, then from this file; UserError if neither is one.
+    It is searched upwards from the current folder, then from this file; UserError if none is found.
     """
     for start in (Path.cwd(), Path(__file__).resolve().parent):
         for folder in (start, *start.parents):
@@ -25,17 +25,17 @@ def checkout() -> Path:
 
 
 def runs() -> Path:
-    """Raw results: one tree a campaign run."""
+    """Folder of the raw results, with one tree for each campaign run."""
     return _named("ROUNDTRIP_RUNS") or checkout() / "runs"
 
 
 def reports() -> Path:
-    """Reports: ``<campaign>/<site>/<UTC date>/r<N>/``, never overwritten."""
+    """Folder of the reports: ``<campaign>/<site>/<UTC date>/r<N>/``, never overwritten."""
     return _named("ROUNDTRIP_REPORTS") or checkout() / "reports"
 
 
 def state() -> Path:
-    """What runs of all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
+    """Folder of what all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
     try:
         return (_named("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "roundtrip"
     except RuntimeError:  # a user id that the system does not know
@@ -43,7 +43,10 @@ def state() -> Path:
 
 
 def toolchains() -> Path:
-    """MPI and Boost prefixes of site `local`, cached by content and shared by checkouts."""
+    """Folder of the MPI and Boost prefixes of site `local`, which all checkouts of a user share.
+
+    UserError if the user has no home folder and ``ROUNDTRIP_TOOLCHAINS`` is not set.
+    """
     return _named("ROUNDTRIP_TOOLCHAINS") or _cache() / "roundtrip" / "toolchains"
 
 

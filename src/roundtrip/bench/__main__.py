@@ -1,6 +1,6 @@
-"""``python -m roundtrip.bench [FIGURE...]``: print the figures; by default all but `aa`.
+"""``python -m roundtrip.bench [FIGURE...]``: print the named figures; by default all but `aa`.
 
-``aa`` takes half an hour; ``aa=TREE`` looks at the tree of a run that was made before.
+``aa`` takes half an hour; ``aa=TREE`` reads the tree of an earlier A/A run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIGURES = {**USUAL, "aa": aa}
 
 
 def main(names: list[str]) -> int:
-    """Print the figures called `names`; exit status 2 for one that does not exist."""
+    """Print the figures called `names`; the exit status, 2 for an unknown or unmeasured figure."""
     asked = [name.partition("=") for name in names or USUAL]
     if unknown := [
         f"{name}{of}" for name, of, _ in asked if name not in FIGURES or (of and name != "aa")

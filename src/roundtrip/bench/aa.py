@@ -1,10 +1,10 @@
-"""How often one toolchain under two names is told apart from itself: reports drawn from an A/A run.
+"""How often reports call one toolchain faster than itself, drawn from an A/A run.
 
-Each report has ten rounds drawn from the run, and is judged as any report is.  Beside it, what the
-same launches would say if they were not paired by round: with launches of other rounds, and in
-blocks one after the other.
+An A/A run measures one toolchain under two names.  Each report takes ten rounds of the run and is
+judged as any report is.  For comparison, the same launches are judged without their rounds: paired
+with launches of other rounds, and in two blocks, one after the other.
 
-``aa`` measures first, half an hour and more; ``aa=TREE`` draws from the tree of such a run.
+``aa`` measures first, for half an hour or more; ``aa=TREE`` draws from the tree of such a run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ Draw = Callable[[pl.DataFrame, Rng], pl.DataFrame]
 
 
 def measure(tree: str = "") -> Iterator[str]:
-    """Reports with a false claim, of so many drawn, for each way to pair launches."""
+    """For each way to pair launches, a line: how many of the drawn reports make a false claim.
+
+    `tree` is the tree of an A/A run; without one, `launch` makes it.  UserError if the run has
+    too few whole rounds to draw from.
+    """
     run = Path(tree) if tree else launch()
     with tempfile.TemporaryDirectory() as folder:
         whole = data.read(bundle.build(run, Path(folder)))
@@ -68,7 +72,11 @@ def measure(tree: str = "") -> Iterator[str]:
 
 
 def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
-    """(reports with a false claim, claims, false claims) of `reports` drawn, always the same."""
+    """(reports with a false claim, claims, false claims) among `reports` drawn reports.
+
+    `draw` makes the launches of one report.  The seed is fixed, so the same run gives the same
+    numbers.  UserError if the run has no two toolchains that share a case and a round.
+    """
     rng = np.random.default_rng(SEED)
     levels = whole.analysis.statistics
     samples = whole.samples.collect().lazy()
@@ -85,13 +93,13 @@ def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, in
 
 
 def by_round(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """The launches of some rounds."""
+    """`ROUNDS` random rounds of `launches`, whose columns are those of cases.parquet."""
     drawn = rng.choice(_rounds(launches), ROUNDS, replace=False)
     return launches.filter(pl.col("campaign_round").is_in(sorted(drawn.tolist())))
 
 
 def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """The same, but the second toolchain's are dealt to the rounds anew."""
+    """As `by_round`, columns too, but the second toolchain's launches are dealt to other rounds."""
     kept = by_round(launches, rng)
     rounds = _rounds(kept)
     dealt = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
@@ -99,7 +107,10 @@ def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """Some rounds of the first toolchain, and as many right after them of the second."""
+    """`ROUNDS` rounds of the first toolchain and the `ROUNDS` after them of the second.
+
+    The columns are those of `launches`.
+    """
     rounds = _rounds(launches)
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))
@@ -109,7 +120,7 @@ def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def _rounds(launches: pl.DataFrame) -> list[int]:
-    """Rounds that launched everything."""
+    """Numbers of the rounds in which every case came back."""
     passed = launches.filter(pl.col("status") == "passed")
     counts = passed.drop_nulls("campaign_round").group_by("campaign_round").len()
     return counts.filter(pl.col("len") == pl.col("len").max())["campaign_round"].sort().to_list()
@@ -118,7 +129,10 @@ def _rounds(launches: pl.DataFrame) -> list[int]:
 def _renumbered(
     launches: pl.DataFrame, first: dict[int, int], second: dict[int, int]
 ) -> pl.DataFrame:
-    """Rounds of the two toolchains called otherwise, others left out, and no times beside them."""
+    """`launches` with new numbers for the rounds of each toolchain, and without start times.
+
+    Rounds that have no new number are left out.
+    """
     one = launches["environ"].drop_nulls().min()
     called = [
         pl.col("campaign_round").replace_strict(names, default=None, return_dtype=pl.Int64)
@@ -131,7 +145,10 @@ def _renumbered(
 
 
 def launch() -> Path:
-    """Run the campaign; its tree stays below the runs."""
+    """Run the A/A campaign on site `local`; the path of its tree, which stays below the runs.
+
+    UserError if the toolchain is missing or the campaign fails.
+    """
     store, runs = paths.toolchains(), paths.runs()
     if not (store / NAME / "toolchain.json").exists():
         raise UserError(f"toolchain {NAME} is missing; run: make setup")

@@ -1,4 +1,4 @@
-"""Time of the whole five-variant curve against five default runs of NetPIPE 3.7.2."""
+"""Time of the whole curve of five variants against five default runs of NetPIPE 3.7.2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VARIANTS = 5
 
 
 def measure() -> Iterator[str]:
-    """Wall time of one launch at the default precision / five times that of one NetPIPE run."""
+    """Wall time of one launch at the default precision over five times that of one NetPIPE run."""
     pair = programs.PAIRS[0]
     netpipe = programs.ours(pair)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What the framework adds: wall time of the newest `smoke` run over its launches' run times."""
+"""What the framework adds: wall time of the newest `smoke` run over the run time of its jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from roundtrip.errors import UserError
 def measure() -> Iterator[str]:
     """Wall time of the rounds, without builds, over the sum of the launches' job times.
 
-    A launch's own time is that of its job, launcher included, as ReFrame recorded it.
+    The time of a job includes its launcher, as ReFrame recorded it.  UserError if there is no run
+    of `smoke`, or none of its launches came back.
     """
     trees = sorted((paths.runs() / "smoke").glob("*/*/state.json"))
     if not trees:

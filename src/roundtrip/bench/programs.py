@@ -1,4 +1,4 @@
-"""The programs that are measured against each other, started on two bound ranks of this machine."""
+"""The programs that are compared with each other, run on two bound ranks of this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ PAIRS = (
 
 
 def ours(pair: Pair) -> str:
-    """Path of our netpipe for `pair`, built if need be; UserError without its toolchain."""
+    """Path of our netpipe for `pair`, built if necessary.
+
+    UserError if the toolchain is missing or the build fails.
+    """
     prefix = paths.toolchains() / pair.toolchain
     if not prefix.is_dir():
         raise UserError(f"toolchain {pair.toolchain} is missing; run: make setup")
@@ -55,7 +58,7 @@ def ours(pair: Pair) -> str:
 
 
 def reference(pair: Pair) -> str:
-    """Debian's NetPIPE 3.7.2 for `pair`; UserError where it is not installed."""
+    """Path of Debian's NetPIPE 3.7.2 for `pair`; UserError if it is not installed."""
     program = shutil.which(pair.reference)
     if program is None:
         raise UserError(f"{pair.reference} is missing; run: make setup")

@@ -19,7 +19,7 @@ _RANGES = ((1, 1), (131072, 8 << 20))  # bytes: where the latency is, and where 
 
 
 def measure() -> Iterator[str]:
-    """Ratios ours / NetPIPE over interleaved pairs of runs, in random order within a pair."""
+    """Ratios ours / NetPIPE over pairs of runs, each pair in random order."""
     for pair in programs.PAIRS:
         netpipe = programs.ours(pair)
         latencies: list[float] = []

@@ -1,4 +1,4 @@
-"""Time and memory of ``roundtrip report`` on a million samples, synthetic and so called."""
+"""Time and memory of ``roundtrip report`` on a million synthetic samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLES_PER_POINT = 300  # x points of two toolchains x 8 launches: just over a 
 
 
 def measure() -> Iterator[str]:
-    """Wall time and peak memory of the command on a bundle, started afresh."""
+    """Wall time and peak memory of the command, in a new process.  UserError if it fails."""
     generator = paths.checkout() / "tests" / "support" / "synthetic.py"
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "run"

@@ -1,4 +1,4 @@
-"""What starting costs: processor time of listing all checks, and of dry runs."""
+"""What a start costs: processor time of listing all checks, and of dry runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 
-#: Commands whose processor time a person waits for.
+#: Commands that a person waits for.
 _COMMANDS = (
     ("reframe", "-c", "checks", "-R", "-l"),
     ("roundtrip", "--version"),
@@ -22,14 +22,17 @@ _COMMANDS = (
 
 
 def measure() -> Iterator[str]:
-    """User and system time of each command with all that it starts."""
+    """User plus system time of each command and of all that it starts."""
     environment = Site("local", paths.checkout()).environment
     for command in _COMMANDS:
         yield f"{' '.join(command)}: {processor_s(command, environment):.1f} s of processor time"
 
 
 def processor_s(command: tuple[str, ...], environment: Mapping[str, str]) -> float:
-    """Processor time of one run of a program beside this Python, s; UserError if it fails."""
+    """Processor time of one run of `command`, s; UserError if it fails.
+
+    The program is the one that is installed beside this Python.
+    """
     program = Path(sys.executable).with_name(command[0])
     before = _spent_s()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Builds what a campaign launches, before its clock starts: a stage with a progress of its own."""
+"""Builds what a campaign launches before its time limit starts, and shows the progress."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ _STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
 
 
 class Progress(Protocol):
-    """Told what is built; shows it to people."""
+    """Is told what is built, and shows it to people."""
 
-    def building(self, builds: int, now: _Now) -> None: ...
+    def building(self, builds: int, now: _Now) -> None:
+        """`builds` programs will be built; `now()` says which one, and how long it will take."""
 
-    def built(self, seconds: float) -> None: ...
+    def built(self, seconds: float) -> None:
+        """Every build has ended, after so many seconds."""
 
-    def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+    def result(self, verdict: str, name: str, counts: bool = True) -> None:
+        """The build `name` ended; `verdict` is ReFrame's word for it, such as ``OK``."""
 
 
 class _Now(Protocol):
@@ -33,9 +36,9 @@ class _Now(Protocol):
 
 
 def run(site: Site, expected: Iterable[Expected], tree: RunTree, progress: Progress) -> None:
-    """Have ReFrame build all that `expected` needs, and launch nothing.
+    """Let ReFrame build all that `expected` needs, and launch nothing.
 
-    What fails to build is shown and is no error here: its launches will fail, and say why.
+    A failed build is shown and is no error here: its launches will fail and give the reason.
     """
     blocks = representatives(expected)
     watch = _Watch(sum(len(block) for block in blocks))
@@ -59,9 +62,10 @@ def run(site: Site, expected: Iterable[Expected], tree: RunTree, progress: Progr
 
 
 def representatives(expected: Iterable[Expected]) -> list[list[Expected]]:
-    """One case for each check, partition and toolchain: all of its kind need the same program.
+    """One case for each check, partition and toolchain: all cases of these need the same program.
 
-    Those of one list are on one partition with the same toolchains: one command line names them.
+    The cases of one list are on one partition with the same toolchains, so that one command line
+    of ReFrame names them.
     """
     first: dict[tuple[str, str, str], Expected] = {}
     for item in expected:
@@ -76,7 +80,7 @@ def representatives(expected: Iterable[Expected]) -> list[list[Expected]]:
 
 
 class _Watch:
-    """How far the build is: Ninja's own count in what ReFrame has captured of it."""
+    """How far the build is, by the steps that Ninja counts in the output that ReFrame captures."""
 
     def __init__(self, builds: int) -> None:
         self.builds = builds
@@ -94,7 +98,7 @@ class _Watch:
         self._name, self._start = session.in_words(name), time.monotonic()
 
     def ended(self) -> None:
-        """It has ended."""
+        """The build that began last has ended."""
         self._took.append(time.monotonic() - self._start)
         self._name = ""
 
@@ -107,7 +111,7 @@ class _Watch:
         spent = time.monotonic() - self._start
         whole = spent * steps / done
         others = max(0, self.builds - len(self._took) - 1)
-        # What is built already takes no time: the slowest so far says most about those to come.
+        # Programs that exist already take no time, so the slowest build predicts the next best.
         left = whole - spent + others * max([whole, *self._took])
         return f"{self._name}: step {done} of {steps}, about {told(left)} left"
 

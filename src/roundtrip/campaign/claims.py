@@ -1,4 +1,4 @@
-"""What a campaign will be able to claim, said before it runs."""
+"""What a campaign will be able to claim; said before it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from roundtrip.studies.planned import PlannedCase, PlannedClaims
 
 @dataclass(frozen=True)
 class Outlook:
-    """The primary claims of a campaign, and the toolchains that share a case."""
+    """What a campaign can claim: its primary claims, and the toolchains that share a case."""
 
     campaign: Campaign
     primary: tuple[PlannedClaims, ...]
@@ -33,12 +33,12 @@ class Outlook:
 
     @property
     def count(self) -> int:
-        """Primary claims, tested together."""
+        """The number of primary claims, which are tested together."""
         return sum(claim.count for claim in self.primary)
 
     @property
     def reach(self) -> Reach:
-        """Who of them can be told with the campaign's launches."""
+        """Which of the primary claims can be told with the launches of the campaign."""
         return reach(self.campaign.launches, self.count, self.levels)
 
     @property
@@ -49,7 +49,7 @@ class Outlook:
         return f"{fewest}{also} would do"
 
     def require_speech(self) -> None:
-        """UserError if no primary claim can be told, whatever is measured."""
+        """UserError if no primary claim can ever be told with so few launches."""
         if self.count and self.reach is Reach.MUTE:
             file, line = self.campaign.file, self.campaign.launches_line
             raise UserError(
@@ -61,7 +61,7 @@ class Outlook:
             )
 
     def warning(self) -> str | None:
-        """What is to be known of too few launches; None if each claim can be told alone."""
+        """What too few launches mean for the claims; None if each claim can be told alone."""
         if not self.count or self.reach is Reach.ALONE:
             return None
         launches = _launches(self.campaign.launches)
@@ -74,7 +74,7 @@ class Outlook:
         )
 
     def lines(self) -> Iterator[str]:
-        """For ``--dry-run``: what will be claimable."""
+        """The lines of ``--dry-run`` that say what can be claimed."""
         for claim in self.primary:
             yield f"claim {claim.count} x {claim.case}: {claim.what}"
         if len(self.toolchains) > 1:
@@ -93,7 +93,7 @@ class Outlook:
 
 
 def outlook(campaign: Campaign, plan: Matrix) -> Outlook:
-    """Ask each study what launches of `plan` will support, at the thresholds of the package."""
+    """Ask each study what launches of `plan` will support, with the thresholds of the package."""
     settings = analysis.default()
     cases = [
         PlannedCase(
@@ -116,7 +116,7 @@ def outlook(campaign: Campaign, plan: Matrix) -> Outlook:
 
 
 def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
-    """Those with a case that differs from another one in the toolchain alone."""
+    """Toolchains with a case that differs from another case in the toolchain alone."""
     alike: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for case in cases:
         alike[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)

@@ -1,4 +1,4 @@
-"""What a run was measured with, written beside its results: host, toolchains, site, versions."""
+"""Records what a run was measured with: host, toolchains, site, versions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
 
     The last is ReFrame's configuration of the site, whatever files it was made of.
 
-    Called again when a run is resumed: what differs from the first time is kept beside it as
-    ``<file>.resumed-<n>``, never overwritten.
+    A resumed run records again: a file that differs from the first one is written beside it as
+    ``<file>.resumed-<n>``, and nothing is overwritten.
     """
     folder.mkdir(exist_ok=True)
     used = sorted({item.case.environ for item in plan.expected})
@@ -37,7 +37,7 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
-    """ReFrame's configuration of each toolchain, and what its installer recorded."""
+    """By name: ReFrame's configuration of each toolchain, and what its installer recorded."""
     described: dict[str, object] = {}
     for name in names:
         extras = site.toolchains[name].get("extras", {})

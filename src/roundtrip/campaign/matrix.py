@@ -1,4 +1,4 @@
-"""The expected matrix of a campaign on a site: what must come back, and what cannot run and why."""
+"""The matrix of a campaign on a site: which cases must come back, which cannot run, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roundtrip.errors import UserError
 
 @dataclass(frozen=True)
 class Skipped:
-    """A case that was asked for and cannot run on this site."""
+    """A case that the campaign asks for and that cannot run on this site."""
 
     case: str
     reason: str
@@ -21,7 +21,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Expected:
-    """A case that must come back: file and study of its check, variables to run it with."""
+    """A case that must come back: the file and the study of its check, and its variables."""
 
     case: Case
     file: str
@@ -31,17 +31,17 @@ class Expected:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Cases to run, and those skipped; no case is in both, none twice."""
+    """The cases to run and the cases to skip; no case is in both, or twice in one."""
 
     expected: tuple[Expected, ...]
     skipped: tuple[Skipped, ...]
 
 
 def build(campaign: Campaign, site: Site) -> Matrix:
-    """Every combination that the campaign declares, laid against what ReFrame lists on the site.
+    """Compare every combination that the campaign declares with what ReFrame lists on the site.
 
-    UserError for a check, parameter, variable, partition or toolchain that does not exist, and
-    for a campaign of which nothing can run.
+    UserError for a check, parameter, variable, partition or toolchain that does not exist, for a
+    case that is declared twice, and for a campaign of which nothing can run on the site.
     """
     files = _files(campaign, site)
     listed = {case.id: case for case in site.cases(files)}
@@ -74,7 +74,7 @@ def build(campaign: Campaign, site: Site) -> Matrix:
 
 
 def _files(campaign: Campaign, site: Site) -> list[str]:
-    """The check files of a campaign: no other is loaded."""
+    """The check files of a campaign; ReFrame loads no other."""
     known = site.checks
     for plan in campaign.checks:
         if plan.name not in known:

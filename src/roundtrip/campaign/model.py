@@ -29,7 +29,7 @@ from roundtrip.errors import UserError
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """One ``[[check]]`` table; `line` is where it starts.  None means "all there are"."""
+    """One ``[[check]]`` table, which starts at `line`.  None means all that there are."""
 
     name: str
     line: int
@@ -43,7 +43,7 @@ class CheckPlan:
 class Campaign:
     """A campaign file, validated as far as that is possible without a site.
 
-    `launches_line` is where it says how many launches, None if it does not.
+    `launches_line` is the line of the key ``launches``, None without one.
     """
 
     name: str
@@ -57,7 +57,10 @@ class Campaign:
 
 
 def find(name: str, folder: Path) -> Path:
-    """The file of campaign `name`: a name in `folder`, or a path to a TOML file."""
+    """The file of campaign `name`, which is a name in `folder` or a path to a TOML file.
+
+    UserError if there is no such file.
+    """
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
@@ -73,7 +76,7 @@ def load(file: Path) -> Campaign:
 
 
 class _Reader:
-    """Validates the parsed data; keeps the lines to say where a fault is."""
+    """Validates the parsed data; it keeps the lines to say where a fault is."""
 
     def __init__(self, file: Path, lines: list[str]) -> None:
         self.file = file
@@ -100,7 +103,7 @@ class _Reader:
         )
 
     def _collectable(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Title and counts, which the collector must accept when the launches are done."""
+        """Title and counts, held against what the collector will accept after the launches."""
         name = self.file.stem
         usual = {"title": name, "launches": 1, "extra_launches": 0, "time_limit_minutes": 24 * 60}
         chosen = {key: data.get(key, default) for key, default in usual.items()}
@@ -166,7 +169,7 @@ class _Reader:
 
 
 def _as_option(value: object) -> str:
-    """A TOML value as ReFrame writes it in names and takes it on its command line."""
+    """A TOML value as ReFrame writes it in names and reads it on its command line."""
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""How a run ended: what came back, against what was expected."""
+"""How a run ended: what came back, compared with what was expected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from roundtrip.collect.launches import scan
 
 @dataclass(frozen=True)
 class Outcome:
-    """Launches asked for and passed; reasons of those that failed."""
+    """How many launches were asked for and passed, and why others failed.
+
+    `silence` says how long Slurm did not answer, "" if it always did.
+    """
 
     counts: Counts
     failures: tuple[str, ...]
@@ -23,7 +26,7 @@ class Outcome:
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
-        """Count what lies in the tree."""
+        """Count the launches of `tree`."""
         state = tree.state
         launches = scan(tree.path)
         return Outcome(
@@ -45,16 +48,16 @@ class Outcome:
 
     @property
     def missing(self) -> dict[str, int]:
-        """Launches short, by case."""
+        """How many launches each case lacks."""
         return self.counts.missing
 
     @property
     def whole(self) -> bool:
-        """Every case has its launches, and there are cases: nothing is never a success."""
+        """Whether every case has its launches; False without cases: nothing is no success."""
         return bool(self.counts.asked) and not self.missing
 
     def lines(self) -> Iterator[str]:
-        """The outcome for people, worst last."""
+        """The outcome in lines for people, the worst last."""
         cases = len(self.counts.asked)
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.told()}"
         if self.skipped:

@@ -1,4 +1,4 @@
-"""Shows a campaign's progress on a terminal, or as a line a minute in a log."""
+"""Shows the progress of a campaign: a bar on a terminal, or a line a minute in a log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-#: On a terminal once a second: more would take processor time from what is measured beside it.
+#: More refreshes would take processor time from the program that is measured.
 _REFRESHES_PER_SECOND = 1.0
 
 
 class TerminalProgress:
-    """What is done, what runs now, how long yet; failures are printed as they come.
+    """Shows what is done, what runs now, and how long it will take; prints failures at once.
 
-    A campaign has two stages, each begun by its own call: `building` and `launching`.
+    A campaign has two stages, which the calls `building` and `launching` begin.
     """
 
     def __init__(self, title: str, console: Console, every_s: float = 60.0) -> None:
@@ -58,20 +58,20 @@ class TerminalProgress:
         self._bar.stop()
 
     def building(self, builds: int, now: Callable[[], str]) -> None:
-        """So many programs are to be built; `now()` says which one, how far, how long yet."""
+        """`builds` programs will be built; `now()` says which one, how far, and how long yet."""
         self._say(f"{self._title}: building what it launches")
         self._begin(f"{self._title}: building", builds, now)
 
     def built(self, seconds: float) -> None:
-        """All are built, or have failed to be."""
+        """Every build has succeeded or failed, after so many seconds."""
         self._say(f"built in {told(seconds)}")
 
     def launching(
         self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
     ) -> None:
-        """The clock of the campaign starts: it has `limit_s` for so many launches.
+        """The time limit of the campaign starts: `limit_s` seconds for so many launches.
 
-        `note()` says what keeps it waiting, if anything does.
+        `note()` says what the campaign waits for, or "" if it does not wait.
         """
         told_cases = f"{cases} case{'s' if cases != 1 else ''}"
         self._say(f"{self._title}: {told_cases}, {launches} launches, at most {told(limit_s)}")
@@ -79,27 +79,27 @@ class TerminalProgress:
         self._limit_s, self._note = limit_s, note
 
     def expect(self, launches: int) -> None:
-        """So many launches are still to come."""
+        """`launches` are still to come."""
         self._bar.update(self._task, total=self._bar.tasks[0].completed + launches)
 
     def running(self, name: str) -> None:
-        """ReFrame begins with this test."""
+        """ReFrame begins the test `name`."""
         self._now = lambda: name
 
     def waiting(self, why: str) -> None:
-        """Nothing runs, for this reason."""
+        """Nothing runs; `why` is the reason."""
         self._now = lambda: why
         self._say(why)
 
     def result(self, verdict: str, name: str, counts: bool = True) -> None:
-        """ReFrame finished a test; what does not count is shown only if it failed."""
+        """ReFrame finished the test `name`; one that does not count is shown only if it failed."""
         if counts:
             self._bar.advance(self._task)
         if verdict != "OK":
             self._say(f"{self._count()} {verdict}: {name}", style="red")
 
     def status(self) -> str:
-        """What runs now and how long yet, as far as that is known."""
+        """What runs now, and how long the rest will take if that is known."""
         parts = [self._now(), self._note()]
         if self._limit_s is not None:
             parts = [self._left(self._limit_s), *parts]
@@ -130,7 +130,7 @@ class TerminalProgress:
 
 
 class _Said(ProgressColumn):
-    """A column that asks for its text whenever it is drawn."""
+    """A column whose text is asked for whenever it is drawn."""
 
     def __init__(self, ask: Callable[[], str]) -> None:
         super().__init__()

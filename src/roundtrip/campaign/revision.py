@@ -9,14 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Revision:
-    """What is checked out: commit, and whether tracked files differ from it; None without git."""
+    """The checked-out commit, and whether tracked files differ from it; None without git."""
 
     commit: str | None
     dirty: bool | None
 
 
 def revision(checkout: Path) -> Revision:
-    """Ask git; a checkout without git (an unpacked archive) has no revision."""
+    """What git says of `checkout`; without git (an unpacked archive) both parts are None."""
     try:
         commit = _git(checkout, "rev-parse", "HEAD").strip()
         dirty = bool(_git(checkout, "status", "--porcelain", "--untracked-files=no").strip())

@@ -1,4 +1,4 @@
-"""Runs a campaign's matrix to completion: rounds of launches, resumable at any point."""
+"""Runs the matrix of a campaign to its end, in rounds of launches; it can resume at any point."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ from roundtrip.collect.launches import Launch, scan
 
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
-
-
-#: Pause after a round in which Slurm did not answer, s; doubled each time.
+#: First pause after a round in which Slurm did not answer, s; each further pause is twice as long.
 _FIRST_PAUSE_S = 5.0
 _LONGEST_PAUSE_S = 60.0
 
 
 class Progress(Protocol):
-    """Told what happens; shows it to people."""
+    """Is told what happens, and shows it to people."""
 
-    def launching(
-        self, cases: int, launches: int, limit_s: float, note: Callable[[], str]
-    ) -> None: ...
+    def launching(self, cases: int, launches: int, limit_s: float, note: Callable[[], str]) -> None:
+        """The time limit starts: `limit_s` seconds; `note()` says what the campaign waits for."""
 
-    def waiting(self, why: str) -> None: ...
+    def waiting(self, why: str) -> None:
+        """Nothing runs; `why` is the reason."""
 
-    def expect(self, launches: int) -> None: ...
+    def expect(self, launches: int) -> None:
+        """`launches` are still to come."""
 
-    def running(self, name: str) -> None: ...
+    def running(self, name: str) -> None:
+        """ReFrame begins the test `name`."""
 
-    def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+    def result(self, verdict: str, name: str, counts: bool = True) -> None:
+        """The test `name` ended; it counts if it is a launch and not a fixture."""
 
 
 @dataclass(frozen=True)
 class _Round:
-    """How long its launches took; whether nothing came back and Slurm alone is to blame."""
+    """How long its launches took, s; whether nothing came back only because Slurm was silent."""
 
     seconds: float
     only_silence: bool
@@ -53,10 +54,10 @@ class _Round:
 
 @dataclass
 class Runner:
-    """Launches what is missing, one performance job at a time, until nothing is.
+    """Launches what is missing, one performance job at a time, until nothing is missing.
 
-    A round launches every case that still needs one, once, in random order: drift of the machine
-    then hits all cases alike (a randomised block design).
+    A round launches every case that still needs a launch once, in random order, so that a drift
+    of the machine affects all cases alike (a randomised block design).
     """
 
     campaign: Campaign
@@ -69,11 +70,10 @@ class Runner:
     _patience: scheduler.Patience | None = None
 
     def run(self) -> bool:
-        """Run rounds until every case has its launches or is given up; False: time was over first.
+        """Run rounds until every case has its launches or is given up; False if time ended first.
 
-        A round is the unit of pairing: one that would not be whole in time, going by the others,
-        is not begun.  What it builds, all being built before, and waiting for Slurm are no part of
-        its length.
+        A round is the unit of pairing.  It does not begin if, by the length of the others, it would
+        not end in time.  Time for building and for waiting for Slurm is not part of its length.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         deadline = time.monotonic() + limit_s
@@ -85,7 +85,7 @@ class Runner:
         try:
             self._cancel()
             in_time = self._rounds(deadline)
-            # One that Slurm took back into the queue would run for nobody.
+            # A job that Slurm took back into the queue would run for no session.
             self._cancel()
         except scheduler.NoAnswerError:
             return False
@@ -103,7 +103,7 @@ class Runner:
                 return False
             done = self._round(wanted)
             if done.only_silence:
-                # Nothing was measured, and nothing says that it could be now.
+                # Nothing was measured, and the next round would fail at once as well.
                 pause_s = min(pause_s, deadline - time.monotonic())
                 if pause_s <= 0:
                     return False
@@ -125,7 +125,7 @@ class Runner:
     def _round(self, wanted: Sequence[Expected]) -> _Round:
         """Launch each case once.
 
-        A launch that failed while Slurm did not answer says nothing of its case.
+        A launch that failed while Slurm did not answer does not count against its case.
         """
         todo = session.blocks(wanted)
         self.order.shuffle(todo)
@@ -156,7 +156,7 @@ class Runner:
         return _Round(max(0.0, seconds), bool(failed) and failed <= silent and after == before)
 
     def _unanswered(self, round_: str) -> set[str]:
-        """Cases of which a launch of that session failed with the words of a silent Slurm."""
+        """Cases whose launch in that session failed with an error that says Slurm is silent."""
         failed = [
             launch
             for launch in scan(self.tree.path)
@@ -172,7 +172,7 @@ class Runner:
             self.progress.result(kind, words, counts=not session.is_fixture(name))
 
     def _passed(self) -> tuple[Counter[str], Counter[str]]:
-        """Launches that passed, by case; and those of them that nothing disturbed."""
+        """Numbers of launches that passed, by case; and of those that were not disturbed."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
             Counter(launch.case_id for launch in launches),
@@ -180,7 +180,7 @@ class Runner:
         )
 
     def _wanted(self) -> list[Expected]:
-        """Cases that need another launch: first those short of launches, then disturbed ones."""
+        """Cases that need another launch: first those with too few, then the disturbed ones."""
         passed, undisturbed = self._passed()
         alive = [item for item in self.expected if not self._given_up(item, passed)]
         short = [item for item in alive if passed[item.case.id] < self.campaign.launches]
@@ -201,7 +201,7 @@ class Runner:
 
 
 def _words(launch: Launch) -> str:
-    """Why it failed, and the end of what its job wrote on standard error."""
+    """Why a launch failed, and the end of what its job wrote to standard error."""
     try:
         error = (launch.folder / "rfm_job.err").read_bytes()[-4096:] if launch.folder else b""
     except OSError:

@@ -1,4 +1,4 @@
-"""Slurm jobs of a campaign: marked, found again, and waited for while Slurm does not answer."""
+"""Marks the Slurm jobs of a campaign, finds them again, and waits while Slurm does not answer."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from roundtrip.collect import silences
 from roundtrip.errors import UserError
 
 _SLURM = ("slurm", "squeue")
-#: Slurm's commands, which try again as long as nobody answers.
+#: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
 
 
 class NoAnswerError(Exception):
-    """Slurm did not answer until the campaign's time was over."""
+    """Slurm did not answer until the time limit of the campaign."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Until when (seconds since 1970) a run waits for Slurm, and the folder of its log."""
+    """Until when (seconds since 1970) a run waits for Slurm, and the folder of the run's log."""
 
     deadline: float
     run_dir: Path
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base`, with commands of Slurm that wait and say so in the log."""
+        """`base` with a PATH whose Slurm commands wait, and log that they do."""
         return {
             **base,
             "PATH": f"{_COMMANDS}:{base['PATH']}",
@@ -44,7 +44,7 @@ class Patience:
         return time.time() >= self.deadline
 
     def now(self) -> str:
-        """What to tell people while Slurm does not answer; "" while it does."""
+        """What to show while Slurm does not answer; "" while it answers."""
         waiting = [item for item in silences.read(self.run_dir) if item.end is None]
         if not waiting:
             return ""
@@ -65,15 +65,15 @@ def is_slurm(scheduler: str) -> bool:
 
 
 def is_silence(text: str) -> bool:
-    """Whether that is what a command of Slurm says when nobody answers it."""
+    """Whether `text` is what a command of Slurm prints when Slurm does not answer."""
     return not subprocess.run([_COMMANDS / "patient", text.replace("\0", "")]).returncode
 
 
 def tags(scheduler: str, label: str) -> list[str]:
-    """ReFrame options that mark each job of run `label`, and let none begin a second time.
+    """ReFrame options that mark each job of run `label` and forbid Slurm to requeue it.
 
-    A job that Slurm requeues may be held for good ("launch failed requeued held"), with ReFrame
-    waiting for it; one that ends is launched again by the campaign.
+    Slurm may hold a requeued job for ever ("launch failed requeued held") while ReFrame waits for
+    it.  A job that ends is launched again by the campaign.
     """
     if not is_slurm(scheduler):
         return []
@@ -81,10 +81,11 @@ def tags(scheduler: str, label: str) -> list[str]:
 
 
 def cancel(label: str, environment: Mapping[str, str], patience: Patience | None) -> list[str]:
-    """Cancel jobs that sessions of run `label` left in the queue; their ids.
+    """Cancel the jobs that sessions of run `label` left in the queue, and return their ids.
 
-    A launch that such a job would still produce belongs to nobody.  Without Slurm, or without
-    `patience` if it does not answer: nothing.  NoAnswerError when the patience is over.
+    No session would collect the launch of such a job.  Without Slurm nothing is done, nor without
+    `patience` if Slurm does not answer.  NoAnswerError when the patience is over; UserError if
+    Slurm refuses for another reason.
     """
     if shutil.which("squeue", path=environment.get("PATH")) is None:
         return []
@@ -115,10 +116,10 @@ def _require(done: subprocess.CompletedProcess[str], what: str) -> None:
 
 
 def clear(label: str, environment: Mapping[str, str], patience: Patience) -> None:
-    """See that no job of run `label` is left when its next session begins.
+    """Cancel the jobs of run `label`, and return when none is left.
 
     A job that outlives its session would run beside the next launch.  NoAnswerError when the
-    patience is over.
+    patience is over; UserError as of `cancel`.
     """
     while cancel(label, environment, patience):
         if patience.over:
@@ -127,5 +128,5 @@ def clear(label: str, environment: Mapping[str, str], patience: Patience) -> Non
 
 
 def _comment(label: str) -> str:
-    """ASCII without blanks: it stands on a line of the job's script."""
+    """ASCII without blanks, because it is written into a line of the job script."""
     return f"roundtrip:{quote(label)}"

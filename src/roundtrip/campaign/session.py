@@ -21,17 +21,17 @@ _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<e
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
 
-#: Told what ReFrame says: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
+#: Is called with what ReFrame says: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
 Listener = Callable[[str, str], None]
 
 
 def is_fixture(name: str) -> bool:
-    """Whether that test only makes ready what others launch."""
+    """Whether the test `name` is a fixture, which only prepares what others launch."""
     return " ~" in name
 
 
 def in_words(name: str) -> str:
-    """A test as ReFrame names it, for people: without hash and place."""
+    """The name of a test for people: as ReFrame has it, but without hash and place."""
     match = _NAME.match(name)
     return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
 
@@ -39,8 +39,8 @@ def in_words(name: str) -> str:
 def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     """Split cases into the fewest groups that one ReFrame command line can name exactly.
 
-    A command line selects a product of tests and toolchains on one partition, with one setting of
-    variables; each block is such a product.
+    One command line selects a product of tests and toolchains on one partition, with one set of
+    variables.  Each block is such a product.
     """
     toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
     for item in wanted:
@@ -69,14 +69,15 @@ def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
     """The ReFrame command line that names the cases of `block`, all on one partition."""
     arguments = [
         "reframe",
-        # Not all of checks/: ReFrame takes seconds to make the thousands of tests there are.
+        # Not all of checks/: ReFrame takes seconds to create its thousands of tests.
         *(f"--checkpath={file}" for file in sorted({item.file for item in block})),
         f"--prefix={folder}",
         f"--perflogdir={folder / 'perflogs'}",
         f"--report-file={folder / 'report.json'}",
         f"--system={site.name}:{block[0].case.partition}",
-        # Nothing beside a timing; and no fixed order, which would confound a case with time.
-        # Not as a mode of ReFrame: 4.10 forgets --prgenv when given one.
+        # One job at a time, so that no launch disturbs another, and in random order, because a
+        # fixed order would confound cases with time.  A mode in ReFrame's settings would not do:
+        # ReFrame 4.10 ignores --prgenv together with --mode.
         "--exec-policy=serial",
         "--exec-order=random",
     ]
@@ -94,12 +95,12 @@ def run(
     on_event: Listener,
     patience: scheduler.Patience | None = None,
 ) -> float:
-    """Run one block; `on_event(kind, name)` is called as ReFrame begins and ends tests.
+    """Run one block and return the seconds that it took, without the seconds of building.
 
-    Returns the seconds it took, those of building apart.  They, ReFrame's exit status and the wall
-    time go to ``session.json``, all that ReFrame prints to ``console.log``.  The session is told to
-    stop (TERM) when this process dies or is interrupted, and cancels its jobs then.  While Slurm
-    does not answer, `patience` waits.
+    `on_event(kind, name)` is called when ReFrame begins or ends a test.  ``session.json`` in
+    `folder` gets both times and ReFrame's exit status, ``console.log`` all that ReFrame prints.
+    When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
+    Slurm does not answer, `patience` waits; NoAnswerError when it is over.
     """
     environment = site.environment
     if patience:
@@ -121,7 +122,7 @@ def build(
     lock_descriptor: int,
     on_event: Listener,
 ) -> None:
-    """Build what the cases of `block` need, and launch none of them; as `run` in all else."""
+    """Build what the cases of `block` need, and launch none of them; otherwise as `run`."""
     arguments = [*_named(site, block, folder), "--setvar=build_only=yes", "--run"]
     start = time.monotonic()
     status = _supervise(site, arguments, folder, lock_descriptor, on_event, site.environment)
@@ -155,7 +156,7 @@ def _supervise(
     on_event: Listener,
     environment: Mapping[str, str],
 ) -> int:
-    """Run ReFrame to its end; its exit status."""
+    """Run ReFrame to its end and return its exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "console.log").open("w") as console:
         process = subprocess.Popen(

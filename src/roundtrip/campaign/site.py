@@ -38,7 +38,10 @@ class Case:
 
 
 class Site:
-    """The folder ``site-configs/<name>``, asked through the pinned ReFrame."""
+    """The folder ``site-configs/<name>`` as the pinned ReFrame reads it.
+
+    UserError if there is no site of that name; the properties raise it if ReFrame fails on it.
+    """
 
     def __init__(self, name: str, checkout: Path) -> None:
         self.name = name
@@ -60,7 +63,7 @@ class Site:
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """Environment variables after ``. site-configs/activate <name>``."""
+        """Environment variables after ``. site-configs/activate <name>``; UserError if it fails."""
         script = '. "$0" "$1" && env -0'
         activate = self.checkout / "site-configs" / "activate"
         done = subprocess.run(
@@ -101,7 +104,7 @@ class Site:
 
     @cached_property
     def checks(self) -> dict[str, Path]:
-        """The file of each check there is, found in its text: loading all takes ReFrame seconds."""
+        """The file of each check by name, found in the text: ReFrame takes seconds to load all."""
         return {
             name: file
             for file in sorted((self.checkout / "checks").rglob("*.py"))
@@ -109,14 +112,20 @@ class Site:
         }
 
     def describe(self, files: Iterable[str]) -> list[dict[str, Any]]:
-        """ReFrame's description of every check in `files`, whether this site can run it or not."""
+        """ReFrame's description of every check in `files`, whether this site can run it or not.
+
+        UserError if ReFrame fails.
+        """
         named = [f"--checkpath={file}" for file in files]
         everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
         tests: list[dict[str, Any]] = json.loads(self._reframe(*named, *everything))
         return tests
 
     def cases(self, files: Iterable[str] = ()) -> list[Case]:
-        """Every test case that ReFrame would run here, of these check files or of all."""
+        """Every test case that ReFrame would run here, of the check `files` or of all.
+
+        UserError if ReFrame fails, or if a check does not load.
+        """
         named = [f"--checkpath={file}" for file in files]
         listing = self._reframe(*(named or self._all_checks), "-lC")
         if broken := [line for line in listing.splitlines() if "skipping test file" in line]:
@@ -147,7 +156,7 @@ class Site:
 
 
 def parse_listing(listing: str) -> list[Case]:
-    """Cases in the output of ``reframe -lC``; fixtures, which are indented, are left out."""
+    """The cases in the output of ``reframe -lC``, without fixtures, whose lines are indented."""
     cases = []
     for line in _CONTROL.sub("", listing).splitlines():
         if match := _CASE.match(line):

@@ -1,8 +1,8 @@
-"""One campaign measures on a site at a time: two would measure each other.
+"""One campaign measures on a site at a time: two would disturb each other.
 
-The lock is a file of the user's, ``$XDG_STATE_HOME/roundtrip/sites/<site>.lock`` (by default below
-``~/.local/state``), so that all checkouts and run folders share it; it ends with its process.
-Other users' jobs are kept away by the scheduler: launches ask for their nodes exclusively.
+The lock is the file ``$XDG_STATE_HOME/roundtrip/sites/<site>.lock`` (by default below
+``~/.local/state``), so that all checkouts and run folders of a user share it.  It ends with its
+process.  The scheduler keeps jobs of other users away: launches ask for their nodes exclusively.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _PAUSE_S = 2.0
 
 @contextlib.contextmanager
 def held(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
-    """Hold the site; UserError naming the holder if another campaign does.
+    """Hold the lock of `site` for `campaign` while the block runs.
 
-    With `wait`, wait for it instead, and `tell` so once.
+    If another campaign holds it: UserError with its name, or, with `wait`, wait for its end and
+    `tell` so once.  UserError too if the lock file cannot be written.
     """
     path = _file(site)
     with _opened(path) as file:
@@ -69,7 +70,7 @@ def _opened(path: Path) -> IO[str]:
 
 
 def _file(site: Site) -> Path:
-    """A machine without a scheduler is a site of its own, whatever its home folder shares."""
+    """The lock file; a machine without a scheduler has its own, even if its home is shared."""
     local = all(partition["scheduler"] == "local" for partition in site.partitions.values())
     name = f"{site.name}@{socket.gethostname()}" if local else site.name
     return paths.state() / "sites" / f"{name}.lock"

@@ -1,4 +1,4 @@
-"""The tree of one campaign run: ``runs/<campaign>/<site>/<start, UTC>/``, locked while in use."""
+"""The tree of a campaign run, ``runs/<campaign>/<site>/<start, UTC>/``, locked while in use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from roundtrip.errors import UserError
 
 
 class RunTree:
-    """A context manager that holds the tree's lock.
+    """A run tree; as a context manager it holds the tree's lock, UserError if another run does.
 
-    `lock_descriptor` is inherited by the ReFrame session, so that a session that outlives a
-    killed runner still keeps others out.
+    The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
+    still keeps others out.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,11 +54,11 @@ class RunTree:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The contents of state.json: what was asked for, and when it ended."""
+        """The content of state.json: what the run must produce, and when it ended."""
         return records.read(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
-        """Change keys of state.json, by rename: a reader never sees half of it."""
+        """Change keys of state.json, by rename, so that a reader never sees half of it."""
         file = self.path / "state.json"
         state = {**(self.state if file.exists() else {}), **changes}
         partial = file.with_suffix(".partial")
@@ -66,19 +66,19 @@ class RunTree:
         partial.replace(file)
 
     def finish(self) -> None:
-        """Say that everything expected has come back."""
+        """Record that every expected launch has come back."""
         self.write_state(finished=_utc(datetime.now(UTC)))
 
     def reported(self, page: Path) -> None:
-        """Say where the report is."""
+        """Record where the report is."""
         self.write_state(report=str(page))
 
     def next_round(self) -> int:
-        """The number of a new round: above all that any session was of."""
+        """The number of a new round, higher than that of any session."""
         return 1 + max((rounds.read(folder) or 0 for folder in self._sessions()), default=0)
 
     def next_session(self, round_number: int) -> Path:
-        """A new folder ``rounds/NNN``, marked as of that round; NNN is never used again."""
+        """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
         number = 1 + max((int(folder.name) for folder in self._sessions()), default=0)
         folder = self.path / "rounds" / f"{number:03d}"
         folder.mkdir(parents=True)
@@ -86,7 +86,7 @@ class RunTree:
         return folder
 
     def next_build(self) -> Path:
-        """A new folder ``builds/NNN`` for a session that only builds."""
+        """Make a folder ``builds/NNN`` for a session that only builds."""
         number = 1 + sum(1 for path in (self.path / "builds").glob("*") if path.name.isdigit())
         folder = self.path / "builds" / f"{number:03d}"
         folder.mkdir(parents=True)
@@ -105,7 +105,11 @@ def create(
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
-    """Make the tree of a new run and write down what is expected of it, and whether a `report`."""
+    """Make the tree of a new run, and record what is expected of it.
+
+    `report` says whether a report is wanted, `night` under which name the run begins.  UserError
+    if the collector would refuse the record, or a run began in the same second.
+    """
     start = datetime.now(UTC)
     state = _first_state(campaign, site, matrix, revision, report, _utc(start))
     state["night"] = night
@@ -127,7 +131,7 @@ def create(
 def _first_state(
     campaign: Campaign, site: str, matrix: Matrix, revision: Revision, report: bool, started: str
 ) -> dict[str, Any]:
-    """What is known of a run before its first launch."""
+    """The content of state.json before the first launch."""
     return {
         "schema": 1,
         "campaign": campaign.name,
@@ -147,7 +151,7 @@ def _first_state(
 
 
 def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
-    """A run may only be resumed by the campaign that began it."""
+    """UserError if the campaign or the site has changed since the run of `tree` began."""
     begun = {item["case"]: item["variables"] for item in tree.state["expected"]}
     now = {item.case.id: dict(item.variables) for item in matrix.expected}
     if begun != now:
@@ -159,7 +163,10 @@ def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
 
 def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
-    """The newest run of `campaign` on `site` that lacks launches, or the report it was to have."""
+    """The newest run of `campaign` on `site` that lacks launches or its report.
+
+    UserError if there is none.
+    """
     folder = runs / campaign / site
     for path in sorted(folder.glob("*/state.json"), reverse=True):
         tree = RunTree(path.parent)
@@ -169,9 +176,9 @@ def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 
 
 def begun_by(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
-    """The newest run of `campaign` on `site` that began under the name `night`, finished or not.
+    """The newest run of `campaign` on `site` that began under the name `night`; None without one.
 
-    A Slurm job's number would be no such name: numbers are used again.
+    The number of a Slurm job would not do as a name, because Slurm uses numbers again.
     """
     for path in sorted((runs / campaign / site).glob("*/state.json"), reverse=True):
         tree = RunTree(path.parent)

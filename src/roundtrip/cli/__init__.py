@@ -1,4 +1,4 @@
-"""The command line ``roundtrip``: one module a command, each a thin layer over the package."""
+"""The command line ``roundtrip``: one module for each command, a thin layer over the package."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _global_options(
 
 
 def main() -> None:
-    """Run the command that the arguments name; see `roundtrip.cli.ending` for how it may end."""
+    """Run the command that the arguments name; `roundtrip.cli.ending` says how it may end."""
     from roundtrip.cli.ending import status_of
 
     sys.exit(status_of(_command))
 
 
 def _command() -> object:
-    """The commands are loaded here: even the libraries they use may fail to start."""
+    """Load the commands here, and not above: the libraries that they use may fail to start."""
     from roundtrip.cli import room
 
     room.require()

@@ -16,8 +16,8 @@ def collect(
 ) -> None:
     """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
 
-    The last line names the bundle.  Collecting the same run again gives the same bundle.
+    The last line names the bundle.  The same run always gives the same bundle.
     """
-    from roundtrip.collect import bundle  # what reads samples takes a second to load
+    from roundtrip.collect import bundle  # takes a second to load
 
     typer.echo(f"bundle: {bundle.build(run_dir)}")

@@ -1,4 +1,4 @@
-"""``roundtrip doctor``: what of this machine will spoil measurements."""
+"""``roundtrip doctor``: what will spoil measurements on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def doctor(
         bool, typer.Option("--quick", help="Without the A/A test of ten seconds.")
     ] = False,
 ) -> None:
-    """Look for what spoils measurements, and how small a difference can be seen here and now.
+    """Look for what spoils measurements here, and for the smallest difference that can be seen now.
 
     Exit status: 0 measuring is possible; 1 it is not.
     """

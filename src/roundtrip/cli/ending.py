@@ -1,8 +1,8 @@
 """How a command ends: the one place that turns an exception into a line and an exit status.
 
-2 is the user's to mend: wrong arguments, bad input, or something that the operating system
-refused.  70 is a bug of ours: the traceback is kept in a file that the line names.  130 is an
-interrupt, 141 a reader of the output that has gone.
+2: the user can mend it: wrong arguments, bad input, or a refusal of the operating system.
+70: a bug of Roundtrip; the line names the file with the traceback.  130: interrupted.  141: the
+reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from roundtrip import __version__
 from roundtrip.errors import UserError, refusal
 
 USER, BUG, INTERRUPTED, PIPE = 2, 70, 130, 141
-#: The parent of all that a command line can be wrong in, whose module is private.
+#: The base of all errors of a command line; its own module is private.
 _Usage: Any = typer.BadParameter.__base__
 
 
 def status_of(command: Callable[[], object]) -> int:
-    """Run `command`; the exit status, after at most one line on standard error.
+    """Run `command` and return the exit status; print at most one line on standard error.
 
-    `command` gives its own status, or anything else for success.
+    `command` returns its own status, or any other object for success.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -56,7 +56,7 @@ def status_of(command: Callable[[], object]) -> int:
 
 
 def _misused(error: Any) -> int:
-    """Wrong arguments; none at all print the help."""
+    """Say which argument is wrong; without any argument, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return USER
@@ -67,14 +67,14 @@ def _misused(error: Any) -> int:
 
 
 def _tell(what: str, status: int) -> int:
-    """One line, whatever stands in it: a file name may hold a line feed, or steer a terminal."""
+    """Print one line; control characters, which a file name may hold, are escaped."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in what)
     print(f"roundtrip: {line}", file=sys.stderr)
     return status
 
 
 def _bug(error: BaseException) -> str:
-    """What to say of an exception that nobody foresaw, after its traceback has been kept."""
+    """The line about an unforeseen exception, whose traceback is written to a file."""
     told = "".join(traceback.format_exception(error))
     text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{told}"
     try:
@@ -88,5 +88,5 @@ def _bug(error: BaseException) -> str:
 
 
 def _silence() -> None:
-    """What is left for an output that takes nothing more would end in a second message."""
+    """Discard what is still buffered: to write it would fail once more, with a second message."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -47,7 +47,10 @@ def report(
 
 
 def publish(run_dir: Path) -> Path:
-    """Collect and publish a run tree: the page, which is also named on the last line printed."""
+    """Collect and publish a run tree; return the page, which the last printed line names too.
+
+    UserError if no launch of the tree came back.
+    """
     revision = _publish(run_dir, paths.reports(), None, None)
     _warn(revision)
     page = revision / _PAGE
@@ -63,7 +66,7 @@ def _warn(revision: Path) -> None:
 
 
 def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
-    from roundtrip.report import publish  # a second of imports that other commands need not pay
+    from roundtrip.report import publish  # takes a second, which other commands need not spend
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None

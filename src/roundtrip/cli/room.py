@@ -1,7 +1,7 @@
-"""Is there room for the threads that numpy and polars start as they load?
+"""Checks that numpy and polars can start the threads that they start when they are loaded.
 
-They start one or two a processor, and where a limit of processes forbids it they abort, or print
-pages, before an exception could be caught.
+They start one or two for each processor.  Where a limit of processes forbids it they abort, or
+print pages, before any exception can be caught.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import threading
 
 from roundtrip.errors import UserError
 
-#: Beside two a processor: the programs that a command runs.
+#: Processes besides the two threads for each processor: the programs that a command runs.
 _MORE = 8
 
 
 def require() -> None:
-    """UserError if this user may not have the threads that a command needs."""
+    """UserError if this user may not start as many threads as a command needs."""
     wanted = 2 * len(os.sched_getaffinity(0)) + _MORE
     release = threading.Event()
     threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(wanted)]

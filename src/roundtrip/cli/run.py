@@ -38,36 +38,36 @@ def run(
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
     ] = None,
     night: Annotated[
-        str | None, typer.Option(help="Any name: go on with the run begun under it, or begin one.")
+        str | None, typer.Option(help="A name: resume the run that began under it, or begin one.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option(help="Print the matrix and what it will be able to claim; stop.")
+        bool, typer.Option(help="Print the matrix and what it will be able to claim, then stop.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for a campaign that measures on the site.")
+        bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
     ] = False,
     allow_mute: Annotated[
         bool, typer.Option("--allow-mute", help="Run with too few launches for any verdict.")
     ] = False,
 ) -> None:
-    """Run a campaign: every case, as many launches as declared, then the report.
+    """Run a campaign: launch every case as often as declared, then publish the report.
 
     Exit status: 0 all came back; 1 something failed or is missing; 2 bad input; 130 interrupted.
-    TERM (a scheduler's time limit) stops the run and reports what is there.
+    TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
     declared = model.load(model.find(campaign, checkout / "campaigns"))
     here = Site(site, checkout)
     ready.require(here)
     plan = matrix.build(declared, here)
-    from roundtrip.campaign import claims  # loads what statistics need: not for a fault above
+    from roundtrip.campaign import claims  # loads SciPy, which a fault above does not need
 
     outlook = claims.outlook(declared, plan)
     if dry_run:
         _print_matrix(declared, plan, outlook)
         return
-    # What reads samples takes a second to load: not for a dry run or a fault in the campaign.
+    # These take a second to load, which a dry run or a fault in the campaign need not spend.
     from roundtrip.campaign import building
     from roundtrip.campaign.outcome import Outcome
     from roundtrip.campaign.progress import TerminalProgress
@@ -127,10 +127,10 @@ def _say(line: str) -> None:
 def _existing(
     campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
-    """The run to go on with; None to begin one.
+    """The run to resume; None to begin one.
 
-    A night that is started again may have been stopped before it began a run, or after it had
-    finished it: the newest unfinished run could be another night's.
+    A requeued night may have stopped before it began a run or after it finished one, so the newest
+    unfinished run could belong to another night.
     """
     if path:
         return tree.RunTree(path)
@@ -149,7 +149,7 @@ def _print_matrix(declared: model.Campaign, plan: matrix.Matrix, outlook: Outloo
 
 
 class _Terminated(KeyboardInterrupt):
-    """TERM, as a scheduler sends before it ends a job: stop, but still report."""
+    """TERM arrived, which a scheduler sends before it ends a job: stop, but still report."""
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -63,7 +63,7 @@ def lock(
 ) -> None:
     """Prove that each MPI of a lock file is one build, and list its toolchains.
 
-    The active environment's must also be what spack.yaml asks for on the active site.
+    The active environment's lock file must also be what spack.yaml asks for on the active site.
     Exit status: 0 proved; 1 not so; 2 no lock file, a broken one, or one of another spack.yaml.
     """
     held = locks.read(file or toolchains.active_lock() or Path("spack.lock"))

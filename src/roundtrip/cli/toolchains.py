@@ -33,7 +33,7 @@ def toolchains(
     ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Show their state, build none.")] = False,
 ) -> None:
-    """Build toolchains: compiler, MPI and Boost in a prefix each, tested with two ranks."""
+    """Build toolchains: a compiler, an MPI and a Boost in one prefix, tested with two ranks."""
     store = Store(paths.toolchains())
     known = catalogue()
     wanted = known.select(names or [], everything)
@@ -60,7 +60,7 @@ def _show(known: Catalogue, store: Store) -> None:
 
 
 class _Board:
-    """One line a toolchain: redrawn in place on a terminal, else printed as it begins and ends."""
+    """One line for each toolchain: redrawn on a terminal, else printed when it begins and ends."""
 
     def __init__(self) -> None:
         columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}", markup=False))

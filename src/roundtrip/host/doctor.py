@@ -1,6 +1,6 @@
-"""What of this machine may spoil a measurement, and what to do about it.
+"""What may spoil a measurement on this machine, and what to do about it.
 
-Pure functions of facts; `roundtrip doctor` gathers the facts and prints the findings.
+Pure functions of facts.  `roundtrip doctor` gathers the facts and prints the findings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Level = Literal["ok", "warn", "impossible"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, how it is, what was found, and what to do (may be empty)."""
+    """One line of the doctor: its topic, how bad it is, what was found, and what helps (or "")."""
 
     topic: str
     level: Level
@@ -24,15 +24,16 @@ class Finding:
     advice: str = ""
 
 
-#: Clock sources that are read without a system call, so cheap and fine enough to time messages.
+#: Clock sources that are read without a system call: cheap and fine enough to time messages.
 _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
-#: Share of one core that other work may take before a launch is disturbed.
+#: Load average, in cores, above which other work disturbs a launch.
 _LOAD_LIMIT = 0.25
-#: Share of time since boot taken by the hypervisor above which it shows in timings.
+#: Share of the time since boot that the hypervisor took; above it, timings show it.
 _STEAL_LIMIT = 0.001
 
 
 def cores(host: Host) -> Finding:
+    """Whether two ranks get a core each, and one is left for the system."""
     found = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
         advice = (
@@ -46,6 +47,7 @@ def cores(host: Host) -> Finding:
 
 
 def oversubscription(host: Host) -> Finding:
+    """Whether a control group or a CPU set keeps this process from some processors."""
     if host.quota is not None and host.quota < host.logical:
         found = f"the control group gets {host.quota:g} of {host.logical} processors"
         if host.quota < 2:
@@ -59,6 +61,7 @@ def oversubscription(host: Host) -> Finding:
 
 
 def smt(host: Host) -> Finding:
+    """Whether two hardware threads share a core."""
     if host.smt:
         advice = (
             "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
@@ -68,6 +71,7 @@ def smt(host: Host) -> Finding:
 
 
 def governor(host: Host) -> Finding:
+    """Whether the kernel may lower the processors' frequency."""
     if not host.governors:
         return Finding("governor", "ok", "frequency is not under this kernel's control")
     found = ", ".join(host.governors)
@@ -77,6 +81,7 @@ def governor(host: Host) -> Finding:
 
 
 def turbo(host: Host) -> Finding:
+    """Whether the processors' frequency depends on their temperature."""
     if host.turbo:
         advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
         return Finding("turbo", "warn", "on", advice + " (or echo 0 > .../cpu/cpufreq/boost)")
@@ -84,6 +89,7 @@ def turbo(host: Host) -> Finding:
 
 
 def load(host: Host) -> Finding:
+    """Whether other work ran in the last minute."""
     found = f"load average {host.load[0]:.2f} over the last minute"
     if host.load[0] > _LOAD_LIMIT:
         return Finding("load", "warn", found, "stop other work, or wait until it is done")
@@ -91,6 +97,7 @@ def load(host: Host) -> Finding:
 
 
 def virtualisation(host: Host) -> Finding:
+    """Whether this is a virtual machine, and how much time its hypervisor gave to others."""
     if not host.virtual:
         return Finding("virtualisation", "ok", "container" if host.container else "none")
     found = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
@@ -102,6 +109,7 @@ def virtualisation(host: Host) -> Finding:
 
 
 def clock(host: Host) -> Finding:
+    """Whether the kernel reads its clock without a system call."""
     name = host.clocksource
     if name is None or name in _GOOD_CLOCKS:
         return Finding("clock source", "ok", name or "the kernel does not say")
@@ -110,6 +118,7 @@ def clock(host: Host) -> Finding:
 
 
 def swap(host: Host) -> Finding:
+    """Whether memory has been swapped out."""
     if host.swap_used_kib:
         found = f"{host.swap_used_kib / 1024:.0f} MiB in use"
         return Finding("swap", "warn", found, "free memory, then swapoff -a && swapon -a")
@@ -117,6 +126,7 @@ def swap(host: Host) -> Finding:
 
 
 def huge_pages(host: Host) -> Finding:
+    """Whether the kernel turns large buffers into huge pages by itself."""
     if host.thp == "always":
         advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
         return Finding(
@@ -126,6 +136,7 @@ def huge_pages(host: Host) -> Finding:
 
 
 def numa(host: Host) -> Finding:
+    """Whether the kernel moves pages between memory nodes while programs run."""
     if host.numa_nodes > 1 and host.numa_balancing:
         found = f"{host.numa_nodes} nodes, the kernel moves pages between them"
         return Finding("NUMA", "warn", found, "echo 0 > /proc/sys/kernel/numa_balancing")
@@ -133,7 +144,10 @@ def numa(host: Host) -> Finding:
 
 
 def packages(missing: Sequence[str] | None) -> Finding:
-    """`missing`: Debian packages of a campaign that are not installed; None: no Debian system."""
+    """Whether all Debian packages of a campaign are installed.
+
+    `missing` are those that are not, None if this is not a Debian system.
+    """
     if missing is None:
         return Finding("packages", "warn", "no Debian system", "build the software with Spack")
     if missing:
@@ -142,7 +156,7 @@ def packages(missing: Sequence[str] | None) -> Finding:
 
 
 def toolchains(states: Mapping[str, str]) -> Finding:
-    """`states`: good, stale or not built, by toolchain name."""
+    """Whether toolchains are built; `states`: ``good``, ``stale`` or ``not built``, by name."""
     stale = [name for name, state in states.items() if state == "stale"]
     good = [name for name, state in states.items() if state == "good"]
     if stale:
@@ -171,11 +185,11 @@ HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
 def examine(
     host: Host, missing: Sequence[str] | None, toolchain_states: Mapping[str, str]
 ) -> list[Finding]:
-    """All findings, in a fixed order."""
+    """All findings, in a fixed order; the arguments are those of the functions above."""
     of_host = [check(host) for check in HOST_CHECKS]
     return [*of_host, packages(missing), toolchains(toolchain_states)]
 
 
 def possible(findings: Sequence[Finding]) -> bool:
-    """Can anything be measured here at all?"""
+    """Whether anything can be measured here at all."""
     return all(finding.level != "impossible" for finding in findings)

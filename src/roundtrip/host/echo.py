@@ -1,6 +1,6 @@
-"""The other end of the A/A test's ping-pong: a process that answers each byte it is shown.
+"""The other end of the ping-pong of the A/A test: a process that repeats each byte it is sent.
 
-``python -m roundtrip.host.echo DESCRIPTOR PROCESSOR``: the shared memory, and where to sit.
+``python -m roundtrip.host.echo DESCRIPTOR PROCESSOR``: the shared memory, and where to run.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import mmap
 import os
 import sys
 
-#: A cache line each: what is asked, what is answered.
+#: Offsets of the byte that asks and the byte that answers, each in a cache line of its own.
 ASKED, ANSWERED, SIZE = 0, 128, 256
 STOP = 255
 _PATIENCE = 1_000_000
 
 
 def serve(memory: mmap.mmap, parent: int) -> None:
-    """Answer until `STOP` is asked, or nobody asks because the other end has died."""
+    """Answer every byte until it is `STOP`, or until the process `parent` has died."""
     seen = waited = 0
     while True:
         asked = memory[ASKED]

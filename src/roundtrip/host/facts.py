@@ -1,6 +1,7 @@
 """What /proc and /sys say about this machine, as one frozen object.
 
-Read below a root folder, so that tests read recorded trees.  What a kernel does not tell is None.
+All paths are below a root folder, so that tests read recorded trees.  What a kernel does not say
+is None.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ class Cache:
 class Host:
     """Facts of a machine.
 
-    `logical` processors are online, `usable` may be used by this process, `cores` are physical.
-    `quota` is the number of processors that the control group may use on average.  `turbo` and
-    `smt` are None where the kernel does not say.  `steal` is the share of time since boot that a
-    hypervisor gave to others, 0..1.
+    `logical` counts the processors that are online, `usable` those that this process may use,
+    `cores` the physical ones.  `quota` is the number of processors that the control group may use
+    on average.  `turbo` and `smt` are None where the kernel does not say.  `steal` is the share of
+    the time since boot that a hypervisor gave to others, 0..1.  Memory is in KiB.
     """
 
     hostname: str
@@ -176,7 +177,7 @@ def _turbo(cpu: Path) -> bool | None:
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Processors that this control group may use: version 2, else version 1."""
+    """Processors that this control group may use: of version 2, else of version 1."""
     unified = (_text(cgroup / "cpu.max") or "max").split()
     if unified[0] != "max":
         return int(unified[0]) / int(unified[1])
@@ -196,7 +197,7 @@ def _load(text: str) -> tuple[float, float, float]:
 
 
 def _steal(stat: str) -> float:
-    """Of the first line, ``cpu user nice system idle iowait irq softirq steal ...`` in ticks."""
+    """The share of steal in the first line, ``cpu user nice system idle ... steal``, in ticks."""
     ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     total = sum(ticks, start=0)
     return ticks[7] / total if len(ticks) == 8 and total else 0.0

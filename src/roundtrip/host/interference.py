@@ -1,7 +1,7 @@
-"""What disturbs measurements here and now, and how small a difference can still be seen.
+"""What disturbs measurements on this machine now, and how small a difference can still be seen.
 
-Pure functions of what an A/A test recorded (`roundtrip.host.trial`): the same program as A and as
-B, interleaved, in blocks that stand for launches.
+Pure functions of what an A/A test recorded (`roundtrip.host.trial`).  The test runs the same
+program as A and as B, interleaved, in blocks that stand for launches.
 """
 
 from __future__ import annotations
@@ -14,39 +14,40 @@ from roundtrip.host.doctor import Finding
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged, Verdict, judge
 
-#: Processors that others may use before it shows; share of time; relative change of speed.
+#: Limits: processors that others use, processors that are stolen, relative change of speed.
 _OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
-#: Share of their two processors that the two ends get where nobody else wants any.
+#: Share of their two processors that the two ends get on an idle machine.
 _WHOLE = 0.97
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """Processor time of all processors since boot, s: used by somebody, and stolen."""
+    """Time of all processors since boot, s: used by any process, and stolen by the hypervisor."""
 
     busy_s: float
     steal_s: float
 
 
 def ticks(stat: str, per_second: int) -> Ticks:
-    """From /proc/stat: ``cpu user nice system idle iowait irq softirq steal ...`` in ticks."""
+    """Read the first line of /proc/stat: ``cpu user nice system idle ... steal ...``, in ticks."""
     words = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq, steal = [*words, *[0] * 8][:8]
     return Ticks((user + nice + system + irq + softirq) / per_second, steal / per_second)
 
 
 def process_s(stat: str, per_second: int) -> float:
-    """Processor time of a process, s, from its /proc/PID/stat; its name may hold anything."""
+    """Processor time of a process, s, from its /proc/PID/stat; its name may hold any character."""
     words = stat.rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / per_second
 
 
 @dataclass(frozen=True)
 class Block:
-    """One block of the A/A test.
+    """One block of the A/A test; all times are in seconds.
 
-    `a_s`, `b_s`: times of its batches.  `own_s`: processor time of both ends.  `loop_s`: processor
-    time of a loop that is always the same.
+    `wall_s` is its length.  `a_s` and `b_s` are the times of its batches, `own_s` is the processor
+    time of both ends, `busy_s` that of all processes and `steal_s` that which the hypervisor took.
+    `loop_s` is the processor time of a loop that is always the same.
     """
 
     wall_s: float
@@ -77,7 +78,7 @@ class Block:
 
     @property
     def share(self) -> float:
-        """What the two ends got of the two processors that they wanted."""
+        """Share of the two processors that the two ends got, 0..1."""
         return min(1.0, self.own_s / (2 * self.wall_s))
 
 
@@ -87,15 +88,16 @@ def judged(blocks: Sequence[Block], levels: Levels) -> Judged:
 
 
 def resolution(result: Judged) -> float | None:
-    """The least relative difference that the interval does not take for none; None without one."""
+    """The smallest relative difference that the interval would show; None without an interval."""
     low, high = result.interval.low, result.interval.high
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
 
 
 def effect(of: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
-    """Time of the half of the blocks with most of something over that of the half with least.
+    """How much slower messages were in blocks with much of something: a ratio of median times.
 
-    None where they all have the same of it.
+    The half of the blocks with the largest `of` is compared with the half with the smallest.
+    None if all blocks have the same.
     """
     ordered = sorted(blocks, key=of)
     half = len(ordered) // 2
@@ -109,7 +111,7 @@ def effect(of: Callable[[Block], float], blocks: Sequence[Block]) -> float | Non
 
 
 def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) -> list[Finding]:
-    """What each disturbance did to the test, and what the test can see."""
+    """What each disturbance did to the test, and how small a difference the test can see."""
     return [
         _others(blocks),
         _autogroup(blocks, autogroup),

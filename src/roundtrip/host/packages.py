@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 
 def wanted(listing: str, purposes: Iterable[str]) -> list[str]:
-    """Packages in the sections `purposes` of an ``apt-packages.txt``."""
+    """Names of the packages in the sections `purposes` of an ``apt-packages.txt``."""
     section, names = "", []
     for line in listing.splitlines():
         word = line.split("#", 1)[0].strip()
@@ -20,7 +20,7 @@ def wanted(listing: str, purposes: Iterable[str]) -> list[str]:
 
 
 def installed(names: Sequence[str]) -> dict[str, str] | None:
-    """Versions of those of `names` that are installed; None where there is no dpkg."""
+    """Versions, by name, of those of `names` that are installed; None where there is no dpkg."""
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *names]
     try:
         output = subprocess.run(query, capture_output=True, text=True, check=False).stdout

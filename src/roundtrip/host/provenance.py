@@ -1,7 +1,7 @@
-"""The record of the machine that goes into every run: enough to explain a change, no one's secrets.
+"""The record of the machine that goes into every run: enough to explain a change, and no secrets.
 
-No user names, no paths, no addresses; the host name stands under `hostname` only, where the bundle
-replaces it.
+It has no user names, no paths and no addresses.  The host name stands under `hostname` only, where
+the bundle replaces it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from roundtrip.errors import UserError
 from roundtrip.host import facts, packages
 from roundtrip.host.facts import Host
 
-#: Not in the Debian list of a purpose, but they decide what is measured.
+#: Packages that apt-packages.txt does not list, but that decide what is measured.
 _ALSO = ("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0", "spack")
 
 
 def describe(host: Host) -> dict[str, Any]:
-    """The record's part that follows from `host` alone."""
+    """The part of the record that follows from `host` alone, as JSON-ready data."""
     return {
         "hostname": host.hostname,
         "cpu": {
@@ -62,10 +62,10 @@ def describe(host: Host) -> dict[str, Any]:
 
 
 def fingerprint(host: Host) -> str:
-    """16 hex digits that stay the same while the machine does: hardware, kernel and settings.
+    """16 hex digits that change when hardware, kernel or settings of the machine change.
 
-    Load, steal, swap and the host name are not in it; memory counts in whole GiB, because the
-    kernel keeps a little more or less of it at every boot.
+    They do not depend on load, steal, swap or the host name.  Memory counts in whole GiB, because
+    the kernel keeps a little more or less of it at every boot.
     """
     slow = asdict(host)
     for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal", "autogroup"):
@@ -77,7 +77,7 @@ def fingerprint(host: Host) -> str:
 
 def snapshot(root: Path = Path("/")) -> dict[str, Any]:
     """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
-    import archspec.cpu  # 0.1 s that other commands need not pay
+    import archspec.cpu  # takes 0.1 s, which other commands need not spend
 
     return {
         "schema": 1,
@@ -93,7 +93,7 @@ def snapshot(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def campaign_packages() -> list[str]:
-    """Debian packages that a campaign on site `local` needs."""
+    """Names of the Debian packages that a campaign on site `local` needs."""
     try:
         listing = paths.checkout() / "site-configs" / "local" / "apt-packages.txt"
     except UserError:

@@ -17,7 +17,7 @@ from roundtrip.errors import UserError
 from roundtrip.host import echo
 from roundtrip.host.interference import Block, Ticks, process_s, ticks
 
-#: Blocks stand for launches: so many give an interval from the third to the tenth.
+#: Blocks stand for launches.  The interval of twelve reaches from the third to the tenth.
 BLOCKS = 12
 _BATCH_S = 0.002
 _LOOP = 100_000
@@ -25,9 +25,9 @@ _PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def run(seconds: float = 10.0) -> list[Block]:
-    """`BLOCKS` blocks in `seconds`, on the first two processors that this process may use.
+    """Measure `BLOCKS` blocks in `seconds`, on the first two processors that this process may use.
 
-    UserError if there are no two, or the other end does not start.
+    UserError if there are not two, or the other end dies.
     """
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
@@ -35,7 +35,7 @@ def run(seconds: float = 10.0) -> list[Block]:
     try:
         os.sched_setaffinity(0, {processors[0]})
         with _answering(processors[1]) as end:
-            end.batch(1000)  # the first are slow: caches, and the other end's start
+            end.batch(1000)  # the first are slow: cold caches, and the other end starts
             took = end.batch(200) / 200
             hands = max(1, round(_BATCH_S / took))
             return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
@@ -45,14 +45,14 @@ def run(seconds: float = 10.0) -> list[Block]:
 
 @dataclass
 class _End:
-    """This end of the ping-pong; `asked` is the last byte shown, 1..200."""
+    """This end of the ping-pong; `asked` is the last byte sent, 1..200."""
 
     memory: mmap.mmap
     other: subprocess.Popen[bytes]
     asked: int = 0
 
     def batch(self, hands: int) -> float:
-        """Time of so many round trips, s."""
+        """Time of `hands` round trips, s."""
         memory, asked = self.memory, self.asked
         begin = time.perf_counter()
         for _ in range(hands):
@@ -65,7 +65,7 @@ class _End:
         return time.perf_counter() - begin
 
     def block(self, seconds: float, hands: int) -> Block:
-        """Pairs of A and B for so long, and what else the machine did meanwhile."""
+        """Measure pairs of A and B for `seconds`, and what else the machine did meanwhile."""
         pairs: dict[str, list[float]] = {"a": [], "b": []}
         begin, own, before = time.perf_counter(), self._own_s(), _ticks()
         while not pairs["a"] or time.perf_counter() - begin < seconds:
@@ -90,7 +90,7 @@ class _End:
 
 @contextlib.contextmanager
 def _answering(processor: int) -> Iterator[_End]:
-    """The other end, on its processor, for as long as it is needed."""
+    """Start the other end on `processor`; it ends with the block."""
     shared = os.memfd_create("roundtrip-aa")
     try:
         os.ftruncate(shared, echo.SIZE)

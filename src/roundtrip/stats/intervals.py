@@ -65,9 +65,9 @@ def lower_rank(n: int, level: float) -> int:
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:
-    """Median of `values` (one a launch) and its rank interval.
+    """Median of `values`, one for each launch, and its rank interval, in their unit.
 
-    NaN is not a value: ValueError, as for no values at all.
+    ValueError for no values or a NaN.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     if not ordered.size or np.isnan(ordered).any():
@@ -80,7 +80,10 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
 def median_intervals(
     frame: pl.DataFrame, by: Sequence[str], value: str, level: float
 ) -> pl.DataFrame:
-    """`median_interval` of column `value` for every group: columns `by`, median, low, high, n."""
+    """`median_interval` of column `value` for every group.
+
+    Columns: those of `by`, then median, low, high (null without an interval) and n.
+    """
     groups = frame.group_by(by).agg(
         median=pl.col(value).median(), n=pl.len().cast(pl.Int64), ordered=pl.col(value).sort()
     )

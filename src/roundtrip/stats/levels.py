@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Levels:
-    """Confidence level of intervals, false-discovery level, minimum effect, equivalence margin."""
+    """What a claim is held to: table ``[statistics]`` of analysis.toml; all are fractions of 1.
+
+    `confidence_level` of intervals, `false_discovery_level` for q, `minimum_effect` for faster and
+    slower, `equivalence_margin` for on par.
+    """
 
     confidence_level: float
     false_discovery_level: float

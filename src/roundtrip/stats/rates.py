@@ -12,7 +12,9 @@ from scipy import stats
 
 
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
-    """sum(work) / sum(times): the rate at which all of it was done.
+    """sum(work) / sum(times): the rate of the whole, in the unit of work per second.
+
+    ValueError for no amounts, a different number of times, a negative amount or a time <= 0.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
 
 
 def harmonic_mean(rates: Sequence[float]) -> float:
-    """Mean of rates over parts of equal work; ValueError unless all are positive."""
+    """Mean of rates over parts of equal work, in their unit; ValueError unless all are positive."""
     if not rates or min(rates) <= 0:
         raise ValueError("needs at least one rate, all positive")
     return float(stats.hmean(rates))

@@ -1,10 +1,10 @@
-"""Pairs of launches of two cases that were near each other in time: by round, or not at all.
+"""Pairs launches of two cases that were near each other in time: by round, or not at all.
 
-A machine drifts: launch medians were found with a standard deviation of 14 % and a lag-1
-autocorrelation of 0.7, while what is launched side by side drifts together.  In a round the order
-is random, so that under the null each ratio is as likely to be r as 1/r, whatever the drift: that
-is what the signed-rank test asks.  One block after the other has no such protection.  How often
-one toolchain under two names is told apart from itself: ``python -m roundtrip.bench aa``.
+A machine drifts: launch medians had a standard deviation of 14 % and a lag-1 autocorrelation of
+0.7, while launches side by side drift together.  The order in a round is random, so that without
+a difference each ratio is as likely to be r as 1/r, whatever the drift.  This is what the
+signed-rank test assumes.  Two blocks, one after the other, do not have it.  How often one
+toolchain under two names looks different from itself: ``python -m roundtrip.bench aa``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Launched:
-    """A launch with the round it was of; `started` in UTC, ISO 8601, "" if nobody knows."""
+    """A launch and its round; `started` in UTC, ISO 8601, or "" if it is not known."""
 
     launch: str
     round: int
@@ -27,8 +27,8 @@ class Launched:
 class Pairing:
     """Pairs (launch of one, launch of the other), in the order of rounds.
 
-    `rounds`: those in which either was launched; `first`: pairs of which the one came first;
-    `refused`: why there are no pairs, else "".
+    `rounds` counts the rounds in which either was launched, `first` the pairs in which the one
+    came first.  `refused` says why there are no pairs; it is "" if there are.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -40,8 +40,7 @@ class Pairing:
 def pair_by_round(one: Sequence[Launched], other: Sequence[Launched]) -> Pairing:
     """Pair the launches of two cases that shared a round; refuse if they shared none.
 
-    Rounds that overlap in time are none, whatever they are called: they are of two campaigns put
-    together.
+    Rounds that overlap in time are refused too: they come from two campaigns in one tree.
     """
     mine, theirs = _by_round(one), _by_round(other)
     rounds = len(mine.keys() | theirs.keys())

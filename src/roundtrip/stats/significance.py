@@ -26,8 +26,8 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
     Parameters
     ----------
     ratios
-        One positive ratio a launch.  Ratios of exactly 1 carry no sign and are left out; with
-        none left, p is 1.
+        One positive ratio for each launch.  Ratios of exactly 1 have no sign and are left out; if
+        none is left, p is 1.
     """
     logs = np.log(np.asarray(ratios, dtype=float))
     logs = logs[logs != 0]
@@ -42,14 +42,17 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
 
 
 def sign_p(ratios: Sequence[float]) -> float:
-    """Two-sided exact sign-test p-value of "the median of the ratio is 1"; ratios of 1 left out."""
+    """Two-sided exact p-value of the sign test of "the median of the ratio is 1".
+
+    `ratios` are positive; those of exactly 1 are left out.
+    """
     values = np.asarray(ratios, dtype=float)
     above, below = int((values > 1).sum()), int((values < 1).sum())
     return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
 def q_values(p_values: Sequence[float]) -> list[float]:
-    """Benjamini-Hochberg adjusted p-values, in the order given; of nothing, nothing."""
+    """Benjamini-Hochberg adjusted p-values, in the order given; [] for []."""
     if not p_values:
         return []
     return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]

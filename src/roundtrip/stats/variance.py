@@ -1,14 +1,14 @@
 """Where the noise of a measurement is: within launches or between them, and what to do about it.
 
-Model, in logarithms, so that all spreads are relative.  The median of launch i is
+The model is in logarithms, so that all spreads are relative.  The median of launch i is
 
     y_i = mu + b_i + w_i,   var(b_i) = between,   var(w_i) = within / seconds of measuring,
 
-b what differs from launch to launch (placement, memory, who else is there), w what more samples in
-one launch would average out.  `within` is taken from non-overlapping blocks of a launch's samples
-in time order, so that samples which depend on their predecessors do not look like more than they
-are (batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978); `between` is what
-the variance of launch medians has more than that, at least 0.
+where b differs from launch to launch (placement, memory, other users) and w is what more samples
+in one launch would average out.  `within` is estimated from non-overlapping blocks of a launch's
+samples in time order, so that samples that depend on their predecessors do not count as
+independent (batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978).  `between`
+is the rest of the variance of launch medians, at least 0.
 
 With an overhead of c seconds a launch that measures nothing, N launches of m seconds take
 T = N (c + m) and have var = (between + within / m) / N.  For a given T that is least at
@@ -25,17 +25,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-#: Fewest samples of a launch, and fewest launches, from which anything is estimated.
+#: Fewest samples of a launch, and fewest launches, for any estimate.
 FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
-#: Standard deviation of a median over that of a mean, normal case, as a variance.
+#: Variance of a median over that of a mean, for normal values.
 _MEDIAN = math.pi / 2
 
 
 @dataclass(frozen=True)
 class Components:
-    """Variances of the logarithm of a launch's median; `seconds` is what a launch measured for.
+    """Variances of the logarithm of a launch's median.
 
-    `in_launch` is that of one launch's median at this length; `between` is of launches.
+    `in_launch` is the variance that the samples of one launch leave when it measures for `seconds`;
+    `between` is the variance from launch to launch.
     """
 
     in_launch: float
@@ -51,7 +52,7 @@ class Components:
 
 @dataclass(frozen=True)
 class Allocation:
-    """So many launches, each measuring for so many seconds, and the half-width they would give."""
+    """A plan: `launches` of `seconds` each, and the relative `half_width` that they give."""
 
     launches: int
     seconds: float
@@ -59,15 +60,15 @@ class Allocation:
 
 
 def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
-    """Variance components from the samples of each launch, in time order, all positive.
+    """Variance components from the samples of each launch; None if there are too few.
 
     Parameters
     ----------
     samples
-        One sequence a launch.  Launches of fewer than FEWEST_SAMPLES are left out; of fewer than
-        FEWEST_LAUNCHES there is no result.
+        One sequence of positive times for each launch, in time order.  Launches with fewer than
+        FEWEST_SAMPLES are left out; with fewer than FEWEST_LAUNCHES left, the result is None.
     seconds
-        What a launch took to measure them; > 0.
+        How long a launch measured; > 0.
     """
     logs = [np.log(np.asarray(one, dtype=float)) for one in samples if len(one) >= FEWEST_SAMPLES]
     if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
@@ -78,9 +79,9 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
 
 
 def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
-    """Relative half-width expected of the interval of the median over launches; inf of one launch.
+    """Expected relative half-width of the interval of the median over launches; inf for one launch.
 
-    By the normal approximation: it compares plans, and is not the interval that is reported.
+    It is a normal approximation to compare plans by, not the interval that is reported.
     """
     if launches < 2:
         return math.inf
@@ -96,22 +97,22 @@ def allocate(
     fewest_launches: int,
     shortest: float = 1.0,
 ) -> Allocation:
-    """The launches and their length with the narrowest interval in `total` seconds.
+    """The number and length of launches that give the narrowest interval in `total` seconds.
 
     Parameters
     ----------
     parts
         The variance components.
     total
-        Seconds for all launches together, `overhead` of each included.
+        Seconds for all launches together, each with its `overhead`.
     overhead
-        Seconds of a launch that measure nothing; >= 0.
+        Seconds of a launch in which it does not measure; >= 0.
     level
-        Confidence level.
+        Confidence level, in (0, 1).
     fewest_launches
-        Fewer are not proposed, whatever the variances.
+        Fewer launches are never proposed.
     shortest
-        A launch measures for at least so long.
+        Seconds that a launch measures at least.
     """
     most = max(fewest_launches, int(total / (overhead + shortest)))
     plans = [

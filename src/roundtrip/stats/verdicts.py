@@ -6,13 +6,12 @@ claim of its own, not the lack of another: the whole interval must lie within th
 margin (the confidence-interval form of two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics
 and Biopharmaceutics 15, 1987).  Margins are symmetric for a ratio: 1/(1+d) .. 1+d.
 
-Families.  The correction holds the share of false claims among those made, over what is tested
-together.  All claims in one heap would do two kinds of harm: the study's own few questions would
-need launches for hundreds of others, and a crowd of obvious differences ("370 times slower") would
-lower the bar for doubtful ones.  So each family is corrected apart, and which claim is in which is
-fixed by the study's definition, before there are data.  When to combine tests and when not: B.
-Efron, Simultaneous Inference: When Should Hypothesis Testing Problems Be Combined?, Annals of
-Applied Statistics 2, 2008.
+Families.  The correction bounds the share of false claims among all claims that are tested
+together.  One family of all claims would do harm in two ways: the few questions of a study would
+need launches for hundreds of others, and many obvious differences ("370 times slower") would make
+doubtful ones pass.  So each family is corrected by itself.  The study's definition says which claim
+is in which family, before there are data.  When to combine tests: B. Efron, Simultaneous Inference:
+When Should Hypothesis Testing Problems Be Combined?, Annals of Applied Statistics 2, 2008.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Verdict(StrEnum):
-    """Of a ratio of rates: above 1 is faster."""
+    """What is said of a ratio of rates; above 1 is faster."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -41,11 +40,11 @@ class Verdict(StrEnum):
 
 
 class Family(StrEnum):
-    """What is corrected together."""
+    """Claims that are corrected together."""
 
-    #: The study's own question: few, and what launches are planned for.
+    #: The study's own question.  There are few, and launches are planned for them.
     PRIMARY = "primary"
-    #: Whatever else a study compares inside its launches.
+    #: All other claims that a study makes inside its launches.
     SECONDARY = "secondary"
     #: Toolchain against toolchain, between launches of one round.
     TOOLCHAINS = "between toolchains"
@@ -53,10 +52,10 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with what it rests on: interval over launches, p, q.
+    """The verdict on a claim and what it rests on: the interval over launches, p and q.
 
-    The family has `claims`, this one included.  `would_do`: a number of launches, where
-    nothing but too few of them stands between these ratios and a verdict; else None.
+    `claims` is the size of the family, this claim included.  `would_do` is the number of launches
+    that would give a verdict, where too few launches are the only reason for none; else None.
     """
 
     interval: Interval
@@ -68,9 +67,9 @@ class Judged:
 
     @property
     def words(self) -> str:
-        """The verdict, and where it is for want of launches that there is none, how many would do.
+        """The verdict, and how many launches would give one where they were too few.
 
-        "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
+        Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would".
         """
         if self.would_do is None:
             return str(self.verdict)
@@ -83,7 +82,7 @@ class Judged:
 
 
 def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
-    """The verdict on one ratio."""
+    """The verdict on one ratio with this interval and this q."""
     if interval.excludes(1.0) and q < levels.false_discovery_level:
         if interval.median >= 1 + levels.minimum_effect:
             return Verdict.FASTER
@@ -103,11 +102,13 @@ def judge(
     Parameters
     ----------
     claims
-        For each claim the ratios, one a launch, each formed within its launch or its round.  A
-        claim with too few launches for an interval gets none, and takes no part in the correction:
-        its p and q are 1.
+        For each claim its positive ratios, one for each launch, formed within the launch or the
+        round.  A claim with too few launches for an interval gets none and takes no part in the
+        correction: its p and q are 1.
+    levels
+        What a claim must reach.
     family
-        The family of a claim; without it all are of one.
+        The family of a claim; without it, all claims are one family.
     """
     families: dict[Hashable, list[Key]] = defaultdict(list)
     for key in claims:

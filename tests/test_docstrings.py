@@ -1,0 +1,111 @@
+"""Public docstrings say what a thing is, when it raises UserError, and which columns frames have.
+
+Public is what has no leading underscore in its name or in a name around it.  A property needs no
+docstring, nor does a method that a documented base class declares.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "roundtrip"
+#: Rooms whose docstrings still lack something.
+KNOWN = {"collect", "report", "report/sections", "sites", "toolchains", "studies"}
+KNOWN |= {f"studies/{name}" for name in ("ddtbench", "netpipe", "npb", "osu", "ring")}
+#: Classes whose documented methods others carry out.
+BASES = {"Study", "Section", "Claim", "Progress"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Syntax tree of each module, by its path in the package."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {str(file.relative_to(PACKAGE)): ast.parse(file.read_text()) for file in files}
+
+
+@cache
+def inherited() -> frozenset[str]:
+    """Names of the methods that the bases declare."""
+    nodes = (node for tree in modules().values() for node in ast.walk(tree))
+    bases = (node for node in nodes if isinstance(node, ast.ClassDef) and node.name in BASES)
+    return frozenset(
+        node.name for base in bases for node in base.body if isinstance(node, Function)
+    )
+
+
+def public(body: list[ast.stmt]) -> Iterator[Definition]:
+    """Public definitions of a module, and of its public classes."""
+    for node in body:
+        if isinstance(node, Definition) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public(node.body)
+
+
+def needs_none(node: Definition) -> bool:
+    names = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
+    return bool(names & {"property", "cached_property"}) or node.name in inherited()
+
+
+def refuses(node: ast.AST) -> bool:
+    """Whether a statement in `node` raises UserError, or what `refusal` makes of an OSError."""
+    raised = (one.exc for one in ast.walk(node) if isinstance(one, ast.Raise) and one.exc)
+    return any(ast.unparse(exc).startswith(("UserError(", "refusal(")) for exc in raised)
+
+
+def called(node: ast.AST) -> set[str]:
+    """Private functions and methods of the same module that `node` calls."""
+    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    names = {getattr(func, "id", getattr(func, "attr", "")) for func in calls}
+    return {name for name in names if name.startswith("_")}
+
+
+def refusing(tree: ast.Module) -> set[str]:
+    """Private functions of a module that raise UserError, themselves or by one that they call."""
+    private = [
+        node for node in ast.walk(tree) if isinstance(node, Function) and node.name.startswith("_")
+    ]
+    found = {node.name for node in private if refuses(node)}
+    while more := {node.name for node in private if called(node) & found} - found:
+        found |= more
+    return found
+
+
+def faults(module: str, tree: ast.Module) -> Iterator[str]:
+    helpers = refusing(tree)
+    for node in public(tree.body):
+        place = f"{module}:{node.lineno} {node.name}"
+        told = ast.get_docstring(node) or ""
+        if not told and not needs_none(node):
+            yield f"{place} has no docstring"
+        if isinstance(node, ast.ClassDef):
+            continue
+        says_so = "UserError" in told or "2 bad input" in told  # as a command tells its user
+        if (refuses(node) or called(node) & helpers) and not says_so:
+            yield f"{place} raises UserError and does not say so"
+        returned = ast.unparse(node.returns) if node.returns else ""
+        if told and "Frame" in returned and not any(w in told for w in ("olumn", "SCHEMA", "row")):
+            yield f"{place} does not say which columns its frame has"
+
+
+def rooms() -> list[str]:
+    return sorted({str(Path(module).parent) for module in modules()})
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_the_docstrings_of_a_room(room: str) -> None:
+    inside = {name: tree for name, tree in modules().items() if str(Path(name).parent) == room}
+    found = [fault for name, tree in inside.items() for fault in faults(name, tree)]
+    found += [f"{name} has no docstring" for name, tree in inside.items() if not _told(tree)]
+    assert not found or room in KNOWN
+
+
+def _told(tree: ast.Module) -> bool:
+    return bool(ast.get_docstring(tree)) or not tree.body
