@@ -97,6 +97,26 @@ def test_each_finding_of_the_study_has_a_verdict() -> None:
     }
 
 
+def test_partial_evidence_is_named() -> None:
+    made = make.two_clusters(slow=1.05)
+    for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
+        made.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
+    (verdicts,) = part(made.data()).verdicts
+    of_all = {cells[0].text: cells for cells in verdicts.rows}
+    for name in ("UDP most often better", "Differences not critical"):
+        _, where, found = of_all[name]
+        assert where.text.endswith(", 6 of 7 comparisons")
+        assert (found.verdict, found.tone) == ("holds where measured (6 of 7 comparisons)", "warn")
+
+
+def test_one_critical_difference_is_enough_whatever_is_not_measured() -> None:
+    made = make.two_clusters(slow=1.5)
+    made.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
+    assert findings(made.data())["Differences not critical", ""] == "does not hold"
+    made.add("CG", 2, 3.0, environ="mpich50-tcp", placement="one-per-node", status="failed")
+    assert findings(made.data())["Differences not critical", ""] == "does not hold"
+
+
 def test_of_a_class_for_trying_no_finding_is_judged() -> None:
     made = make.Bundle()
     made.add("LU", 1, compute=2.0, problem_class="S")

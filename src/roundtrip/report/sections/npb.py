@@ -46,7 +46,7 @@ class NpbSection:
         """Answers, speed-ups and why, times, messages, sources."""
         launches = self._launches
         has_link = bool(launches.over_the_link)
-        found = findings(judged, self._settings) if has_link else []
+        found = findings(judged, launches, self._settings) if has_link else []
         against = sources.compared(judged)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:

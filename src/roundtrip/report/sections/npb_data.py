@@ -130,6 +130,13 @@ class Launches:
         return [series for series in self.points if series.wan]
 
     @property
+    def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
+        """Each series over the link, as planned, at each RTT where a launch came back or not."""
+        came = ((one, rtt) for one in self.over_the_link for rtt in self.points[one])
+        gone = ((one.series, one.rtt) for one in self.lost)
+        return {(one.planned, rtt) for one, rtt in (*came, *gone) if rtt is not None}
+
+    @property
     def inside(self) -> list[Series]:
         """Series within one machine or cluster."""
         return [series for series in self.points if not series.wan]

@@ -131,7 +131,7 @@ def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """UDP against each other transport on the link, and these against each other."""
     pairs = []
     for one, other in combinations(launches.over_the_link, 2):
-        if _problem(one) == _problem(other):
+        if same_problem(one, other):
             first, second = sorted((one, other), key=lambda item: item.role != npb_wan.UDP)
             pairs.append((first, second))
     return pairs
@@ -205,6 +205,11 @@ def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) ->
     points = launches.points
     pairs = launches.pairs(points[one].get(rtt, {}), points[other].get(rtt, {}))
     return [first["rate"] / second["rate"] for first, second in pairs]
+
+
+def same_problem(one: Series, other: Series) -> bool:
+    """Whether they differ in transport alone."""
+    return _problem(one) == _problem(other)
 
 
 def _problem(series: Series) -> tuple[object, ...]:
