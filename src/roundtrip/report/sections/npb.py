@@ -26,7 +26,7 @@ from roundtrip.report.sections.npb_answers import over_the_link
 from roundtrip.report.sections.npb_data import Launches
 from roundtrip.report.sections.npb_findings import Finding, findings, foremost
 from roundtrip.report.sections.npb_series import EMULATED
-from roundtrip.report.sections.npb_speedup import claims
+from roundtrip.report.sections.npb_speedup import claims, refused
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import npb
 
@@ -58,6 +58,9 @@ class NpbSection:
             blocks.append(Fold("Both rates", (sources.rates(launches, against),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
+        if apart := refused(launches):
+            told: list[Text] = [(f"{what}: {why}.",) for what, why in apart]
+            blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
         return Part(
             anchor="npb",

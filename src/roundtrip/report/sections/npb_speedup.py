@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -59,6 +59,7 @@ class NpbSources:
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources
+Point = tuple[Series, float | None]
 
 
 def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
@@ -77,6 +78,31 @@ def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
             if ratios := _rates(launches, native, upstream, rtt):
                 found[NpbSources(native, upstream, rtt)] = ratios
     return found
+
+
+def refused(launches: Launches) -> list[tuple[str, str]]:
+    """What has values and no ratio, because its launches are of different rounds: what, and why."""
+    found = []
+    for (one, rtt), (other, other_rtt) in _compared(launches):
+        sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
+        reason = launches.pairing(*sides).refused
+        if all(sides) and reason:
+            at = "" if rtt is None else f" at {rtt:g} ms"
+            found.append((f"{one.label}{at}, over {other.label}", reason))
+    return found
+
+
+def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
+    """All that ratios are formed of, the base second."""
+    points = launches.points
+    for series in launches.over_the_link:
+        if base := launches.base_of(series):
+            yield from (((series, rtt), (base, None)) for rtt in points[series])
+    for one, other in transport_pairs(launches) + source_pairs(launches):
+        yield from (((one, rtt), (other, rtt)) for rtt in points[one])
+    for series in launches.inside:
+        if (base := launches.fewest_of(series)) != series:
+            yield (series, None), (base, None)
 
 
 def measured(launches: Launches, series: Series, rtt: float) -> list[float]:

@@ -145,8 +145,11 @@ def _speedup(
     if one:
         return judged_cell(one)
     if rtt in launches.points.get(series, {}):
-        if launches.base_of(series):
-            return Cell("compute not measured", "muted")
+        if base := launches.base_of(series):
+            points = launches.points
+            pairing = launches.pairing(points[series][rtt], points[base][None])
+            why = "not in the same rounds" if pairing.refused else "compute not measured"
+            return Cell(why, "muted")
         return Cell("no base in one cluster", "muted")
     if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
         return Cell("no launch came back", "bad")
