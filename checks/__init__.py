@@ -10,6 +10,8 @@ import warnings
 from reframe.core import fields, variables
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
 
+from . import asked  # noqa: F401  lets ReFrame make these tests alone
+
 
 def _warn_unless_suppressed(*arguments, **options):
     action, _, category, *_ = warnings.filters[0]

@@ -39,7 +39,7 @@ class FakeSite:
 
     checks = {"NetPIPE": Path("netpipe.py"), "Other": Path("other.py")}
 
-    def describe(self, files: list[str]) -> list[dict[str, Any]]:
+    def describe(self, files: list[str], asked: object = None) -> list[dict[str, Any]]:
         assert files == ["netpipe.py"]
         return [
             described(mode, placement)
@@ -47,7 +47,7 @@ class FakeSite:
             for placement in ("shared-memory", "one-per-node")
         ]
 
-    def cases(self, files: list[str]) -> list[Case]:
+    def cases(self, files: list[str], asked: object = None) -> list[Case]:
         assert files == ["netpipe.py"]
         return [
             Case(
@@ -97,7 +97,7 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
         }
         partitions = {"smp": {"name": "smp", "environs": ["a", "plain"]}}
 
-        def describe(self, files: list[str]) -> list[dict[str, Any]]:
+        def describe(self, files: list[str], asked: object = None) -> list[dict[str, Any]]:
             test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
             return [*super().describe(files), {**test, "remedies": {"osu": "spack install osu"}}]
 

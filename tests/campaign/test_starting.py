@@ -10,12 +10,20 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
-from roundtrip.campaign.site import Site
+from roundtrip.campaign import matrix, model, session
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.site import Case, Site
+from roundtrip.errors import UserError
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 #: Take tenths of a second to load, each; a command loads those it needs when it needs them.
 HEAVY = ["altair", "numpy", "polars", "reframe", "requests", "scipy", "vl_convert"]
+
+NEEDS_TOOLCHAIN = pytest.mark.skipif(
+    not (paths.toolchains() / "openmpi41-boost181" / "toolchain.json").exists(),
+    reason="toolchain openmpi41-boost181 is not installed: make setup",
+)
 
 COUNT_STACK_WALKS = """\
 import inspect, sys
@@ -40,9 +48,8 @@ def test_the_commands_load_nothing_heavy() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
+@NEEDS_TOOLCHAIN
 def test_a_dry_run_asks_reframe_three_times_and_only_of_its_own_checks(tmp_path: Path) -> None:
-    if not (paths.toolchains() / "openmpi41-boost181" / "toolchain.json").exists():
-        pytest.skip("toolchain openmpi41-boost181 is not installed: make setup")
     calls = tmp_path / "calls"
     spy = tmp_path / "bin" / "reframe"
     spy.parent.mkdir()
@@ -61,6 +68,37 @@ def test_a_dry_run_asks_reframe_three_times_and_only_of_its_own_checks(tmp_path:
     for scan in (call for call in asked if call != "--show-config"):
         files = [word for word in scan.split() if word.startswith("--checkpath=")]
         assert files == [f"--checkpath={CHECKOUT}/checks/netpipe/netpipe.py"]
+
+
+@NEEDS_TOOLCHAIN
+def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
+    site = Site("local", CHECKOUT)
+    everything = site.describe(map(str, sorted({*site.checks.values()})))
+    for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
+        campaign = model.load(file)
+        made = site.describe(matrix._files(campaign, site), matrix._asked(campaign))
+        wanted = [matrix._tests(plan, everything, campaign) for plan in campaign.checks]
+        assert [matrix._tests(plan, made, campaign) for plan in campaign.checks] == wanted
+        assert {test["name"] for test in made} == {test["name"] for of in wanted for test in of}
+
+
+@NEEDS_TOOLCHAIN
+def test_a_value_that_makes_no_test_is_told_with_all_that_do(tmp_path: Path) -> None:
+    file = tmp_path / "night.toml"
+    check = '[[check]]\nname = "NPB"\nparameters = { ranks = [3], benchmark = ["EP"] }\n'
+    file.write_text(f'title = "t"\nlaunches = 9\ntime_limit_minutes = 60\n{check}')
+    with pytest.raises(UserError, match="check 'NPB': ranks = '3' is not one of: 1, 16, 2, 4"):
+        matrix.build(model.load(file), Site("local", CHECKOUT))
+
+
+def test_a_session_makes_the_tests_of_its_block_alone() -> None:
+    block = [
+        Expected(
+            Case("NPB", (("benchmark", name), ("ranks", "2")), "0" * 8, "x", "p", "a"), "f", ()
+        )
+        for name in ("CG", "EP")
+    ]
+    assert session._asked(block) == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
 
 def test_the_file_of_a_check_is_found_without_reframe() -> None:
@@ -87,7 +125,7 @@ def test_a_deprecated_variable_that_we_use_ourselves_is_still_told(tmp_path: Pat
     text = (CHECKOUT / "checks" / "netpipe" / "netpipe.py").read_text()
     folder = tmp_path / "checks" / "netpipe"
     folder.mkdir(parents=True)
-    for name in ("__init__.py", "netpipe/__init__.py"):
+    for name in ("__init__.py", "asked.py", "netpipe/__init__.py"):
         (tmp_path / "checks" / name).write_text((CHECKOUT / "checks" / name).read_text())
     (tmp_path / "checks" / "mixins").symlink_to(CHECKOUT / "checks" / "mixins")
     used = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Case, Site
+from roundtrip.campaign.site import Asked, Case, Site
 from roundtrip.errors import UserError
 
 
@@ -44,8 +45,11 @@ def build(campaign: Campaign, site: Site) -> Matrix:
     case that is declared twice, and for a campaign of which nothing can run on the site.
     """
     files = _files(campaign, site)
-    listed = {case.id: case for case in site.cases(files)}
-    tests = site.describe(files)
+    asked = _asked(campaign)
+    listed = {case.id: case for case in site.cases(files, asked)}
+    tests = site.describe(files, asked)
+    if not all(_offered(plan, tests) for plan in campaign.checks):
+        tests = site.describe(files)  # to say what there is
     if not tests:
         raise UserError(f"site '{site.name}' offers no toolchain: nothing can run there")
     expected: dict[str, Expected] = {}
@@ -84,6 +88,22 @@ def _files(campaign: Campaign, site: Site) -> list[str]:
                 plan.line,
             )
     return sorted({str(known[plan.name]) for plan in campaign.checks})
+
+
+def _asked(campaign: Campaign) -> Asked:
+    """The tests that a campaign declares."""
+    asked: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
+    for plan in campaign.checks:
+        asked[plan.name].append(plan.parameters)
+    return asked
+
+
+def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
+    """Whether every value that `plan` names is that of a test."""
+    mine = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
+    return bool(mine) and all(
+        {*values} <= {test.get(key) for test in mine} for key, values in plan.parameters.items()
+    )
 
 
 def _tests(

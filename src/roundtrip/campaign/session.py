@@ -14,7 +14,7 @@ from pathlib import Path
 
 from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
-from roundtrip.campaign.site import Site
+from roundtrip.campaign.site import Asked, Site, asking
 
 _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
 _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
@@ -86,6 +86,16 @@ def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
     return [*arguments, f"--prgenv=^({environs})$"]
 
 
+def _asked(block: Sequence[Expected]) -> Asked:
+    """The tests of a block, and no more than all products of their parameters."""
+    values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for item in block:
+        for key, value in item.case.parameters:
+            if value not in (known := values[item.case.check][key]):
+                known.append(value)
+    return {check: [product] for check, product in values.items()}
+
+
 def run(
     site: Site,
     block: Sequence[Expected],
@@ -102,7 +112,7 @@ def run(
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
     Slurm does not answer, `patience` waits; NoAnswerError when it is over.
     """
-    environment = site.environment
+    environment = {**site.environment, **asking(_asked(block))}
     if patience:
         scheduler.clear(label, environment, patience)
         environment = patience.environment(environment)
@@ -125,7 +135,8 @@ def build(
     """Build what the cases of `block` need, and launch none of them; otherwise as `run`."""
     arguments = [*_named(site, block, folder), "--setvar=build_only=yes", "--run"]
     start = time.monotonic()
-    status = _supervise(site, arguments, folder, lock_descriptor, on_event, site.environment)
+    environment = {**site.environment, **asking(_asked(block))}
+    status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
     _write_end(folder, status, time.monotonic() - start)
 
 

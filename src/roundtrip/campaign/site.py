@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,9 @@ from typing import Any
 
 from roundtrip.collect import shapes
 from roundtrip.errors import UserError
+
+#: Check -> products of parameters, values as in names: tests that ReFrame is to make.
+Asked = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
 
 _CASE = re.compile(r"^- (?P<name>.+) /(?P<hash>[0-9a-f]{8}) @(?P<place>\S+)$")
 _CHECK = re.compile(r"^@rfm\.simple_test\nclass (\w+)\(", re.MULTILINE)
@@ -35,6 +38,11 @@ class Case:
         """``<check>/<k=v,...>@<system>:<partition>+<environ>``, parameters sorted by name."""
         values = ",".join(f"{key}={value}" for key, value in self.parameters)
         return f"{self.check}/{values}@{self.system}:{self.partition}+{self.environ}"
+
+
+def asking(tests: Asked) -> dict[str, str]:
+    """The environment in which ReFrame makes no other tests: making all takes it seconds."""
+    return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
 class Site:
@@ -111,23 +119,23 @@ class Site:
             for name in _CHECK.findall(file.read_text(encoding="utf-8"))
         }
 
-    def describe(self, files: Iterable[str]) -> list[dict[str, Any]]:
-        """ReFrame's description of every check in `files`, whether this site can run it or not.
+    def describe(self, files: Iterable[str], asked: Asked | None = None) -> list[dict[str, Any]]:
+        """ReFrame's description of every test in `files`, whether this site can run it or not.
 
-        UserError if ReFrame fails.
+        `asked`: of these only, as in `cases`.  UserError if ReFrame fails.
         """
         named = [f"--checkpath={file}" for file in files]
         everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        tests: list[dict[str, Any]] = json.loads(self._reframe(*named, *everything))
+        tests: list[dict[str, Any]] = json.loads(self._reframe(*named, *everything, asked=asked))
         return tests
 
-    def cases(self, files: Iterable[str] = ()) -> list[Case]:
+    def cases(self, files: Iterable[str] = (), asked: Asked | None = None) -> list[Case]:
         """Every test case that ReFrame would run here, of the check `files` or of all.
 
         UserError if ReFrame fails, or if a check does not load.
         """
         named = [f"--checkpath={file}" for file in files]
-        listing = self._reframe(*(named or self._all_checks), "-lC")
+        listing = self._reframe(*(named or self._all_checks), "-lC", asked=asked)
         if broken := [line for line in listing.splitlines() if "skipping test file" in line]:
             raise UserError(f"a check does not load: {_CONTROL.sub('', broken[0])}")
         return parse_listing(listing)
@@ -136,12 +144,12 @@ class Site:
     def _all_checks(self) -> list[str]:
         return [f"--checkpath={self.checkout / 'checks'}", "--recursive"]
 
-    def _reframe(self, *arguments: str) -> str:
+    def _reframe(self, *arguments: str, asked: Asked | None = None) -> str:
         try:
             done = subprocess.run(
                 ["reframe", *arguments],
                 cwd=self.checkout,
-                env=self.environment,
+                env={**self.environment, **(asking(asked) if asked else {})},
                 capture_output=True,
                 text=True,
             )

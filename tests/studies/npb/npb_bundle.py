@@ -16,10 +16,15 @@ ITERATIONS = 10
 
 @dataclass
 class Bundle:
-    """`add` launches, then `data`.  Every rate is `work` / time; noise is 0.1 % between rounds."""
+    """`add` launches, then `data`.  Every rate is `work` / time; times grow by `drift` each round.
+
+    `in_rounds`: launches tell which round of the campaign they are of.
+    """
 
     work: float = 1000.0
     rounds: int = 6
+    drift: float = 1e-3
+    in_rounds: bool = False
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     cases: list[dict[str, Any]] = field(default_factory=list)
 
@@ -66,6 +71,7 @@ class Bundle:
                     "toolchain": toolchain,
                     "partition": "clusterA" if rtt is None else "grid",
                     "round": f"{round_:03d}",
+                    "campaign_round": round_ + 1 if self.in_rounds else None,
                     "parameters": json.dumps(parameters),
                     "emulated": json.dumps(emulated) if emulated and status == "passed" else None,
                     "simulated": False,
@@ -74,7 +80,7 @@ class Bundle:
             )
             if status != "passed":
                 continue
-            noise = 1 + 1e-3 * round_
+            noise = 1 + self.drift * round_
             total = (compute + communication) * noise
             key = (launch, f"case {number}", "npb", f"{benchmark}/{problem_class}", source)
             self.rows.append((*key, 0, "total", 0, "rate", self.work / total, "Mop/s"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roundtrip.report import html
-from roundtrip.report.blocks import Block, Fold, Gallery, Part, Report, Table
+from roundtrip.report.blocks import Block, Fold, Gallery, Items, Part, Report, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.npb import section
@@ -95,6 +95,26 @@ def test_each_finding_of_the_study_has_a_verdict() -> None:
         ("CG gains at 4 ms: 1.13", "TCP"): "does not hold",
         ("MG gains at 4 ms: 1.24", ""): "not measured",
     }
+
+
+def test_partial_evidence_is_named() -> None:
+    made = make.two_clusters(slow=1.05)
+    for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
+        made.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
+    (verdicts,) = part(made.data()).verdicts
+    of_all = {cells[0].text: cells for cells in verdicts.rows}
+    for name in ("UDP most often better", "Differences not critical"):
+        _, where, found = of_all[name]
+        assert where.text.endswith(", 6 of 7 comparisons")
+        assert (found.verdict, found.tone) == ("holds where measured (6 of 7 comparisons)", "warn")
+
+
+def test_one_critical_difference_is_enough_whatever_is_not_measured() -> None:
+    made = make.two_clusters(slow=1.5)
+    made.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
+    assert findings(made.data())["Differences not critical", ""] == "does not hold"
+    made.add("CG", 2, 3.0, environ="mpich50-tcp", placement="one-per-node", status="failed")
+    assert findings(made.data())["Differences not critical", ""] == "does not hold"
 
 
 def test_of_a_class_for_trying_no_finding_is_judged() -> None:
@@ -208,7 +228,41 @@ def test_without_a_base_there_is_no_speed_up() -> None:
     assert not any(isinstance(block, Gallery) for block in report.blocks)
 
 
-def test_launches_are_paired_in_order_whatever_their_sessions() -> None:
+def drifting() -> Any:
+    """A machine that gets slower each round: only within one are TCP 1 and UDP 2 times the base."""
+    made = make.Bundle(rounds=9, drift=0.1, in_rounds=True)
+    made.add("CG", 1, compute=4.0)
+    for name, time in (("TCP", 4.0), ("UDP", 2.0)):
+        environ, toolchain = f"mpich50-{name.lower()}", f"MPICH 5.0, {name}"
+        made.add("CG", 2, 4.0, compute=time, environ=environ, toolchain=toolchain, placement="x")
+    return made
+
+
+def test_launches_are_paired_by_round_whichever_came_back() -> None:
+    made = drifting()
+    lost = ("0000/0", "0000/1", "0001/2")  # of the base and of TCP
+    made.cases = [one for one in made.cases if one["launch"] not in lost]
+    report = part(made.data())
+    gain = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")[2]
+    (between,) = table(report, "Transports against each other").rows
+    told = [" ".join(cell.text.split()) for cell in (gain, between[2])]
+    assert told == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
+
+
+def test_what_shares_no_round_is_not_compared_and_the_reason_is_told() -> None:
+    made = drifting()
+    for one in made.cases:
+        one["campaign_round"] += 100 * (one["partition"] == "clusterA")
+    report = part(made.data())
+    cells = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")
+    assert cells[2].text == "not in the same rounds"
+    (items,) = [b for b in report.blocks if isinstance(b, Items) and "over CG A" in str(b)]
+    assert "no round launched both (one in rounds 1 to 9, the other in rounds 101 to 109)" in str(
+        items.items[0]
+    )
+
+
+def test_launches_of_unknown_rounds_are_paired_in_order_whatever_their_sessions() -> None:
     """Cases of one round are launched in several ReFrame sessions, which have numbers each."""
     made = make.two_clusters()
     before = part(made.data())

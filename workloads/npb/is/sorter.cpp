@@ -31,22 +31,6 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-/// The place of a key in the counts of a range of keys; of any other key, the one after the last:
-/// what arrived may have been spoiled on its way.
-class Cell {
- public:
-  Cell(int first, int end)
-      : first_(static_cast<unsigned>(first)), cells_(static_cast<unsigned>(end) - first_) {}
-
-  std::size_t operator()(int key) const {
-    return std::min(static_cast<unsigned>(key) - first_, cells_);
-  }
-
- private:
-  unsigned first_;
-  unsigned cells_;
-};
-
 }  // namespace
 
 Sorter::Sorter(Comm& comm, int log2_max_key, int log2_buckets)
@@ -135,20 +119,34 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
 }
 
 void Sorter::count(std::span<const int> keys) {
-  up_to_.assign(at(end_key_ - first_key_) + 1, 0);
-  const Cell cell(first_key_, end_key_);
-  int* const cells = up_to_.data();
-  for (const int key : keys) ++cells[cell(key)];
+  up_to_.assign(at(end_key_ - first_key_), 0);
+  int* const counts = up_to_.data() - first_key_;
+  // What arrived may have been spoiled on its way. Looked at in pieces that stay in cache.
+  const bool arrived = comm_.size() > 1;
+  constexpr std::size_t piece = 4096;
+  for (; !keys.empty(); keys = keys.subspan(std::min(piece, keys.size()))) {
+    const auto some = keys.first(std::min(piece, keys.size()));
+    if (arrived && !owns_all(some)) {
+      for (const int key : some) ++(owns(key) ? counts[key] : strays_);
+    } else {
+      for (const int key : some) ++counts[key];
+    }
+  }
   checksum_ = 0;
   int up_to = 0;
-  int* const counts = cells - first_key_;
   for (int key = first_key_; key < end_key_; ++key) {
     checksum_ += static_cast<std::uint64_t>(counts[key]) * weight(key);
     up_to += counts[key];
     counts[key] = up_to;
   }
-  strays_ += up_to_.back();
-  up_to_.back() += up_to;
+}
+
+/// True if this rank owns the range of every key.
+bool Sorter::owns_all(std::span<const int> keys) const {
+  const auto first = static_cast<unsigned>(first_key_);
+  unsigned farthest = 0;
+  for (const int key : keys) farthest = std::max(farthest, static_cast<unsigned>(key) - first);
+  return keys.empty() || farthest < static_cast<unsigned>(end_key_) - first;
 }
 
 std::int64_t Sorter::rank_of(int key) const {
@@ -157,9 +155,10 @@ std::int64_t Sorter::rank_of(int key) const {
 
 int Sorter::disorder() const {
   Array<int> places(up_to_);
-  Array<int> sorted(owned_.size());
-  const Cell cell(first_key_, end_key_);
-  for (const int key : owned_) sorted[at(--places[cell(key)])] = key;
+  Array<int> sorted(up_to_.empty() ? 0 : at(up_to_.back()));
+  for (const int key : owned_) {
+    if (owns(key)) sorted[at(--places[at(key - first_key_)])] = key;
+  }
 
   int wrong = strays_;
   for (std::size_t i = 1; i < sorted.size(); ++i) wrong += sorted[i] < sorted[i - 1] ? 1 : 0;

@@ -39,6 +39,7 @@ class Sorter {
   [[nodiscard]] int keys_for(int rank, std::size_t stream) const;
   std::span<const int> redistribute(std::span<const int> keys);
   void count(std::span<const int> keys);
+  [[nodiscard]] bool owns_all(std::span<const int> keys) const;
 
   Comm& comm_;
   int log2_max_key_;
@@ -53,9 +54,9 @@ class Sorter {
   std::uint64_t checksum_ = 0;
   Array<int> outgoing_;
   Array<int> incoming_;
-  std::span<const int> owned_;  ///< keys of the own range
-  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it; then all
-  int strays_ = 0;              ///< keys that came here, but belong to no or another rank's range
+  std::span<const int> owned_;  ///< keys of the own range, and what strayed here
+  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it
+  int strays_ = 0;              ///< keys that ever came here, but belong to no rank or to another
 };
 
 }  // namespace roundtrip::npb::is

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.series import Series, of_row
 
@@ -75,13 +77,13 @@ class Launches:
 
     @cached_property
     def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
-        """Series -> RTT in ms (None inside a cluster) -> session -> figures of the launch."""
+        """Series -> RTT in ms (None inside a cluster) -> launch -> its figures."""
         found: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
                 series, rtt = self._series(row)
-                rounds = found.setdefault(series, {}).setdefault(rtt, {})
-                rounds[str(row["round"])] = self._figures[row["launch"]]
+                launches = found.setdefault(series, {}).setdefault(rtt, {})
+                launches[row["launch"]] = self._figures[row["launch"]]
         return {
             series: dict(sorted(found[series].items(), key=lambda item: item[0] or 0.0))
             for series in sorted(found, key=lambda one: one.order)
@@ -130,6 +132,13 @@ class Launches:
         return [series for series in self.points if series.wan]
 
     @property
+    def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
+        """Each series over the link, as planned, at each RTT where a launch came back or not."""
+        came = ((one, rtt) for one in self.over_the_link for rtt in self.points[one])
+        gone = ((one.series, one.rtt) for one in self.lost)
+        return {(one.planned, rtt) for one, rtt in (*came, *gone) if rtt is not None}
+
+    @property
     def inside(self) -> list[Series]:
         """Series within one machine or cluster."""
         return [series for series in self.points if not series.wan]
@@ -163,12 +172,28 @@ class Launches:
     def pairs(
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
     ) -> list[tuple[dict[str, float], dict[str, float]]]:
-        """Their first launches, their second ones, ...: those are near each other in time.
+        """Those of the same round, which are near each other in time."""
+        found = self.pairing(first, second)
+        return [(first[one], second[other]) for one, other in found.pairs]
 
-        A round of the campaign launches every case once, in several sessions.
-        """
-        ordered = ([launches[name] for name in sorted(launches)] for launches in (first, second))
-        return list(zip(*ordered, strict=False))
+    def pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
+        """Which launches are of the same round, or why none can be compared."""
+        one, other = ([self._launched[name] for name in names] for names in (first, second))
+        return pair_by_round(one, other)
+
+    @cached_property
+    def _launched(self) -> dict[str, Launched]:
+        """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
+        passed = [row for row in self._rows if row["status"] == "passed"]
+        told = all(row.get("campaign_round") is not None for row in passed)
+        before: Counter[str] = Counter()
+        found = {}
+        for row in sorted(passed, key=lambda row: (len(str(row["round"])), str(row["round"]))):
+            before[row["case_id"]] += 1
+            number = row["campaign_round"] if told else before[row["case_id"]]
+            name = str(row["launch"])
+            found[name] = Launched(name, number, str(row.get("started") or ""))
+        return found
 
     def interval(self, values: Sequence[float]) -> Interval | None:
         """None of nothing."""

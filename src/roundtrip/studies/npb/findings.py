@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Tone
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.npb import wan
+from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.derived import TRIAL_CLASSES
 from roundtrip.studies.npb.series import Series
-from roundtrip.studies.npb.speedup import NpbSpeedup, NpbTransports
+from roundtrip.studies.npb.speedup import NpbSpeedup, NpbTransports, same_problem
 from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.npb.wan import Statement
 from roundtrip.studies.study import Claim
@@ -28,16 +30,33 @@ TONES: dict[str, Tone] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What our numbers say of a finding: where, what was found, and whether it holds."""
+    """What our numbers say of a finding: where, what was found, and whether it holds.
+
+    `limits`: which part of what was to be compared stands behind an outcome that speaks of all of
+    it; nothing if all does.
+    """
 
     statement: Statement
     where: str
     evidence: str
     outcome: str
     series: Series | None = None
+    limits: str = ""
+
+    @property
+    def told(self) -> str:
+        """The outcome, with what limits it."""
+        return f"{self.outcome}{self.limits}"
+
+    @property
+    def tone(self) -> Tone:
+        """What was not measured everywhere is neither green nor settled."""
+        return "warn" if self.limits else TONES[self.outcome]
 
 
-def findings(judged: Mapping[Claim, Judged], settings: Thresholds) -> list[Finding]:
+def findings(
+    judged: Mapping[Claim, Judged], launches: Launches, settings: Thresholds
+) -> list[Finding]:
     """All five of the study; those without launches of a measuring class are "not measured"."""
     transports = {
         key: one
@@ -50,7 +69,12 @@ def findings(judged: Mapping[Claim, Judged], settings: Thresholds) -> list[Findi
         if isinstance(key, NpbSpeedup) and key.series.problem_class not in TRIAL_CLASSES
     }
     of_udp = [one for key, one in transports.items() if key.series.role == wan.UDP]
-    found = [_most_often(of_udp), _not_critical(list(transports.values()), settings)]
+    pairs = _planned(launches)
+    planned_of_udp = sum(wan.UDP in (one.role, other.role) for one, other in pairs)
+    found = [
+        _most_often(of_udp, planned_of_udp),
+        _not_critical(list(transports.values()), len(pairs), settings),
+    ]
     for statement in wan.SCALING:
         mine = [
             _scaling(statement, key, one, settings)
@@ -76,7 +100,27 @@ def foremost(found: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _most_often(of_udp: Sequence[Judged]) -> Finding:
+def _planned(launches: Launches) -> list[tuple[Series, Series]]:
+    """Each pair of transports at each RTT at which both were launched, came back or not."""
+    return [
+        (one, other)
+        for (one, rtt), (other, other_rtt) in combinations(launches.over_the_link_or_lost, 2)
+        if rtt == other_rtt and same_problem(one, other) and one.problem_class not in TRIAL_CLASSES
+    ]
+
+
+def _part(measured: int, planned: int) -> str:
+    """The number of comparisons that were made; of how many, where some were not."""
+    if measured >= planned:
+        return units.plural(measured, "comparison")
+    return f"{measured} of {units.plural(planned, 'comparison')}"
+
+
+def _where_measured(measured: int, planned: int) -> str:
+    return f" where measured ({_part(measured, planned)})" if measured < planned else ""
+
+
+def _most_often(of_udp: Sequence[Judged], planned: int) -> Finding:
     statement = wan.MOST_OFTEN
     if not of_udp:
         return _not_measured(statement)
@@ -88,11 +132,12 @@ def _most_often(of_udp: Sequence[Judged]) -> Finding:
     else:
         open_ = faster + count[Verdict.CANNOT_TELL] > half
         outcome = "cannot tell" if open_ else "does not hold"
-    where = f"UDP against another transport, {units.plural(len(of_udp), 'comparison')}"
-    return Finding(statement, where, told, outcome)
+    where = f"UDP against another transport, {_part(len(of_udp), planned)}"
+    limits = "" if outcome == "cannot tell" else _where_measured(len(of_udp), planned)
+    return Finding(statement, where, told, outcome, limits=limits)
 
 
-def _not_critical(all_pairs: Sequence[Judged], settings: Thresholds) -> Finding:
+def _not_critical(all_pairs: Sequence[Judged], planned: int, settings: Thresholds) -> Finding:
     statement = wan.NOT_CRITICAL
     if not all_pairs:
         return _not_measured(statement)
@@ -104,8 +149,10 @@ def _not_critical(all_pairs: Sequence[Judged], settings: Thresholds) -> Finding:
         f"ratios {units.spread([one.interval.median for one in all_pairs])}; {sum(outside)} "
         f"beyond {units.percent(settings.critical_difference)}"
     )
-    where = f"every pair of transports, {units.plural(len(all_pairs), 'comparison')}"
-    return Finding(statement, where, told, outcome)
+    where = f"every pair of transports, {_part(len(all_pairs), planned)}"
+    # One difference that is critical is enough, whatever the others are.
+    limits = _where_measured(len(all_pairs), planned) if outcome == "holds" else ""
+    return Finding(statement, where, told, outcome, limits=limits)
 
 
 def _beyond(interval: Interval, margin: float) -> bool:

@@ -21,7 +21,7 @@ from roundtrip.studies.npb.answers import over_the_link
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.findings import Finding, findings, foremost
 from roundtrip.studies.npb.series import EMULATED
-from roundtrip.studies.npb.speedup import claims
+from roundtrip.studies.npb.speedup import claims, refused
 from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
@@ -41,7 +41,7 @@ class NpbSection:
         """Answers, speed-ups and why, times, messages, sources."""
         launches = self._launches
         has_link = bool(launches.over_the_link)
-        found = findings(judged, self._settings) if has_link else []
+        found = findings(judged, launches, self._settings) if has_link else []
         against = sources.compared(judged)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
@@ -53,6 +53,9 @@ class NpbSection:
             blocks.append(Fold("Both rates", (sources.rates(launches, against),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
+        if apart := refused(launches):
+            told: list[Text] = [(f"{what}: {why}.",) for what, why in apart]
+            blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
         return Part(
             anchor="npb",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from roundtrip.report import labels
@@ -47,6 +47,11 @@ class Series:
         """``CG.A on 2 ranks``."""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         return f"{self.benchmark}.{self.problem_class} on {ranks}"
+
+    @property
+    def planned(self) -> Series:
+        """As much of it as is known of a launch that never was."""
+        return replace(self, shared=False, toolchain="", nodes=True)
 
     @property
     def in_memory(self) -> bool:

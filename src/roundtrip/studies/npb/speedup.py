@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -59,6 +59,7 @@ class NpbSources:
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources
+Point = tuple[Series, float | None]
 
 
 def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
@@ -77,6 +78,31 @@ def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
             if ratios := _rates(launches, native, upstream, rtt):
                 found[NpbSources(native, upstream, rtt)] = ratios
     return found
+
+
+def refused(launches: Launches) -> list[tuple[str, str]]:
+    """What has values and no ratio, because its launches are of different rounds: what, and why."""
+    found = []
+    for (one, rtt), (other, other_rtt) in _compared(launches):
+        sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
+        reason = launches.pairing(*sides).refused
+        if all(sides) and reason:
+            at = "" if rtt is None else f" at {rtt:g} ms"
+            found.append((f"{one.label}{at}, over {other.label}", reason))
+    return found
+
+
+def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
+    """All that ratios are formed of, the base second."""
+    points = launches.points
+    for series in launches.over_the_link:
+        if base := launches.base_of(series):
+            yield from (((series, rtt), (base, None)) for rtt in points[series])
+    for one, other in transport_pairs(launches) + source_pairs(launches):
+        yield from (((one, rtt), (other, rtt)) for rtt in points[one])
+    for series in launches.inside:
+        if (base := launches.fewest_of(series)) != series:
+            yield (series, None), (base, None)
 
 
 def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
@@ -131,7 +157,7 @@ def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """UDP against each other transport on the link, and these against each other."""
     pairs = []
     for one, other in combinations(launches.over_the_link, 2):
-        if _problem(one) == _problem(other):
+        if same_problem(one, other):
             first, second = sorted((one, other), key=lambda item: item.role != wan.UDP)
             pairs.append((first, second))
     return pairs
@@ -205,6 +231,11 @@ def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) ->
     points = launches.points
     pairs = launches.pairs(points[one].get(rtt, {}), points[other].get(rtt, {}))
     return [first["rate"] / second["rate"] for first, second in pairs]
+
+
+def same_problem(one: Series, other: Series) -> bool:
+    """Whether they differ in transport alone."""
+    return _problem(one) == _problem(other)
 
 
 def _problem(series: Series) -> tuple[object, ...]:

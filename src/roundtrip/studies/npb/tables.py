@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.findings import TONES, Finding
+from roundtrip.studies.npb.findings import Finding
 from roundtrip.studies.npb.series import EMULATED, Series
 from roundtrip.studies.npb.sources import judged_cell
 from roundtrip.studies.npb.speedup import (
@@ -31,7 +30,7 @@ def verdicts(found: Sequence[Finding]) -> Table:
     """One row a finding of the study and series in which it was tested."""
     rows = []
     for finding in found:
-        outcome = Cell(finding.evidence, TONES[finding.outcome], finding.outcome)
+        outcome = Cell(finding.evidence, finding.tone, finding.told)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
         f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one cluster "
@@ -58,8 +57,8 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
     rtts = sorted(rtt for rtt in {*came, *(one.rtt for one in launches.lost)} if rtt is not None)
     rows = []
     gone = [one.series for one in launches.lost if one.series.wan]
-    there = {_plain(series) for series in launches.over_the_link}
-    lost = {_plain(series): series for series in gone if _plain(series) not in there}
+    there = {series.planned for series in launches.over_the_link}
+    lost = {series.planned: series for series in gone if series.planned not in there}
     for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
         base = launches.base_of(series)
         cells = [_speedup(launches, judged, series, rtt) for rtt in rtts]
@@ -146,10 +145,13 @@ def _speedup(
     if one:
         return judged_cell(one)
     if rtt in launches.points.get(series, {}):
-        if launches.base_of(series):
-            return Cell("compute not measured", "muted")
+        if base := launches.base_of(series):
+            points = launches.points
+            pairing = launches.pairing(points[series][rtt], points[base][None])
+            why = "not in the same rounds" if pairing.refused else "compute not measured"
+            return Cell(why, "muted")
         return Cell("no base in one cluster", "muted")
-    if any(_plain(gone.series) == _plain(series) and gone.rtt == rtt for gone in launches.lost):
+    if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
         return Cell("no launch came back", "bad")
     return Cell("not measured", "muted")
 
@@ -158,11 +160,6 @@ def _sent(series: Series, messages: float) -> Cell:
     if series.source != derived.NATIVE:
         return _NOT_MEASURED
     return Cell(units.number(messages)) if messages else _NONE
-
-
-def _plain(series: Series) -> Series:
-    """As a launch that never was is known."""
-    return replace(series, shared=False, toolchain="")
 
 
 def _rtt(seconds: float | None) -> Cell:

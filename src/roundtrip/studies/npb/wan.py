@@ -1,9 +1,8 @@
 """NPB on two clusters: what is derived, what the study found, and what stands for its libraries.
 
 Speed-up
-    rate on both clusters / rate on one cluster with half the ranks, the k-th launch of each: a
-    round of a campaign launches every case once.  BT and SP, which need squares, are compared with
-    one cluster of as many ranks.
+    rate on both clusters / rate on one cluster with half the ranks, in the same round.  BT and SP,
+    which need squares, are compared with one cluster of as many ranks.
 Speed-up on processors of their own
     the same from separated times: (C1 + M1) / (C1 n1 / n2 + M2), where C is the time not in MPI and
     M that in MPI, 1 is one cluster with n1 ranks, 2 both with n2.  It leaves out what the compute
