@@ -16,11 +16,11 @@ from roundtrip.report.blocks import Table
 from roundtrip.report.sections import audit
 from roundtrip.report.sections.audit_rules import RULES, UNCHECKED
 from roundtrip.stats.verdicts import Judged, Verdict, judge
-from roundtrip.studies.netpipe.findings import Comparison
+from roundtrip.studies.netpipe.findings import comparison
 
 Maker = Callable[..., Any]
 RATIOS = [1.3 + 0.01 * k for k in range(9)]
-CLAIM = Comparison(("case", "pingpong/same"), "boost", "mpi", 1)
+CLAIM = comparison(("case", "pingpong/same"), "boost", "mpi", 1)
 OTHER = replace(CLAIM, size_bytes=1024)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.studies import paired
 from roundtrip.studies.netpipe import derived as netpipe
 from roundtrip.studies.netpipe import published
 
@@ -43,7 +44,7 @@ def test_bidirectional_messages_count_twice() -> None:
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
     both = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = netpipe.ratios(netpipe.launch_medians(both.lazy(), []), [])
+    ratios = paired.ratios(netpipe.launch_medians(both.lazy(), []), [], netpipe.BASE)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 

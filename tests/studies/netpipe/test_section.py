@@ -206,7 +206,7 @@ def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> No
         (pl.col("variant") == "mpi") & (pl.col("size_bytes") == 1024)
     )
     per_launch = sorted(rows.group_by("launch").agg(pl.col("value").median())["value"])
-    shown = curves.at(curves.seconds, panel, "mpi", 1024)
+    shown = curves.at(curves.seconds, panel, variant="mpi", size_bytes=1024)
     assert shown is not None
     assert (shown.low, shown.high, shown.n) == (per_launch[0], per_launch[-1], 8)
     assert shown.median == pytest.approx((per_launch[3] + per_launch[4]) / 2)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Inline, Strong, Tone
+from roundtrip.report.blocks import Answer, Inline, Strong
 from roundtrip.stats.verdicts import Verdict
-from roundtrip.studies.netpipe.findings import Finding
-
-
-def _worst(findings: Sequence[Finding]) -> Tone:
-    tones = [finding.tone for finding in findings]
-    return max(tones, key=("good", "warn", "bad").index)
+from roundtrip.studies.finding import worst
+from roundtrip.studies.netpipe.findings import AGREES, BETTER, DIFFERS, UNKNOWN, Finding
 
 
 def headline(plain: Sequence[Finding]) -> Answer:
@@ -22,27 +18,27 @@ def headline(plain: Sequence[Finding]) -> Answer:
     if not compared:
         text = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
         return Answer((Strong(text),), "warn")
-    on_par = sum(finding.told == "agrees" for finding in compared)
+    on_par = sum(finding.verdict == AGREES for finding in compared)
     parts: list[Inline] = [
         Strong(f"Boost.MPI is on par with raw MPI on {on_par} of {_toolchains(compared)}.")
     ]
     for outcome, words in _OTHERWISE.items():
-        if names := [finding.panel.label for finding in compared if finding.told == outcome]:
+        if names := [finding.panel.label for finding in compared if finding.verdict == outcome]:
             parts.append(f" {words} on {'; '.join(names)}.")
     for finding in compared:
-        if finding.outcome == "agrees" and finding.where:
+        if finding.outcome == AGREES and finding.where:
             lacking = ", ".join(map(units.size, finding.not_measured))
             here = f"On {finding.panel.label} it is{finding.where}; no launch reached {lacking}."
             parts.append(f" {here}")
     if alone:
         parts.append(f" Nothing was compared on {'; '.join(alone)}.")
-    return Answer(tuple(parts), _worst(plain))
+    return Answer(tuple(parts), worst(finding.tone for finding in plain))
 
 
 _OTHERWISE = {
-    "differs": "It is not",
-    "differs, for the better": "It is faster",
-    "cannot tell": "It cannot be told",
+    DIFFERS: "It is not",
+    BETTER: "It is faster",
+    UNKNOWN: "It cannot be told",
 }
 
 
@@ -63,16 +59,16 @@ def sentence(findings: Sequence[Finding]) -> Answer:
     ]
     told = [clause for clause in clauses if clause]
     text = "; ".join(told) if told else "nothing was compared"
-    return Answer((Strong(panel.label), f": {text}."), _worst([plain, datatypes]))
+    return Answer((Strong(panel.label), f": {text}."), worst((plain.tone, datatypes.tone)))
 
 
 def _on_par(finding: Finding, subject: str, base: str) -> str:
     if not finding.evidence:
         return ""
     ratios = units.spread(finding.ratios)
-    if finding.outcome == "agrees":
+    if finding.outcome == AGREES:
         return f"{subject} is on par with {base}{finding.where} ({ratios} of its bandwidth)"
-    if finding.outcome == "cannot tell":
+    if finding.outcome == UNKNOWN:
         return f"whether {subject} is on par with {base} cannot be told (medians {ratios})"
     contrary = [
         f"{judged.verdict} at {units.size(size)} (ratio {units.interval(judged.interval)})"
@@ -86,10 +82,10 @@ def _slower(finding: Finding) -> str:
     if not finding.evidence:
         return ""
     ratios = units.spread(finding.ratios)
-    if finding.outcome == "agrees":
+    if finding.outcome == AGREES:
         slower = f"MPI's own derived datatypes are slower than bytes{finding.where}"
         return f"{slower} ({ratios} of the bandwidth)"
-    if finding.outcome == "cannot tell":
+    if finding.outcome == UNKNOWN:
         return f"whether MPI's own datatypes are slower than bytes cannot be told ({ratios})"
     where = [
         f"{judged.verdict} at {units.size(size)}"
@@ -104,9 +100,9 @@ def _greatly(finding: Finding) -> str:
         return ""
     size, worst = min(finding.evidence, key=lambda item: item[1].interval.median)
     cost = f"{units.factor(worst.interval.median)} slower than raw MPI at {units.size(size)}"
-    if finding.outcome == "agrees":
+    if finding.outcome == AGREES:
         where = f",{finding.where}," if finding.where else ""
         return f"serializing every byte{where} is {cost}"
-    if finding.outcome == "cannot tell":
+    if finding.outcome == UNKNOWN:
         return f"whether serializing every byte costs that much cannot be told (median: {cost})"
     return f"serializing every byte costs less than the study says (at worst {cost})"

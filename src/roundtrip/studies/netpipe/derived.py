@@ -24,6 +24,8 @@ from itertools import pairwise
 
 import polars as pl
 
+from roundtrip.studies import paired
+
 STUDY = "netpipe"
 REFERENCE_STUDY = "netpipe-reference"
 BASE = "mpi"
@@ -85,23 +87,6 @@ def bandwidth() -> pl.Expr:
     return messages * pl.col("size_bytes") / pl.col("seconds") / 1e6
 
 
-def ratios(medians: pl.DataFrame, by: list[str], base: str = BASE) -> pl.DataFrame:
-    """Bandwidth of each variant over that of `base`, paired within each `by` (the launch).
-
-    Result: the columns of `medians` but for those of `base` itself, and `ratio`.
-    """
-    keys = [*by, "case", "size_bytes"]
-    reference = medians.filter(pl.col("variant") == base).select(
-        *keys, pl.col("seconds").alias("base_seconds")
-    )
-    return (
-        medians.filter(pl.col("variant") != base)
-        .join(reference, on=keys, how="inner")
-        .with_columns(ratio=pl.col("base_seconds") / pl.col("seconds"))
-        .sort([*by, *POINT])
-    )
-
-
 def half_performance_size(sizes: list[int], rates: list[float]) -> float:
     """n1/2 in bytes, of a curve in ascending sizes; NaN if it starts above half of its peak."""
     half = max(rates) / 2
@@ -133,7 +118,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
                 figures[f"bandwidth_{name}"] = rates[size]
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = ratios(medians, []).filter(pl.col("size_bytes") == RATIO_SIZE)
+    at_size = paired.ratios(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
     for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
     return {

@@ -22,7 +22,7 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
         tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
         batches = _batches(data, panel)
         for variant, title in derived.VARIANTS.items():
-            median = curves.at(curves.seconds, panel, variant, 1)
+            median = curves.at(curves.seconds, panel, variant=variant, size_bytes=1)
             if median is None:
                 continue
             tail = tails[variant]
@@ -104,12 +104,12 @@ def buffers(panels: Sequence[Panel]) -> Text:
 
 
 def _launches(data: Data, panel: Panel) -> pl.DataFrame:
-    return data.passed(derived.STUDY).filter(pl.col("case_id") == panel.case_id)
+    return data.passed(derived.STUDY).filter(pl.col("case_id") == panel.key[0])
 
 
 def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
     """(launch, point of its run.json) for each point of the panel."""
-    mine = (pl.col("study") == derived.STUDY) & (pl.col("case_id") == panel.case_id)
+    mine = (pl.col("study") == derived.STUDY) & (pl.col("case_id") == panel.key[0])
     for point in data.points.filter(mine & (pl.col("case") == panel.case)).iter_rows(named=True):
         yield point["launch"], point
 

@@ -23,11 +23,11 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     theirs = _medians(data, launches)
     rows = []
     for panel in curves.panels:
-        place = curves.launches.filter(pl.col("case_id") == panel.case_id).select(_PLACE).row(0)
+        place = curves.launches.filter(pl.col("case_id") == panel.key[0]).select(_PLACE).row(0)
         reference = theirs.filter(*(pl.col(k) == v for k, v in zip(_PLACE, place, strict=True)))
         if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
             continue
-        ours = curves.of(curves.medians, panel).filter(pl.col("variant") == derived.BASE)
+        ours = curves.of(curves.values, panel).filter(pl.col("variant") == derived.BASE)
         for size in _SIZES:
             row = _row(panel.label, size, reference, ours, curves.level)
             if row:

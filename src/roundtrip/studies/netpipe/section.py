@@ -21,9 +21,10 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.finding import Comparison, of_study
 from roundtrip.studies.netpipe import answers, derived, figures, launches, published, tables, wan
 from roundtrip.studies.netpipe.curves import Curves, Panel
-from roundtrip.studies.netpipe.findings import Comparison, Finding, claims, findings
+from roundtrip.studies.netpipe.findings import Finding, claims, findings
 from roundtrip.studies.netpipe.reference import reference_blocks
 from roundtrip.studies.netpipe.thresholds import Thresholds
 from roundtrip.studies.study import Claim
@@ -44,7 +45,7 @@ class NetPIPESection:
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Findings, figures, tables."""
-        mine = {key: value for key, value in judged.items() if isinstance(key, Comparison)}
+        mine = of_study(judged, derived.STUDY)
         panels = self._curves.panels
         found = {
             panel.key: findings(panel, mine, self._settings, self._levels)
@@ -66,14 +67,14 @@ class NetPIPESection:
             verdicts=(tables.verdicts(list(compared.values())),) if compared else (),
         )
 
-    def _answers(self, found: Mapping[tuple[str, str], list[Finding]]) -> tuple[Answer, ...]:
+    def _answers(self, found: Mapping[tuple[str, ...], list[Finding]]) -> tuple[Answer, ...]:
         if not found:
             text = "No ping-pong launch came back: the study's question stays open."
             return (Answer((text,), "warn"),)
         each = [answers.sentence(four) for four in found.values() if any(f.evidence for f in four)]
         return (answers.headline([four[0] for four in found.values()]), *each)
 
-    def _findings(self, found: Mapping[tuple[str, str], list[Finding]]) -> list[Block]:
+    def _findings(self, found: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not found:
             return []
         return [

@@ -12,9 +12,11 @@ from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.rates import total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import cells
+from roundtrip.studies.finding import Comparison
 from roundtrip.studies.netpipe import derived, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
-from roundtrip.studies.netpipe.findings import Comparison, Finding
+from roundtrip.studies.netpipe.findings import Finding, comparison
 from roundtrip.studies.netpipe.published import Statement
 
 _TONES: dict[Verdict, Tone] = {
@@ -23,36 +25,35 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "good",
     Verdict.CANNOT_TELL: "warn",
 }
-_NOT_MEASURED = Cell("not measured", "muted")
 
 
 def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
     """One row a toolchain and setting, one column a finding of the study."""
-    statements = published.STATEMENTS
     several = len({four[0].panel.setting for four in all_findings}) > 1
     rows = []
     for four in all_findings:
         panel = four[0].panel
         name = f"{panel.label}; {panel.setting}" if several else panel.label
-        rows.append((Cell(name), *(_verdict(finding) for finding in four)))
-    return Table(
+        rows.append((name, {finding.statement: finding.cell for finding in four}))
+    return cells.grid(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
-        (Column("Toolchain"), *(Column(statement.short) for statement in statements)),
-        tuple(rows),
+        "Toolchain",
+        {statement: statement.short for statement in published.STATEMENTS},
+        rows,
     )
 
 
 def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
     """One finding of the study: its words, its numbers, ours."""
-    sizes = sorted({size for one in ours for size in (*dict(one.evidence), *one.not_measured)})
+    sizes = sorted({size for one in ours for size in one.compared})
     study = [_published_ratio(statement, size) for size in sizes]
-    rows = [(Cell("The study, read off its figure"), *study, Cell(units.NOTHING, "muted"))]
+    rows = [(Cell("The study, read off its figure"), *study, cells.NONE)]
     for finding in ours:
         evidence = dict(finding.evidence)
-        cells = [_judged(evidence.get(size)) for size in sizes]
-        outcome = Cell("", finding.tone, finding.told)
-        rows.append((Cell(finding.panel.label), *cells, outcome))
+        ratios = [_judged(evidence.get(size)) for size in sizes]
+        outcome = Cell("", finding.tone, finding.verdict)
+        rows.append((Cell(finding.panel.label), *ratios, outcome))
     variant, base = derived.VARIANTS[statement.variant], derived.VARIANTS[statement.base]
     return Table(
         f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
@@ -74,19 +75,22 @@ def ratios(
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
     rows = []
     for panel in panels:
-        base = [curves.at(curves.bandwidth, panel, derived.BASE, size) for size in sizes]
+        base = [
+            curves.at(curves.bandwidth, panel, variant=derived.BASE, size_bytes=size)
+            for size in sizes
+        ]
         rows.append(
             (
                 Cell(panel.label),
                 Cell(f"MPI (base), MB/s, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"),
-                *(_NOT_MEASURED if b is None else Cell(units.interval(b)) for b in base),
+                *(cells.value(one, otherwise=cells.NOT_MEASURED) for one in base),
             )
         )
         for variant in derived.COMPARED:
-            keys = [Comparison(panel.key, variant, derived.BASE, size) for size in sizes]
+            keys = [comparison(panel.key, variant, derived.BASE, size) for size in sizes]
             if any(key in judged for key in keys):
-                cells = [_judged(judged.get(key), with_q=True) for key in keys]
-                rows.append((Cell(panel.label), Cell(derived.VARIANTS[variant]), *cells))
+                told = [_judged(judged.get(key), with_q=True) for key in keys]
+                rows.append((Cell(panel.label), Cell(derived.VARIANTS[variant]), *told))
     return Table(
         "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
         "verdict; q is the p-value after correction for false discoveries.",
@@ -103,7 +107,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Peak, where half of it is reached, and the rate of the whole schedule."""
     rows = []
     for panel in panels:
-        medians = curves.of(curves.medians, panel)
+        medians = curves.of(curves.values, panel)
         for variant, title in derived.VARIANTS.items():
             of_variant = medians.filter(pl.col("variant") == variant)
             if of_variant.is_empty():
@@ -161,24 +165,16 @@ def _reach(medians: pl.DataFrame) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def _verdict(finding: Finding) -> Cell:
-    if not finding.evidence:
-        return _NOT_MEASURED
-    return Cell(units.spread(finding.ratios), finding.tone, finding.told)
-
-
 def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
-    if judged is None:
-        return _NOT_MEASURED
-    verdict = judged.words
-    if with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        verdict += f", q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return Cell(units.interval(judged.interval), _TONES[judged.verdict], verdict)
+    words = ""
+    if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
+    return cells.judged(judged, _TONES, words)
 
 
 def _published_ratio(statement: Statement, size: int) -> Cell:
     variant = published.rate(statement.variant, size)
     base = published.rate(statement.base, size)
     if variant is None or base is None:
-        return Cell(units.NOTHING, "muted")
+        return cells.NONE
     return Cell(f"about {units.number(variant / base, 2)}")

@@ -20,11 +20,11 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         return []
 
     def latency(panel: Panel) -> str:
-        found = curves.at(curves.seconds, panel, _BASE, 1)
+        found = curves.at(curves.seconds, panel, variant=_BASE, size_bytes=1)
         return units.interval(found, 1e6) if found else "not measured"
 
     def bandwidth(panel: Panel) -> str:
-        found = curves.at(curves.bandwidth, panel, _BASE, _LARGE)
+        found = curves.at(curves.bandwidth, panel, variant=_BASE, size_bytes=_LARGE)
         return units.interval(found) if found else "not measured"
 
     return [
