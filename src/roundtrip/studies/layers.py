@@ -192,6 +192,25 @@ def end_labels(one: Drawing, x: Axis, y: Axis, height: int, theme: Theme) -> lis
     ]
 
 
+def legend(field: str, arms: Mapping[str, Arm], theme: Theme) -> Any:
+    """The colours of arms, named under the figure: of bars, which have no ends to be named at."""
+    pairs = [f"datum.label == '{name}' ? '{arm.title}'" for name, arm in arms.items()]
+    colours = [shade(arm.colour, theme) for arm in arms.values()]
+    return alt.Color(
+        field,
+        scale=alt.Scale(domain=list(arms), range=colours),
+        legend=alt.Legend(
+            title=None,
+            orient="bottom",
+            columns=1,
+            labelExpr=f"{' : '.join(pairs)} : datum.label",
+            labelColor=theme.ink,
+            labelFontSize=13,
+            symbolStrokeWidth=0,
+        ),
+    )
+
+
 def room(drawings: Sequence[Drawing], height: int) -> Any:
     """As much room for names in each figure: an invisible one as wide as the longest."""
     longest = max((len(arm.title) for one in drawings for arm in one.drawn.values()), default=0)

@@ -68,7 +68,7 @@ def test_creating_a_datatype_is_no_part_of_the_round_trip() -> None:
 def test_a_gain_is_by_hand_over_datatypes() -> None:
     both = frame({"manual": BY_HAND, "mpi_ddt": {"communication": [8.5]}})
     figures = ddtbench.launch_figures(both.lazy(), [])
-    assert ddtbench.gains(figures, [])["gain"].to_list() == [pytest.approx(2.0)]
+    assert ddtbench.gains(figures, [])["ratio"].to_list() == [pytest.approx(2.0)]
 
 
 def test_tuned_loops_have_a_gain_of_their_own() -> None:

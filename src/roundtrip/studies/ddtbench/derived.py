@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.studies import paired
+
 STUDY = "ddtbench"
 METRIC = "epoch_time"
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
@@ -150,19 +152,12 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def gains(figures: pl.DataFrame, by: list[str], by_hand: str = MANUAL) -> pl.DataFrame:
-    """Columns `by`, case, size_bytes, gain: round trip by hand over that with datatypes.
+    """Rows of datatypes with `ratio`: round trip by hand over their own, of the same `by`.
 
     `by_hand` is MANUAL or TUNED.
     """
-    keys = [*by, *POINT]
-    trip = figures.select(*keys, "variant", "round_trip")
-    packed = trip.filter(pl.col("variant") == by_hand).select(*keys, by_hand="round_trip")
-    return (
-        trip.filter(pl.col("variant") == DDT)
-        .join(packed, on=keys, how="inner")
-        .select(*keys, gain=pl.col("by_hand") / pl.col("round_trip"))
-        .sort(keys)
-    )
+    both = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
+    return paired.ratios(both, by, by_hand, "round_trip")
 
 
 def largest(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -184,9 +179,9 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         found[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
         if row["overhead"] is not None and row["variant"] in PACKING:
             found[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
-    for case, gain in gains(figures, []).select("case", "gain").iter_rows():
+    for case, gain in gains(figures, []).select("case", "ratio").iter_rows():
         found["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
-    for case, gain in gains(figures, [], TUNED).select("case", "gain").iter_rows():
+    for case, gain in gains(figures, [], TUNED).select("case", "ratio").iter_rows():
         if case.endswith("/original"):
             found["gain_over_tuned"] = gain
     if found.get("overhead_manual") and "overhead_mpi_ddt" in found:

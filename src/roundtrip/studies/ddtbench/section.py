@@ -22,7 +22,8 @@ from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ddtbench import derived, figures, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.ddtbench.tables import ADVICE, DdtComparison
+from roundtrip.studies.ddtbench.tables import ADVICE, comparison
+from roundtrip.studies.finding import Comparison, of_study
 from roundtrip.studies.study import Claim
 
 ORIGINAL = next(iter(derived.BUFFERS))
@@ -40,15 +41,13 @@ class DdtBenchSection:
         for panel in self._data.panels:
             for by_hand in (derived.MANUAL, derived.TUNED):
                 gains = self._data.gains(panel, by_hand)
-                for app in {app for app, _ in gains}:
-                    size = max(size for name, size in gains if name == app)
-                    key = DdtComparison(panel.key, panel.buffers, app, size, by_hand)
-                    found[key] = gains[app, size]
-        return dict(sorted(found.items(), key=lambda item: str(item[0])))
+                for app, size in dict(gains.keys()).items():  # the last: the largest
+                    found[comparison(panel, app, size, by_hand)] = gains[app, size]
+        return found
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Verdicts, the study's figure, times, findings."""
-        mine = {key: value for key, value in judged.items() if isinstance(key, DdtComparison)}
+        mine = of_study(judged, derived.STUDY)
         panels = self._data.panels
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if self._data.refused:
@@ -72,7 +71,7 @@ class DdtBenchSection:
         )
 
     def _state(
-        self, buffers: str, panels: Sequence[Panel], judged: Mapping[DdtComparison, Judged]
+        self, buffers: str, panels: Sequence[Panel], judged: Mapping[Comparison, Judged]
     ) -> list[Block]:
         data = self._data
         made = [tables.creation(data, panel) for panel in panels]
@@ -92,11 +91,11 @@ def section(data: Data) -> DdtBenchSection | None:
     return None if data.passed(derived.STUDY).is_empty() else DdtBenchSection(data)
 
 
-def _answer(panel: Panel, judged: Mapping[DdtComparison, Judged]) -> Answer:
+def _answer(panel: Panel, judged: Mapping[Comparison, Judged]) -> Answer:
     mine = {
-        key.app: one
+        key.case: one
         for key, one in judged.items()
-        if (key.panel, key.buffers, key.by_hand) == (panel.key, panel.buffers, derived.MANUAL)
+        if (key.panel, key.base) == (panel.key, derived.MANUAL)
     }
     counted = Counter(one.verdict for one in mine.values())
     told = []
@@ -105,11 +104,11 @@ def _answer(panel: Panel, judged: Mapping[DdtComparison, Judged]) -> Answer:
             apps = [app for app in derived.APPS if app in mine and mine[app].verdict is verdict]
             told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
     turned = [
-        key.app
+        key.case
         for key, one in judged.items()
-        if (key.panel, key.buffers, key.by_hand) == (panel.key, panel.buffers, derived.TUNED)
+        if (key.panel, key.base) == (panel.key, derived.TUNED)
         and one.verdict is Verdict.SLOWER
-        and mine[key.app].verdict is not Verdict.SLOWER
+        and mine[key.case].verdict is not Verdict.SLOWER
     ]
     if turned:
         told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")

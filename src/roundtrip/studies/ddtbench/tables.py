@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import polars as pl
 
-from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import cells
 from roundtrip.studies.ddtbench import derived, planned
 from roundtrip.studies.ddtbench.data import DdtData, Panel, Refused
+from roundtrip.studies.finding import Comparison
+from roundtrip.studies.panel import interval_of
 
 #: What a reader should do, by the verdict on the gain of datatypes over packing by hand.
 ADVICE: dict[Verdict, tuple[str, Tone]] = {
@@ -23,75 +24,57 @@ ADVICE: dict[Verdict, tuple[str, Tone]] = {
 }
 
 
-@dataclass(frozen=True)
-class DdtComparison:
-    """Datatypes against packing by hand in one panel: a claim of the report."""
-
-    panel: str
-    buffers: str
-    app: str
-    size_bytes: int
-    by_hand: str = derived.MANUAL
-
-    @property
-    def family(self) -> Family:
-        """What it is corrected together with."""
-        primary = planned.is_primary(self.buffers)
-        return Family.PRIMARY if primary else Family.SECONDARY
+def comparison(panel: Panel, app: str, size: int, by_hand: str = derived.MANUAL) -> Comparison:
+    """Datatypes against packing by hand: a claim of the report."""
+    primary = planned.is_primary(panel.buffers)
+    family = Family.PRIMARY if primary else Family.SECONDARY
+    return Comparison(derived.STUDY, panel.key, derived.DDT, by_hand, size, app, family)
 
 
 def advice(judged: Judged | None) -> Cell:
     """The gain with its interval, and what follows from it."""
     if judged is None:
-        return Cell("not measured", "muted")
+        return cells.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
-    if judged.would_do is not None:
-        words = judged.words
-    return Cell(units.interval(judged.interval), tone, words)
+    told = words if judged.would_do is None else judged.words
+    return cells.judged(judged, {judged.verdict: tone}, told)
 
 
-def verdicts(
-    panels: Sequence[Panel], judged: Mapping[DdtComparison, Judged], buffers: str
-) -> Table:
+def verdicts(panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str) -> Table:
     """One row a micro-app, one column a toolchain; at the largest message."""
-    chosen = [panel for panel in panels if panel.buffers == buffers]
-    of = {
-        (key.panel, key.app): one
-        for key, one in judged.items()
-        if (key.buffers, key.by_hand) == (buffers, derived.MANUAL)
-    }
-    rows = []
-    for app in derived.APPS:
-        cells = [advice(of.get((panel.key, app))) for panel in chosen]
-        if any(cell.verdict for cell in cells):
-            rows.append((Cell(app), *cells))
-    return Table(
+    by_hand = {key: one for key, one in judged.items() if key.base == derived.MANUAL}
+    rows = [
+        (app, {key.panel: advice(one) for key, one in by_hand.items() if key.case == app})
+        for app in derived.APPS
+    ]
+    chosen = {panel.key: panel.label for panel in panels if panel.buffers == buffers}
+    return cells.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {derived.BUFFERS[buffers]}; above 1 "
         "datatypes are faster.",
-        (Column("Micro-app"), *(Column(panel.label) for panel in chosen)),
-        tuple(rows),
+        "Micro-app",
+        chosen,
+        [(app, row) for app, row in rows if row.keys() & chosen.keys()],
     )
 
 
-def overheads(data: DdtData, panel: Panel, judged: Mapping[DdtComparison, Judged]) -> Table:
+def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) -> Table:
     """Round trip by hand, overhead of each method, verdict; at the largest message."""
     rows = []
     trips = _by_variant(data.at_largest(data.round_trips, panel))
     costs = _by_variant(data.at_largest(data.overheads, panel))
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
-        key = DdtComparison(panel.key, panel.buffers, app, size)
-        tuned = judged.get(replace(key, by_hand=derived.TUNED))
+        tuned = judged.get(comparison(panel, app, size, derived.TUNED))
         rows.append(
             (
                 Cell(app),
                 Cell(str(size)),
-                _interval(of_method.get(derived.REFERENCE), 1e6),
-                _interval(of_method.get(derived.MANUAL), 1e6),
-                *(_interval(cost.get(method), 100) for method in derived.PACKING),
-                advice(judged.get(key)),
-                advice(tuned) if tuned else Cell(units.NOTHING, "muted"),
+                cells.value(of_method.get(derived.REFERENCE), 1e6),
+                cells.value(of_method.get(derived.MANUAL), 1e6),
+                *(cells.value(cost.get(method), 100) for method in derived.PACKING),
+                advice(judged.get(comparison(panel, app, size))),
+                advice(tuned) if tuned else cells.NONE,
             )
         )
     return Table(
@@ -116,8 +99,8 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
     costs = _by_variant(data.of(data.overheads, panel))
     order = {app: number for number, app in enumerate(derived.APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        cells = [_interval(cost.get(method), 100) for method in derived.PACKING]
-        rows.append((Cell(app), Cell(str(size)), *cells))
+        values = [cells.value(cost.get(method), 100) for method in derived.PACKING]
+        rows.append((Cell(app), Cell(str(size)), *values))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, "
         f"{derived.BUFFERS[panel.buffers]}.",
@@ -135,15 +118,14 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == derived.DDT)
     for row in mine.iter_rows(named=True):
-        interval = Interval(row["median"], row["low"], row["high"], row["n"])
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = interval
+        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = interval_of(row)
     if not found:
         return None
     rows = tuple(
         (
             Cell(app),
             Cell(str(size)),
-            *(_interval(of_phase.get(phase), 1e6) for phase in derived.CREATION),
+            *(cells.value(of_phase.get(phase), 1e6) for phase in derived.CREATION),
         )
         for (app, size), of_phase in found.items()
     )
@@ -191,9 +173,7 @@ def refusals(found: Sequence[Refused]) -> Table:
     )
 
 
-def nas_lu_x(
-    data: DdtData, panels: Sequence[Panel], judged: Mapping[DdtComparison, Judged]
-) -> Table:
+def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, Judged]) -> Table:
     """The study's one number beside ours."""
     by_hand, with_types = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
     rows = [
@@ -202,20 +182,20 @@ def nas_lu_x(
             Cell("as published", "muted"),
             Cell(f"{by_hand:g}"),
             Cell(f"{with_types:g}"),
-            Cell(units.NOTHING, "muted"),
+            cells.NONE,
         )
     ]
     for panel in panels:
         costs = _by_variant(data.at_largest(data.overheads, panel))
         for (app, size), cost in costs.items():
             if app == "NAS_LU_x":
-                verdict = judged.get(DdtComparison(panel.key, panel.buffers, app, size))
+                verdict = judged.get(comparison(panel, app, size))
                 rows.append(
                     (
                         Cell(panel.label),
                         Cell(derived.BUFFERS[panel.buffers]),
-                        _interval(cost.get(derived.MANUAL), 100),
-                        _interval(cost.get(derived.DDT), 100),
+                        cells.value(cost.get(derived.MANUAL), 100),
+                        cells.value(cost.get(derived.DDT), 100),
                         _holds(verdict),
                     )
                 )
@@ -236,7 +216,7 @@ def nas_lu_x(
 
 def _holds(judged: Judged | None) -> Cell:
     if judged is None:
-        return Cell("not measured", "muted")
+        return cells.NOT_MEASURED
     outcomes: dict[Verdict, tuple[str, Tone]] = {
         Verdict.FASTER: ("holds", "good"),
         Verdict.SLOWER: ("does not hold", "bad"),
@@ -250,12 +230,5 @@ def _holds(judged: Judged | None) -> Cell:
 def _by_variant(frame: pl.DataFrame) -> dict[tuple[str, int], dict[str, Interval]]:
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
-        interval = Interval(row["median"], row["low"], row["high"], row["n"])
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = interval
+        found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = interval_of(row)
     return found
-
-
-def _interval(interval: Interval | None, scale: float) -> Cell:
-    if interval is None:
-        return Cell(units.NOTHING, "muted")
-    return Cell(units.interval(interval, scale))
