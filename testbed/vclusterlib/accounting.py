@@ -1,4 +1,4 @@
-"""slurmdbd and its MariaDB, which listens on a unix socket only and keeps its data in the state."""
+"""slurmdbd and its MariaDB, which listens on a unix socket only; its data is in the state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JOBS_OF_A_BOOT = 100_000
 
 
 def first_job(state: State) -> int:
-    """A boot's first job number: the database keeps the jobs of all boots apart."""
+    """First job number of a boot; the boots use different numbers, so the database can keep all."""
     counter = state.path / "boots"
     boots = int(counter.read_text()) + 1 if counter.exists() else 0
     counter.write_text(f"{boots}\n")
@@ -26,7 +26,7 @@ def first_job(state: State) -> int:
 
 
 def start(daemons: Daemons, state: State) -> None:
-    """Start both and wait until slurmdbd knows the cluster."""
+    """Start MariaDB and slurmdbd, and wait until slurmdbd knows the cluster."""
     _make_database(state)
     command = [
         "mariadbd",
@@ -53,7 +53,7 @@ def start(daemons: Daemons, state: State) -> None:
 
 
 def stop(daemons: Daemons) -> None:
-    """End both in order, so that the next boot needs no recovery."""
+    """End both, slurmdbd first, so that the next boot needs no recovery."""
     daemons.stop("slurmdbd", 5)
     daemons.stop("mariadbd", 10)
 
@@ -65,9 +65,9 @@ def _clusters() -> list[str] | None:
 
 
 def _make_database(state: State) -> None:
-    """Empty database files: copied aside and renamed, so that they are whole or not there.
+    """Make empty database files; a copy is renamed, so that they are complete or do not exist.
 
-    They are made in memory first: MariaDB waits for the disk some hundred times.
+    They are made in memory first, because MariaDB waits for the disk some hundred times.
     """
     if state.mysql.is_dir():
         return

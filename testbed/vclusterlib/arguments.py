@@ -11,20 +11,20 @@ from vclusterlib.spec import ENGINES, FABRICS
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but one line for a mistake."""
+    """An argparse parser that reports a mistake in one line."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def parser() -> Parser:
-    """All commands; ``command`` names the one given."""
+    """The parser of all commands; its result names the given one as ``command``."""
     top = Parser(prog="vcluster", description="A virtual two-cluster Slurm site.")
     top.add_argument("--name", help="which cluster (default: default)")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_up(commands.add_parser("up", help="boot the cluster; nothing to do if it is up"))
+    _add_up(commands.add_parser("up", help="boot the cluster, unless it is up"))
     commands.add_parser("down", help="end the cluster; its state folder keeps logs and database")
-    _add_status(commands.add_parser("status", help="what runs; exit 1 unless all of it does"))
+    _add_status(commands.add_parser("status", help="show what runs; exit 1 unless everything does"))
     execute = commands.add_parser("exec", help="run a command on the head node")
     execute.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
     node = commands.add_parser("node", help="run a command on a compute node")
@@ -40,10 +40,10 @@ def parser() -> Parser:
     leased = commands.add_parser("lease", help="run a command while nobody else changes the link")
     _add_lease(leased)
     for link in (wan, hub):
-        link.add_argument("--force", action="store_true", help="even if it is leased to somebody")
+        link.add_argument("--force", action="store_true", help="even if somebody holds a lease")
         link.add_argument("--stats", action="store_true", help="settings and counters as JSON")
         link.add_argument("--reset", action="store_true", help="set the counters to 0 afterwards")
-        link.add_argument("--no-self-test", action="store_true", help="do not measure a change")
+        link.add_argument("--no-self-test", action="store_true", help="do not measure the new link")
     return top
 
 
@@ -53,14 +53,14 @@ def _add_up(up: Any) -> None:
     add("--cpus", type=int, metavar="N", help="CPUs that a node declares (4)")
     add("--memory", type=int, metavar="MIB", help="memory that a node declares (4096)")
     add("--accounting", action="store_true", help="slurmdbd and MariaDB, for sacct")
-    shared = "folder below /tmp, /run or /dev/shm that head and nodes see too (others they see)"
+    shared = "folder below /tmp, /run or /dev/shm to show to the nodes, which see all others"
     add("--share", action="append", metavar="DIR", help=shared)
     add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
     add("--hub-rate", metavar="RATE", help="of the hub (10Mbit/s)")
     add("--link", choices=ENGINES, help="what emulates the WAN (auto: netem if there)")
-    weight = "share of the CPUs, by cgroup; everybody has 100 (default: no cgroup)"
+    weight = "weight of the cluster's cgroup; others have 100 (default: no cgroup)"
     add("--cpu-weight", type=int, metavar="W", help=weight)
-    add("--rootless", action="store_true", help="in a user namespace; always if not root")
+    add("--rootless", action="store_true", help="use a user namespace; the default if not root")
 
 
 def _add_status(status: Any) -> None:
@@ -73,7 +73,7 @@ def _add_lease(lease: Any) -> None:
     _add_settings(lease)
     add = lease.add_argument
     add("--for", dest="holder", metavar="WHO", help="the holder's name (default: the command)")
-    add("--record", metavar="FILE", help="write what the link was before and after, as JSON")
+    add("--record", metavar="FILE", help="write the state of the link before and after, as JSON")
     wait = "how long to wait for another holder (60s)"
     add("--wait", type=units.wait, metavar="TIME", default=60.0, help=wait)
     add("argv", nargs=argparse.REMAINDER, metavar="CMD")
@@ -83,9 +83,9 @@ def _add_settings(link: Any) -> None:
     add = link.add_argument
     add("--rtt", type=units.rtt, help="added round-trip time, 0..100ms")
     add("--rate", type=units.rate, help="1Gbit/s, unlimited")
-    add("--loss", type=units.loss, help="of frames, in each direction: 0.1%%")
-    add("--queue", type=units.size, help="before the link, in each direction: 1MiB")
-    add("--seed", type=int, help="of the losses")
+    add("--loss", type=units.loss, help="share of frames lost, in each direction: 0.1%%")
+    add("--queue", type=units.size, help="queue before the link, in each direction: 1MiB")
+    add("--seed", type=int, help="seed of the losses")
 
 
 def _add_wan(wan: Any) -> None:

@@ -1,4 +1,4 @@
-"""Bringing the nodes up: all at once, each again if it fails, at most three times."""
+"""Boots the nodes: all at once, and each again if it fails, at most three times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORKING = {"idle", "mixed", "allocated"}
 
 
 class NodeBoot:
-    """The nodes' first processes, from their fork until Slurm calls all of them idle."""
+    """The first processes of the nodes, from their fork until Slurm calls all nodes idle."""
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, keep: list[str]) -> None:
         self._state = state
@@ -37,13 +37,13 @@ class NodeBoot:
             self._start(node)
 
     def open_gate(self) -> None:
-        """munge and slurmctld are there: let every slurmd start."""
+        """Let every slurmd start; munge and slurmctld run by then."""
         os.close(self._gate_holder)
         for node in self._spec.nodes:
             self._deadline[node.name] = time.monotonic() + self._patience()
 
     def await_idle(self) -> None:
-        """Wait for all nodes, retry those that fail; VclusterError names one that never came."""
+        """Wait for all nodes and retry those that fail; VclusterError names one that never came."""
         waiting = {node.name: node for node in self._spec.nodes}
         while True:
             states = node_states()
@@ -59,7 +59,7 @@ class NodeBoot:
         os.close(self._gate)
 
     def _patience(self) -> float:
-        """More nodes on the same processors take longer to come."""
+        """Seconds that a node may take; more nodes on the same processors take longer."""
         return _PATIENCE + 0.5 * len(self._spec.nodes)
 
     def _start(self, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Asking a running world, from outside, from its head or from one of its nodes."""
+"""Sends a request to a running world, from outside, from its head node or from a compute node."""
 
 from __future__ import annotations
 

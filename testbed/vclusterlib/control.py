@@ -1,7 +1,7 @@
-"""What the world does when asked: tell its status, change and test the link, switch nodes.
+"""The requests that the world answers: say its status, change and test the link, switch nodes.
 
-Served on the stream socket ``run/control.sock``, which head, nodes and host all reach.  A request
-is one JSON object on one line, so is the answer: ``{"ok": true, ...}``, or
+They come on the stream socket ``run/control.sock``, which head, nodes and host all reach.  A
+request is one JSON object on one line, and so is the answer: ``{"ok": true, ...}``, or
 ``{"ok": false, "error": line, "status": 1 or 2}``.
 """
 
@@ -53,7 +53,7 @@ class Control:
         self._test = selftest.run(self._settings, "10.78.2.1")
 
     def serve(self, connection: socket.socket) -> None:
-        """Answer one request; no client can hold the world up for long."""
+        """Answer one request, with a time-out so that no client can block the world."""
         connection.settimeout(2)
         try:
             with connection.makefile("rb") as lines:
@@ -93,7 +93,7 @@ class Control:
             self._link.cut(request["cut"])
         told = self._link_status(request.get("reset", False))
         if request.get("measure"):
-            # afterwards, so that the counters have none of its pings
+            # after the counters were read, so that they do not count its pings
             with contextlib.suppress(VclusterError):
                 self.measure()
             told["self_test"] = self._test.to_json() if self._test else None
@@ -109,7 +109,7 @@ class Control:
         }
 
     def _try_link_status(self) -> dict[str, Any]:
-        """A status is told even where the link has died: then ``{"error": line}``."""
+        """The status of the link; ``{"error": line}`` if the link has died."""
         try:
             return self._link_status()
         except VclusterError as error:

@@ -1,4 +1,4 @@
-"""Children of a first process: started with a log, reaped, waited for."""
+"""The children of a first process: starts them with a log, reaps them, waits for them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Daemons:
 
 
 def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:
-    """Ask until true or until `patience` seconds have passed."""
+    """Ask until `condition` is true or `patience` seconds have passed; whether it was true."""
     deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() > deadline:

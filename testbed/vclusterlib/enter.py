@@ -1,6 +1,6 @@
-"""``exec`` and ``node``: become a command inside.
+"""``exec`` and ``node``: replace this process by a command that runs inside.
 
-nsenter ends with the command's status; the command gets SIGTERM if nsenter is killed.
+nsenter ends with the status of the command.  If nsenter is killed, the command gets SIGTERM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vclusterlib.errors import UserError
 from vclusterlib.state import INSIDE, State
 
 _SPACES = ["-m", "-u", "-i", "-n", "-p"]
-#: Of an outer Slurm job or MPI launcher: it would mislead srun and MPI inside.
+#: Variables of an outer Slurm job or MPI launcher, which would mislead srun and MPI inside.
 _FOREIGN = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_")
 
 
@@ -53,7 +53,7 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
 
 
 def environment(state: State) -> dict[str, str]:
-    """Ours, less what an outer job left; ``ROUNDTRIP_VCLUSTER_STATE`` tells where we are."""
+    """Our environment without the variables of an outer job; with ``ROUNDTRIP_VCLUSTER_STATE``."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
     if mounts.is_hidden(kept.get("TMPDIR", "")):
         del kept["TMPDIR"]
@@ -73,13 +73,13 @@ def _world(state: State) -> int:
 
 
 def _require_shared(folder: str, world: int, state: State) -> None:
-    """UserError unless the head sees the same folder that we are in."""
+    """UserError unless the head node sees the current folder."""
     try:
         same = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
     except OSError:
         same = False
     if not same and folder in mounts.PRIVATE:
-        raise UserError(f"the head has its own {folder}: cd elsewhere")
+        raise UserError(f"the head node has its own {folder}: cd elsewhere")
     if not same:
         name = "" if state.name == "default" else f" --name {state.name}"
         raise UserError(

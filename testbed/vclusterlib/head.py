@@ -1,4 +1,4 @@
-"""The head node's own file system, name and configuration."""
+"""The file system, the name and the configuration of the head node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vclusterlib.state import State
 
 
 def prepare(state: State, spec: Spec, keep: list[str]) -> None:
-    """Make this process's namespaces the head; its working folder becomes the state's run/."""
+    """Make the head node of this process's namespaces; its working folder becomes run/."""
     mounts.make_private(keep)
     mounts.mount_proc()
     mounts.mount_sysfs()
@@ -27,7 +27,7 @@ def prepare(state: State, spec: Spec, keep: list[str]) -> None:
 
 
 def munged(state: State) -> list[str]:
-    """The command that serves head and nodes; --force: its files need not be the user munge's."""
+    """The munged command for head and nodes; --force lets the files belong to any user."""
     options = {
         "key-file": "/etc/munge/munge.key",
         "log-file": state.log / "munged.log",

@@ -1,7 +1,7 @@
-"""Starting the world from outside, and waiting for its word.
+"""Starts the world from outside, and waits for its report.
 
-The world reports over one pipe; it lives on only if accepted over another.  So it ends by itself
-if ``up`` is killed, and ``up`` sees at once if the world is.
+The world reports over one pipe, and stays only if ``up`` accepts it over another.  So the world
+ends by itself if ``up`` is killed, and ``up`` sees at once if the world is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _ENTRY = Path(__file__).resolve().parent
 
 
 def world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
-    """Start the first process, wait for its report, accept it; returns the report."""
+    """Start the first process, wait for its report, accept it, and return the report.
+
+    VclusterError if the world does not boot.
+    """
     setup = {
         "program": str(programs / build.LINK),
         "engine": engine,
@@ -84,7 +87,7 @@ def _await_report(report: int, state: State) -> dict[str, Any]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end us like Ctrl-C does: with cleaning up."""
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does, so that it cleans up."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 """The lease on the link: while somebody holds it, nobody else changes the link.
 
-The file ``run/lease``, locked (flock) by the holder for as long as it lives, says who that is:
-``{"holder", "token", "since", "broken"}``.  Head, nodes and host see the same file.
+The file ``run/lease`` says who holds it: ``{"holder", "token", "since", "broken"}``.  The holder
+locks the file (flock) as long as it lives.  Head, nodes and host see the same file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _try_lock(file: IO[str], how: int) -> bool:
 
 
 class Lease:
-    """Held until its file is closed."""
+    """A lease, which is held until its file is closed."""
 
     def __init__(self, state: State, file: IO[str], token: str) -> None:
         self._state = state
@@ -44,13 +44,13 @@ class Lease:
 
     @property
     def broken(self) -> list[str]:
-        """The requests that changed the link all the same, by force."""
+        """The requests that changed the link by ``--force`` meanwhile."""
         return [str(request) for request in _read(_file(self._state)).get("broken", [])]
 
 
 @contextlib.contextmanager
 def held(state: State, holder: str, patience: float) -> Iterator[Lease]:
-    """Hold the lease; VclusterError naming the holder if it is not free within `patience` s."""
+    """Hold the lease; VclusterError with the holder's name if it is not free in `patience` s."""
     with _file(state).open("a+") as file:
         deadline = time.monotonic() + patience
         while not _try_lock(file, fcntl.LOCK_EX):
@@ -64,9 +64,9 @@ def held(state: State, holder: str, patience: float) -> Iterator[Lease]:
 
 
 def require(state: State, request: dict[str, Any]) -> None:
-    """VclusterError unless the link is free, `request` is the holder's or is to break the lease.
+    """VclusterError unless the link is free, or `request` is the holder's, or breaks the lease.
 
-    For the world: it alone changes the link, one request after the other.
+    Only the world calls this: it alone changes the link, one request after the other.
     """
     with _file(state).open("a+") as file:
         if _try_lock(file, fcntl.LOCK_SH):
@@ -75,7 +75,7 @@ def require(state: State, request: dict[str, Any]) -> None:
         if request.get("lease") and request["lease"] == record.get("token"):
             return
         if not request.get("force"):
-            raise VclusterError(f"the link is leased to {_name(state)}: wait, or break it: --force")
+            raise VclusterError(f"the link is leased to {_name(state)}: wait, or use --force")
         asked = {key: request[key] for key in ("changes", "cut", "reset") if request.get(key)}
         _write(file, {**record, "broken": [*record.get("broken", []), json.dumps(asked)]})
 
@@ -86,7 +86,7 @@ def _name(state: State) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Empty while the holder writes."""
+    """The content of the lease; empty while the holder writes it."""
     try:
         return dict(json.loads(file.read_text()))
     except ValueError:
@@ -94,7 +94,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _write(file: IO[str], record: dict[str, Any]) -> None:
-    """In place: a new file would not be the one that is locked."""
+    """Write in place, because a new file would not be the one that is locked."""
     file.seek(0)
     file.truncate()
     file.write(json.dumps(record))

@@ -1,9 +1,9 @@
-"""``lease``: a command that runs while the link is leased, set as asked and nobody else's.
+"""``lease``: runs a command while it holds the lease on the link, which is set as asked.
 
-What the link was before and after goes into a JSON record: ``{"schema", "holder", "asked",
-"before", "after", "broken", "status"}``, `before` and `after` as in ``wan --stats``, each with a
-self-test of its own; `after` is None if the link did not answer.  The counters of `after` are those
-of the command: they begin at 0.
+A JSON record says what the link was before and after: ``{"schema", "holder", "asked", "before",
+"after", "broken", "status"}``.  `before` and `after` are as in ``wan --stats``, each with its own
+self-test; `after` is None if the link did not answer.  The counters of `after` begin at 0 with
+the command.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def run(
     record: Path | None,
     patience: float,
 ) -> int:
-    """Lease the link for `command`; its exit status, or 128 + the signal that ended it.
+    """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
 
-    `asked`: the settings that shall differ from those after ``up``.
+    `asked` are the settings that differ from those after ``up``.
     """
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
@@ -69,11 +69,11 @@ class _Asker:
         self._request = {"do": state.spec().fabric, "lease": lease.token}
 
     def set(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Set the whole link, whatever it was, and measure it."""
+        """Set the whole link, whatever it was before, and measure it."""
         return self._ask(changes=asked, fresh=True)
 
     def start(self) -> dict[str, Any]:
-        """Let its counters begin at 0."""
+        """Set the counters to 0; the status of the link then."""
         self._ask(reset=True)
         return self._ask()
 
@@ -88,7 +88,7 @@ class _Asker:
 
 
 def _run(command: list[str]) -> int:
-    """Exit status of a command, to which signals for us are passed on."""
+    """Run a command, pass our signals on to it, and return its exit status."""
     try:
         process = subprocess.Popen(command)
     except OSError as error:

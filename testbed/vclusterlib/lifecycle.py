@@ -1,4 +1,4 @@
-"""``up`` and ``down``: a cluster is either whole or not there."""
+"""``up`` and ``down``: a cluster is either complete or does not exist."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from vclusterlib.state import State
 
 
 def up(state: State, spec: Spec, given: set[str]) -> str:
-    """Bring the cluster up; `given` are the fields of `spec` that were asked for explicitly.
+    """Boot the cluster and return the line to print.
 
-    Returns the line to print.  A cluster that is up already is left alone, one that is only half
-    there (a crash, a killed ``up``) is ended and booted anew.
+    `given` are the fields of `spec` that the user set.  A cluster that is up is left alone.  A
+    cluster that is only partly there (after a crash, or a killed ``up``) is ended and booted again.
     """
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("inside a virtual cluster: run `up` outside")
@@ -39,7 +39,7 @@ def up(state: State, spec: Spec, given: set[str]) -> str:
 
 
 def down(state: State) -> str:
-    """End the cluster and all that belongs to it; the state directory keeps logs and database."""
+    """End the cluster and all that belongs to it; the state folder keeps logs and database."""
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("inside a virtual cluster: run `down` outside")
     if not state.path.is_dir():
@@ -51,7 +51,7 @@ def down(state: State) -> str:
 
 
 def examine(state: State) -> dict[str, Any]:
-    """``{"state": "up" | "broken" | "down", ...}``: broken tells ``why``, the others the status."""
+    """``{"state": "up" | "broken" | "down", ...}``, with ``why`` if broken, else the status."""
     if not state.inside and state.world() is None:
         left = (state.path / "world.json").exists()
         return {"state": "broken", "why": "its first process died"} if left else {"state": "down"}
@@ -69,7 +69,7 @@ def examine(state: State) -> dict[str, Any]:
 
 
 def destroy(state: State) -> None:
-    """End whatever is there of the cluster, in good order if it listens, by force if not."""
+    """End all that exists of the cluster: in good order if it answers, otherwise by force."""
     world = state.world()
     if world is not None:
         with suppress(ProcessLookupError):
@@ -115,12 +115,12 @@ def _boot(state: State, spec: Spec) -> str:
 
 
 def _caveats(spec: Spec, scheduler: str) -> list[str]:
-    """What is less accurate here than it could be, a line each."""
+    """What is less accurate on this machine than it could be, one line each."""
     caveats = []
     if scheduler == "other":
         caveats.append(
-            "vcluster: note: the link may not use SCHED_FIFO here: emulated delays are right at "
-            "best, but milliseconds late when the machine is busy"
+            "vcluster: note: the link may not use SCHED_FIFO here: emulated delays are exact on an "
+            "idle machine, and milliseconds late on a busy one"
         )
     if spec.rootless:
         caveats.append(

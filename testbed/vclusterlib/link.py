@@ -1,9 +1,9 @@
-"""The emulated link seen from the world: our userspace program, or netem in the kernel.
+"""The emulated link as the world uses it: our userspace program, or netem in the kernel.
 
-Settings are those of a `LinkSettings`; statistics are JSON objects, a direction (or medium) each:
-``{"name", "frames", "bytes", "sent", "lost", "dropped", ..., "late_us_mean", "late_us_max"}``.
-``changes`` counts what altered the link or its counters since ``started_ns``.
-Only the userspace link can tell how late it was.
+Its settings are a `LinkSettings`.  Its statistics are JSON objects, one for each direction or
+medium: ``{"name", "frames", "bytes", "sent", "lost", "dropped", ..., "late_us_mean",
+"late_us_max"}``.  ``changes`` counts the changes of the link or its counters since ``started_ns``.
+Only the userspace link knows how late its frames were.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTINGS = ("rtt_ms", "rate_bit_s", "loss", "queue_bytes", "seed", "up")
 
 @dataclass(frozen=True)
 class LinkSettings:
-    """RTT in s, rate in bit/s (0: unlimited), loss 0..0.5 and queue in bytes each direction."""
+    """RTT in s, rate in bit/s (0: unlimited); loss 0..0.5 and queue in bytes in each direction."""
 
     rtt: float = 0.0
     rate: float = 0.0
@@ -42,7 +42,7 @@ class LinkSettings:
 
     @property
     def packets(self) -> bool:
-        """Must the link see single packets?  Losing or pacing 64 KiB super-frames is coarse."""
+        """Whether the link must see single packets, because to lose or pace 64 KiB is coarse."""
         return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
 
     def changed(self, changes: dict[str, Any]) -> LinkSettings:
@@ -61,7 +61,7 @@ class LinkSettings:
 
 
 class Link(Protocol):
-    """What the world needs of a link."""
+    """What the world uses of a link."""
 
     engine: str
     program: str
@@ -74,7 +74,7 @@ class Link(Protocol):
 
 
 class UserspaceLink:
-    """Our program, spoken to on a unix datagram socket."""
+    """Our program, which is controlled by a unix datagram socket."""
 
     engine = "userspace"
 
@@ -105,7 +105,7 @@ class UserspaceLink:
             "cpu_s": told["cpu_s"],
             "scheduler": told["scheduler"],
             "send_errors": told["send_errors"],
-            # its own word for what it does, whoever told it to
+            # as the program itself says, whoever set it
             "rtt_ms": told["delay_us"] * 2 / 1e3,
             "rate_bit_s": told["rate_bps"],
             "loss": told["loss"],
