@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -101,27 +102,13 @@ def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Them
         ),
     )
     scale = alt.Scale(domain=[0, top], nice=False)
-    y = alt.Y(
-        "median:Q",
-        scale=scale,
-        axis=figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid),
-    )
-    colour = alt.Color("colour:N", scale=None)
-    dash = alt.StrokeDash(
-        "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
-    )
-    base = alt.Chart(frame)
     scales = bool(frame["scales"].all())
     bounds = alt.Chart(pl.DataFrame({"at": [1.0, 2.0] if scales else [1.0]}))
     layers = [
         bounds.mark_rule(color=theme.muted, strokeWidth=1, opacity=0.7).encode(
             y=alt.Y("at:Q", scale=scale)
         ),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5, clip=True)
-        .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
-        base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
-        base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
+        *lines(frame, x, scale, "Speed-up over one cluster", theme),
         *_study(name, x, scale, shade),
         _direct_labels(frame, name, top, theme),
         _room(longest),
@@ -131,6 +118,28 @@ def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Them
     return alt.layer(*layers).properties(
         width=WIDTH, height=_HEIGHT, title=alt.TitleParams(name, subtitle=subtitle)
     )
+
+
+def lines(frame: pl.DataFrame, x: Any, scale: Any, title: str, theme: Theme) -> list[Any]:
+    """A line a name with its intervals; dashed where ranks share processors.
+
+    Columns name, colour, shared, median, low and high, and what `x` shows; `scale` and `title` are
+    those of the speed-up.
+    """
+    axis = figures.named_axis(title, tickCount=5, gridColor=theme.grid)
+    y = alt.Y("median:Q", scale=scale, axis=axis)
+    colour = alt.Color("colour:N", scale=None)
+    dash = alt.StrokeDash(
+        "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
+    )
+    base = alt.Chart(frame)
+    return [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.5, clip=True)
+        .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
+        base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
+    ]
 
 
 def _rounds(frame: pl.DataFrame) -> str:
@@ -173,8 +182,13 @@ def _direct_labels(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> 
     published = npb_wan.PUBLISHED.get(name.split(" ")[0])
     if published is not None:
         ends[_study_label(published)] = (published, _STUDY[shade])
-    wanted = {key: _HEIGHT * (1 - value / top) for key, (value, _) in ends.items()}
-    places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
+    return names_at_ends(ends, top, _HEIGHT)
+
+
+def names_at_ends(ends: Mapping[str, tuple[float, str]], top: float, height: int) -> Any:
+    """Names where their lines end, told apart; each with its last value, 0 to `top`, and colour."""
+    wanted = {key: height * (1 - value / top) for key, (value, _) in ends.items()}
+    places = figures.spread_apart(wanted, _GAP, 6, height - 2)
     rows = pl.DataFrame(
         {
             "name": list(ends),

@@ -13,6 +13,7 @@ from roundtrip.report import figures, units
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
 from roundtrip.report.figures import LIGHT, WIDTH, Theme
 from roundtrip.report.sections.npb_data import Launches
+from roundtrip.report.sections.npb_figures import lines, names_at_ends
 from roundtrip.report.sections.npb_series import Series
 from roundtrip.report.sections.npb_sources import Compared
 from roundtrip.report.sections.npb_speedup import over_ranks
@@ -23,7 +24,7 @@ CAPTION: Text = (
     "Speed-up over the fewest ranks in the same place against the number of ranks: median over "
     "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
 )
-_HEIGHT, _GAP = 220, 16.0
+_HEIGHT = 220
 _COLOURS = {npb.NATIVE: ("#0b4f94", "#a9d3fb"), npb.UPSTREAM: ("#d95f02", "#ffb27a")}
 _NAMES = {npb.NATIVE: "Ours", npb.UPSTREAM: "NPB 3.4"}
 
@@ -160,45 +161,14 @@ def _chart(frame: pl.DataFrame, name: str, theme: Theme) -> Any:
         axis=alt.Axis(title="Ranks", values=ranks, format="d", grid=False),
     )
     scale = alt.Scale(domain=[0, top], nice=False)
-    y = alt.Y(
-        "median:Q",
-        scale=scale,
-        axis=figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid),
-    )
-    colour = alt.Color("colour:N", scale=None)
-    dash = alt.StrokeDash(
-        "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
-    )
-    base = alt.Chart(frame)
+    last = frame.group_by("name", maintain_order=True).last()
+    ends = {row["name"]: (row["median"], row["colour"]) for row in last.iter_rows(named=True)}
     layers = [
-        base.mark_line(color=theme.muted, strokeWidth=1, opacity=0.7).encode(
-            x, y=alt.Y("ideal:Q", scale=scale)
-        ),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5, clip=True)
-        .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
-        base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
-        base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
-        _labels(frame, top),
+        alt.Chart(frame)
+        .mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
+        .encode(x, y=alt.Y("ideal:Q", scale=scale)),
+        *lines(frame, x, scale, "Speed-up", theme),
+        names_at_ends(ends, top, _HEIGHT),
     ]
     title = alt.TitleParams(name, subtitle="over the fewest ranks in the same place")
     return alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT, title=title)
-
-
-def _labels(frame: pl.DataFrame, top: float) -> Any:
-    last = frame.sort("ranks").group_by("name", maintain_order=True).last()
-    wanted = {row["name"]: _HEIGHT * (1 - row["median"] / top) for row in last.to_dicts()}
-    places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
-    rows = last.with_columns(
-        place=pl.col("name").replace_strict(places, return_dtype=pl.Float64)
-    ).select("name", "place", "colour")
-    return (
-        alt.Chart(rows)
-        .mark_text(align="left", baseline="middle", fontSize=13)
-        .encode(
-            x=alt.value(WIDTH + 10),
-            y=alt.Y("place:Q", scale=None),
-            text="name:N",
-            color=alt.Color("colour:N", scale=None),
-        )
-    )
