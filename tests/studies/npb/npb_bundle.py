@@ -1,4 +1,4 @@
-"""Makes the data of NPB on two clusters whose truth is known; times in seconds."""
+"""Makes NPB data whose truth is known, times in seconds, and the section of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, cast
 import polars as pl
 
 from roundtrip.collect import analysis, points, samples
+from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
+from roundtrip.stats.verdicts import judge
+from roundtrip.studies.npb import section
 
 ITERATIONS = 10
 
@@ -147,3 +150,25 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
                     **names,  # type: ignore[arg-type]
                 )
     return made
+
+
+def part(data: Data) -> Part:
+    """The section with its verdicts."""
+    made = section.section(data)
+    assert made is not None
+    return made.part(judge(made.claims(), data.analysis.statistics))
+
+
+def flat(blocks: tuple[Block, ...]) -> list[Block]:
+    """Blocks, those that are folded too."""
+    found: list[Block] = []
+    for block in blocks:
+        found += flat(block.blocks) if isinstance(block, Fold) else [block]
+    return found
+
+
+def table(of: Part, start: str) -> Table:
+    """The one whose caption begins so."""
+    every = [*of.verdicts, *flat(of.blocks)]
+    (found,) = [b for b in every if isinstance(b, Table) and b.caption.startswith(start)]
+    return found

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from studies.npb import npb_bundle as make
+from studies.npb.npb_bundle import part, table
 
 from roundtrip.report import html
-from roundtrip.report.blocks import Block, Fold, Gallery, Items, Part, Report, Table
+from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import judge
 from roundtrip.studies.npb import section
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
-
-
-def _maker() -> Any:
-    file = Path(__file__).with_name("npb_bundle.py")
-    spec = importlib.util.spec_from_file_location("npb_bundle", file)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["npb_bundle"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-make = _maker()
-
-
-def part(data: Data) -> Part:
-    made = section.section(data)
-    assert made is not None
-    return made.part(judge(made.claims(), data.analysis.statistics))
-
-
-def flat(blocks: tuple[Block, ...]) -> list[Block]:
-    found: list[Block] = []
-    for block in blocks:
-        found += flat(block.blocks) if isinstance(block, Fold) else [block]
-    return found
-
-
-def table(of: Part, start: str) -> Table:
-    tables = [b for b in flat(of.blocks) if isinstance(b, Table) and b.caption.startswith(start)]
-    (found,) = tables
-    return found
 
 
 def row(of: Table, *words: str) -> tuple[Any, ...]:
