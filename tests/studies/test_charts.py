@@ -74,6 +74,13 @@ def test_what_lies_beyond_the_axis_is_marked_at_its_end() -> None:
     assert Axis(0.0, 4.0, None, None, is_log=False).part(1.0) == 0.25
 
 
+def test_points_beyond_the_axis_are_not_drawn() -> None:
+    fast = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
+    (figure,) = over_size(drawings(fast), "Time over size", "Time (µs)", (10.0, 1000.0))
+    assert figure.light.count('aria-roledescription="point"') == 1
+    assert "MPI_Barrier ↑" in figure.light
+
+
 def test_decades_hold_the_bands_as_well() -> None:
     frame = pl.DataFrame({"median": [2.0, 30.0], "low": [0.5, None], "high": [3.0, None]})
     assert decades([frame]) == (0.1, 100.0)

@@ -7,3 +7,20 @@ function(roundtrip_program name)
   target_link_libraries(${name} PRIVATE ${program_LIBRARIES} roundtrip_warnings)
   install(TARGETS ${name} RUNTIME)
 endfunction()
+
+# Unit tests that every rank runs: tests NAME.mpi.RANKS, never two at once, they need the cores.
+#
+#   roundtrip_mpi_tests(NAME RANKS count... SOURCES file... LIBRARIES library...)
+function(roundtrip_mpi_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "RANKS;SOURCES;LIBRARIES")
+  add_executable(${name}_mpi_tests ${test_SOURCES} ${PROJECT_SOURCE_DIR}/core/testing/mpi_main.cpp)
+  target_link_libraries(${name}_mpi_tests
+    PRIVATE ${test_LIBRARIES} roundtrip_warnings GTest::gtest)
+  foreach(ranks IN LISTS test_RANKS)
+    add_test(NAME ${name}.mpi.${ranks} COMMAND ${CMAKE_COMMAND} -E env
+      OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+      ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:${name}_mpi_tests>)
+    set_tests_properties(${name}.mpi.${ranks} PROPERTIES RUN_SERIAL ON TIMEOUT ${within_120s})
+  endforeach()
+endfunction()

@@ -26,8 +26,9 @@ class Reach {
       : batches_(batches), models_(models), measured_(models.size()), bounded_(models.size()) {}
 
   /// Makes the arms of this point: all but slow ones that cost more than `dearest_s` seconds, which
-  /// are bounded from here on. Slow is relative to the fastest arm, which is never bounded.
-  void admit(Point& point, double dearest_s);
+  /// are bounded from here on. Slow is relative to the fastest arm. All are bounded where two
+  /// rounds of those left would take longer than `most_s` seconds.
+  void admit(Point& point, double dearest_s, double most_s);
 
   /// What one of the points without arms may cost, seconds, with so much time left; what costs no
   /// more than `fair_s` may.
@@ -41,6 +42,9 @@ class Reach {
   [[nodiscard]] std::optional<std::int64_t> bound(std::size_t arm) const { return bounded_[arm]; }
 
  private:
+  template <class TooSlow>
+  void bound_if(Point& point, TooSlow too_slow);
+
   const BatchPlan& batches_;
   const std::vector<CostModel>& models_;
   std::vector<std::int64_t> measured_;  ///< largest size with samples, of each arm

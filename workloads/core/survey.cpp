@@ -68,7 +68,9 @@ class Leader {
       // What needs no more than half of an equal part of the budget stays, whatever was spent.
       const auto all = static_cast<double>(points_.size() * loop_.arms().size());
       const double fair_s = launch_.flags.budget_s / 2 / all;
-      reach_.admit(point, reach_.dearest_s(points_, time_left() / overrun_, fair_s));
+      reach_.admit(point, reach_.dearest_s(points_, time_left() / overrun_, fair_s),
+                   launch_.flags.budget_s + plan_.grace_s);
+      if (point.arms.empty()) continue;
       for (ArmAtSize& arm : point.arms) {
         arm.samples = &open(arm.index, point.bytes, "measure", plan_.metric);
       }

@@ -15,11 +15,11 @@ namespace roundtrip::ring {
 /// queue; a line that both write takes less than that where a read takes ownership along.
 class CacheLineProbe final : public Transport {
  public:
-  explicit CacheLineProbe(const Circle& circle)
-      : circle_(circle),
-        memory_(circle, line_pair * static_cast<std::size_t>(circle.size())),
-        mine_(line_of(circle.rank())),
-        next_(line_of(circle.next())) {}
+  explicit CacheLineProbe(const Topology& topology)
+      : topology_(topology),
+        memory_(topology, line_pair * static_cast<std::size_t>(topology.size())),
+        mine_(line_of(topology.rank())),
+        next_(line_of(topology.next())) {}
 
   void begin(std::size_t /*bytes*/) override {}
 
@@ -49,7 +49,7 @@ class CacheLineProbe final : public Transport {
   }
 
   void go(std::int64_t laps) {
-    const bool root = circle_.rank() == 0;
+    const bool root = topology_.rank() == 0;
     for (std::int64_t lap = 0; lap < laps; ++lap) {
       ++lap_;
       if (!root) await(lap_);
@@ -60,11 +60,11 @@ class CacheLineProbe final : public Transport {
 
   void await(std::uint64_t lap) const {
     for (int i = 0; mine_.load(std::memory_order_acquire) < lap; ++i) {
-      if (i >= circle_.wait().spins) sched_yield();
+      if (i >= topology_.wait().spins) sched_yield();
     }
   }
 
-  const Circle& circle_;
+  const Topology& topology_;
   SharedMemory memory_;
   Line& mine_;
   Line& next_;

@@ -14,35 +14,36 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// One region is here while another arrives; a wire may keep some more, large ones a while longer.
-std::size_t heap_for(const Circle& circle, Travel travel, std::size_t most) {
+std::size_t heap_for(const Topology& topology, Travel travel, std::size_t most) {
   constexpr std::size_t regions = 2;
-  if (circle.one_node() || travel != Travel::udp) return Heap::bytes_for(regions * most, regions);
+  if (topology.one_node() || travel != Travel::udp) return Heap::bytes_for(regions * most, regions);
   constexpr std::size_t frame = 65'536;
   constexpr std::size_t kept = Datagrams::kept_regions;
   return Heap::bytes_for(2 * regions * most + kept * std::min(most, frame), 2 * regions + kept);
 }
 
-Layout layout(const Circle& circle, Travel travel, std::size_t most, std::size_t heap) {
-  return {.members = circle.members(),
+Layout layout(const Topology& topology, Travel travel, std::size_t most, std::size_t heap) {
+  return {.members = topology.members(),
           .cells = 1,
-          .heap_bytes = heap != 0 ? heap : heap_for(circle, travel, most)};
+          .heap_bytes = heap != 0 ? heap : heap_for(topology, travel, most)};
 }
 
-Member join(const Circle& circle, const SharedMemory& memory, const Layout& layout) {
+Member join(const Topology& topology, const SharedMemory& memory, const Layout& layout) {
   Space space(memory.data(), layout);
-  if (circle.member() == 0) space.initialise();
-  MPI_Barrier(circle.node());
-  return {space, circle.member(), circle.wait()};
+  if (topology.member() == 0) space.initialise();
+  MPI_Barrier(topology.node());
+  return {space, topology.member(), topology.wait()};
 }
 
 }  // namespace
 
-Cooperation::Cooperation(const Circle& circle, Travel travel, std::size_t most, std::size_t heap)
-    : circle_(circle),
-      memory_(circle, Space::bytes(layout(circle, travel, most, heap))),
-      member_(join(circle, memory_, layout(circle, travel, most, heap))),
-      wire_(circle.one_node() ? nullptr : make_wire(travel, circle, member_)),
-      mine_{.member = circle.member(), .number = 0} {}
+Cooperation::Cooperation(const Topology& topology, Travel travel, std::size_t most,
+                         std::size_t heap)
+    : topology_(topology),
+      memory_(topology, Space::bytes(layout(topology, travel, most, heap))),
+      member_(join(topology, memory_, layout(topology, travel, most, heap))),
+      wire_(topology.one_node() ? nullptr : make_wire(travel, topology, member_)),
+      mine_{.member = topology.member(), .number = 0} {}
 
 /// Looks into the cell and at the wire in turn and gives the processor up between the rounds, which
 /// costs little beside a look at a network; then naps until something comes.
@@ -55,7 +56,7 @@ Region Cooperation::get_from_anywhere() {
     }
     if (auto region = wire_->look()) return std::move(*region);
     const auto time = Clock::now();
-    if (!nap_from) nap_from = time + circle_.wait().network_yields;
+    if (!nap_from) nap_from = time + topology_.wait().network_yields;
     if (time < *nap_from) {
       sched_yield();
     } else {

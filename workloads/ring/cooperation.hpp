@@ -5,9 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <utility>
 
-#include "ring/circle.hpp"
 #include "ring/region/space.hpp"
 #include "ring/shared_memory.hpp"
+#include "ring/topology.hpp"
 #include "ring/wire.hpp"
 
 namespace roundtrip::ring {
@@ -18,7 +18,7 @@ namespace roundtrip::ring {
 class Cooperation {
  public:
   /// Collective. Comm heaps of `heap` bytes; 0: as large as regions of `most` bytes need.
-  Cooperation(const Circle& circle, Travel travel, std::size_t most, std::size_t heap);
+  Cooperation(const Topology& topology, Travel travel, std::size_t most, std::size_t heap);
 
   Region allocate(std::size_t bytes) { return member_.allocate(bytes); }
   void modify(Region& region) { member_.modify(region); }
@@ -46,7 +46,7 @@ class Cooperation {
  private:
   Region get_from_anywhere();
 
-  const Circle& circle_;
+  const Topology& topology_;
   SharedMemory memory_;
   Member member_;
   std::unique_ptr<Wire> wire_;  ///< none where all ranks are in one node
@@ -56,7 +56,7 @@ class Cooperation {
 };
 
 inline void Cooperation::put(int rank, Region& region) {
-  if (const auto member = circle_.member(rank)) {
+  if (const auto member = topology_.member(rank)) {
     member_.put({.member = *member, .number = 0}, region);
     ++handed_over_;
   } else {

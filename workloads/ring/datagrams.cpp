@@ -21,21 +21,21 @@ std::int16_t ahead(std::uint16_t a, std::uint16_t b) {
 
 }  // namespace
 
-Datagrams::Datagrams(const Circle& circle, Member& member)
-    : circle_(circle), member_(member), peers_(static_cast<std::size_t>(circle.size())) {
-  circle.session().agree([&] { socket_ = std::make_unique<UdpSocket>(circle.interface()); });
+Datagrams::Datagrams(const Topology& topology, Member& member)
+    : topology_(topology), member_(member), peers_(static_cast<std::size_t>(topology.size())) {
+  topology.session().agree([&] { socket_ = std::make_unique<UdpSocket>(topology.interface()); });
   std::vector<sockaddr_in> addresses(peers_.size());
   const auto mine = socket_->address();
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
-                circle.comm());
+                topology.comm());
   for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].address = addresses[i];
   // What is under way must find room at the other side, with as much overhead as bytes.
   std::size_t largest = std::min(socket_->largest(), socket_->room() / (2 * window));
   static_assert(sizeof largest == sizeof(std::uint64_t));
-  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MIN, circle.comm());
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MIN, topology.comm());
   buffer_.resize(largest - sizeof(Head));
   launch_ = static_cast<std::uint16_t>(getpid());
-  MPI_Bcast(&launch_, 1, MPI_UINT16_T, 0, circle.comm());
+  MPI_Bcast(&launch_, 1, MPI_UINT16_T, 0, topology.comm());
 }
 
 void Datagrams::send(int rank, Region&& region) {
@@ -67,7 +67,7 @@ std::optional<Region> Datagrams::look() {
 void Datagrams::nap() {
   constexpr auto glance = std::chrono::microseconds(50);
   constexpr auto doze = std::chrono::milliseconds(10);
-  socket_->await(circle_.members() > 1 ? glance : doze);
+  socket_->await(topology_.members() > 1 ? glance : doze);
 }
 
 void Datagrams::wait() {
@@ -87,7 +87,7 @@ void Datagrams::drain() {
   }
   while (!all_arrived()) wait();
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(circle_.comm(), &request);
+  MPI_Ibarrier(topology_.comm(), &request);
   int done = 0;
   while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0) {
     socket_->await(std::chrono::microseconds(50));
@@ -96,7 +96,7 @@ void Datagrams::drain() {
 }
 
 void Datagrams::describe(nlohmann::ordered_json& record) const {
-  record["interface"] = circle_.interface();
+  record["interface"] = topology_.interface();
   record["largest_piece_bytes"] = buffer_.size();
   record["head_bytes"] = sizeof(Head);
   record["datagrams"] = datagrams_;
@@ -163,7 +163,7 @@ void Datagrams::transmit(Peer& peer, std::size_t index) {
   const Piece& piece = peer.under_way[index];
   const auto bytes = piece.region->bytes();
   const Head head{.launch = launch_,
-                  .from = static_cast<std::uint16_t>(circle_.rank()),
+                  .from = static_cast<std::uint16_t>(topology_.rank()),
                   .number = static_cast<std::uint16_t>(peer.first_under_way + index),
                   .acknowledged = peer.expected,
                   .left = static_cast<std::uint32_t>(bytes.size() - piece.start)};
@@ -176,7 +176,7 @@ void Datagrams::transmit(Peer& peer, std::size_t index) {
 void Datagrams::acknowledge(Peer& peer) {
   const Head head{
       .launch = launch_,
-      .from = static_cast<std::uint16_t>(circle_.rank()),
+      .from = static_cast<std::uint16_t>(topology_.rank()),
       .number = static_cast<std::uint16_t>(peer.first_under_way + peer.under_way.size()),
       .acknowledged = peer.expected,
       .left = 0};

@@ -24,8 +24,8 @@ class Datagrams final : public Wire {
   /// Room that a comm heap needs for regions kept and arriving, beside those of the program.
   static constexpr std::size_t kept_regions = 2 * window;
 
-  /// Collective. Throws Failure(usage) on every rank if one lacks the circle's interface.
-  Datagrams(const Circle& circle, Member& member);
+  /// Collective. Throws Failure(usage) on every rank if one lacks the topology's interface.
+  Datagrams(const Topology& topology, Member& member);
 
   void send(int rank, Region&& region) override;
   std::optional<Region> look() override;
@@ -81,7 +81,7 @@ class Datagrams final : public Wire {
   void acknowledge(Peer& peer);
   void keep_time();
 
-  const Circle& circle_;
+  const Topology& topology_;
   Member& member_;
   std::unique_ptr<UdpSocket> socket_;
   std::vector<Peer> peers_;  ///< by rank

@@ -9,7 +9,7 @@ namespace {
 /// What ring-pvm has: named here, so that a launch without it says so.
 roundtrip::ring::Variant missing(const char* name) {
   return {.name = name,
-          .obstacle = [](const roundtrip::ring::Circle&) -> std::optional<std::string> {
+          .obstacle = [](const roundtrip::ring::Topology&) -> std::optional<std::string> {
             return "needs PVM, which this program was built without: ring-pvm has it";
           },
           .make = nullptr};

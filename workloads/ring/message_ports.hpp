@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/pattern.hpp"
-#include "ring/circle.hpp"
 #include "ring/region/wait.hpp"
 #include "ring/token.hpp"
+#include "ring/topology.hpp"
 
 /// The transports that copy. Each has one buffer a rank: the token arrives there, is changed there
 /// and is sent from there.
@@ -29,8 +29,8 @@ enum class Sending { standard, synchronous, typed };
 template <Sending sending>
 class TwoSidedPort {
  public:
-  TwoSidedPort(const Circle& circle, std::size_t most, std::size_t /*heap*/)
-      : circle_(circle), buffer_(most) {}
+  TwoSidedPort(const Topology& topology, std::size_t most, std::size_t /*heap*/)
+      : topology_(topology), buffer_(most) {}
   TwoSidedPort(const TwoSidedPort&) = delete;
   TwoSidedPort& operator=(const TwoSidedPort&) = delete;
   ~TwoSidedPort() { forget_type(); }
@@ -43,13 +43,13 @@ class TwoSidedPort {
   char* held() { return buffer_.data(); }
   void put() {
     if constexpr (sending == Sending::synchronous) {
-      MPI_Ssend(buffer_.data(), count_, type_, circle_.next(), tag, circle_.comm());
+      MPI_Ssend(buffer_.data(), count_, type_, topology_.next(), tag, topology_.comm());
     } else {
-      MPI_Send(buffer_.data(), count_, type_, circle_.next(), tag, circle_.comm());
+      MPI_Send(buffer_.data(), count_, type_, topology_.next(), tag, topology_.comm());
     }
   }
   char* get() {
-    MPI_Recv(buffer_.data(), count_, type_, circle_.previous(), tag, circle_.comm(),
+    MPI_Recv(buffer_.data(), count_, type_, topology_.previous(), tag, topology_.comm(),
              MPI_STATUS_IGNORE);
     return buffer_.data();
   }
@@ -73,7 +73,7 @@ class TwoSidedPort {
     if (type_ != MPI_BYTE) MPI_Type_free(&type_);
   }
 
-  const Circle& circle_;
+  const Topology& topology_;
   std::vector<char> buffer_;
   std::size_t bytes_ = 0;
   int count_ = 0;
@@ -98,11 +98,11 @@ class Window {
 /// which makes progress everywhere, unlike looking at one's own window.
 class RmaPort {
  public:
-  RmaPort(const Circle& circle, std::size_t most, std::size_t /*heap*/) : circle_(circle) {
+  RmaPort(const Topology& topology, std::size_t most, std::size_t /*heap*/) : topology_(topology) {
     // MPICH 4.0.2 puts data in the wrong place in windows whose size is not a multiple of this.
     constexpr std::size_t unit = 64;
     const std::size_t bytes = (most + unit - 1) / unit * unit;
-    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, circle.comm(), &window_.base,
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, topology.comm(), &window_.base,
                      &window_.handle);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);
   }
@@ -112,12 +112,12 @@ class RmaPort {
   void put() {
     MPI_Win_sync(window_.handle);
     const int count = static_cast<int>(bytes_);
-    MPI_Put(window_.base, count, MPI_BYTE, circle_.next(), 0, count, MPI_BYTE, window_.handle);
-    MPI_Win_flush(circle_.next(), window_.handle);
-    MPI_Send(nullptr, 0, MPI_BYTE, circle_.next(), tag, circle_.comm());
+    MPI_Put(window_.base, count, MPI_BYTE, topology_.next(), 0, count, MPI_BYTE, window_.handle);
+    MPI_Win_flush(topology_.next(), window_.handle);
+    MPI_Send(nullptr, 0, MPI_BYTE, topology_.next(), tag, topology_.comm());
   }
   char* get() {
-    MPI_Recv(nullptr, 0, MPI_BYTE, circle_.previous(), tag, circle_.comm(), MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, topology_.previous(), tag, topology_.comm(), MPI_STATUS_IGNORE);
     MPI_Win_sync(window_.handle);
     return window_.base;
   }
@@ -126,7 +126,7 @@ class RmaPort {
 
  private:
   static constexpr int tag = 2;
-  const Circle& circle_;
+  const Topology& topology_;
   Window window_;
   std::size_t bytes_ = 0;
 };
@@ -136,17 +136,18 @@ class RmaPort {
 /// difference.
 class SharedWindowPort {
  public:
-  SharedWindowPort(const Circle& circle, std::size_t most, std::size_t /*heap*/) : circle_(circle) {
+  SharedWindowPort(const Topology& topology, std::size_t most, std::size_t /*heap*/)
+      : topology_(topology) {
     MPI_Win_allocate_shared(static_cast<MPI_Aint>(line_pair + sizeof(Mailbox) + most), 1,
-                            MPI_INFO_NULL, circle.node(), &window_.base, &window_.handle);
+                            MPI_INFO_NULL, topology.node(), &window_.base, &window_.handle);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_.handle);
     mine_ = new (aligned(window_.base)) Mailbox;
     MPI_Aint size = 0;
     int unit = 0;
     char* next = nullptr;
-    MPI_Win_shared_query(window_.handle, *circle.member(circle.next()), &size, &unit, &next);
+    MPI_Win_shared_query(window_.handle, *topology.member(topology.next()), &size, &unit, &next);
     next_ = reinterpret_cast<Mailbox*>(aligned(next));
-    MPI_Barrier(circle.node());
+    MPI_Barrier(topology.node());
   }
 
   void begin(std::size_t bytes) { bytes_ = bytes; }
@@ -157,7 +158,7 @@ class SharedWindowPort {
     next_->flag.post(++sent_);
   }
   char* get() {
-    mine_->flag.await(++received_, circle_.wait(), forever);
+    mine_->flag.await(++received_, topology_.wait(), forever);
     MPI_Win_sync(window_.handle);
     return mine_->data();
   }
@@ -176,7 +177,7 @@ class SharedWindowPort {
     return base + (line_pair - address % line_pair) % line_pair;
   }
 
-  const Circle& circle_;
+  const Topology& topology_;
   Window window_;
   Mailbox* mine_ = nullptr;
   Mailbox* next_ = nullptr;

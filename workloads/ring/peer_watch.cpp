@@ -21,18 +21,18 @@ int open_process(int process) {
 
 }  // namespace
 
-PeerWatch::PeerWatch(const Circle& circle)
-    : memory_(circle, sizeof(Peer) * static_cast<std::size_t>(circle.members())),
+PeerWatch::PeerWatch(const Topology& topology)
+    : memory_(topology, sizeof(Peer) * static_cast<std::size_t>(topology.members())),
       peers_(reinterpret_cast<Peer*>(memory_.data())),
-      self_(new (peers_ + circle.member()) Peer) {
-  self_->rank = circle.rank();
+      self_(new (peers_ + topology.member()) Peer) {
+  self_->rank = topology.rank();
   self_->process = getpid();
-  MPI_Barrier(circle.node());
-  for (int member = 0; member < circle.members(); ++member) {
-    files_.push_back(member == circle.member() ? -1 : open_process(peers_[member].process));
+  MPI_Barrier(topology.node());
+  for (int member = 0; member < topology.members(); ++member) {
+    files_.push_back(member == topology.member() ? -1 : open_process(peers_[member].process));
   }
   files_.push_back(eventfd(0, EFD_CLOEXEC));
-  MPI_Barrier(circle.node());
+  MPI_Barrier(topology.node());
   thread_ = std::thread([this] { watch(); });
 }
 

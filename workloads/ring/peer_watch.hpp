@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
-#include "ring/circle.hpp"
 #include "ring/shared_memory.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -14,7 +14,7 @@ namespace roundtrip::ring {
 /// make.
 class PeerWatch {
  public:
-  explicit PeerWatch(const Circle& circle);
+  explicit PeerWatch(const Topology& topology);
   /// From now on this rank may leave without alarming the others.
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "ring/circle.hpp"
 #include "ring/cooperation.hpp"
 #include "ring/token.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -17,24 +17,24 @@ namespace roundtrip::ring {
 template <Travel travel>
 class RegionPort {
  public:
-  RegionPort(const Circle& circle, std::size_t most, std::size_t heap)
-      : circle_(circle), cds_(circle, travel, most, heap) {}
+  RegionPort(const Topology& topology, std::size_t most, std::size_t heap)
+      : topology_(topology), cds_(topology, travel, most, heap) {}
 
   void begin(std::size_t bytes) {
     region_ = Region();
-    if (circle_.rank() == 0) region_ = cds_.allocate(bytes);
+    if (topology_.rank() == 0) region_ = cds_.allocate(bytes);
     offset_.reset();
     moved_.reset();
   }
   char* held() { return region_.bytes().data(); }
   void put() {
     given_ = region_.offset();
-    cds_.put(circle_.next(), region_);
+    cds_.put(topology_.next(), region_);
   }
   char* get() {
     region_ = cds_.get();
     // A region that never left the node is where it was a lap ago, or it was copied.
-    if (circle_.one_node() && offset_.value_or(region_.offset()) != region_.offset()) {
+    if (topology_.one_node() && offset_.value_or(region_.offset()) != region_.offset()) {
       moved_ = region_.offset();
     }
     offset_ = region_.offset();
@@ -44,7 +44,7 @@ class RegionPort {
   void poison() {}
   void drain() {
     cds_.drain();
-    if (!circle_.one_node()) compare_with_previous();
+    if (!topology_.one_node()) compare_with_previous();
   }
   [[nodiscard]] std::optional<std::string> fault() const {
     if (cds_.copies() != 0) return std::to_string(cds_.copies()) + " regions were copied";
@@ -55,7 +55,7 @@ class RegionPort {
     nlohmann::ordered_json mine;
     cds_.describe(mine);
     auto& ranks = record[travel == Travel::udp ? "region-udp" : "region"]["ranks"];
-    for (const std::string& text : circle_.session().gather(mine.dump())) {
+    for (const std::string& text : topology_.session().gather(mine.dump())) {
       ranks.push_back(nlohmann::ordered_json::parse(text));
     }
   }
@@ -81,19 +81,19 @@ class RegionPort {
   void compare_with_previous() {
     constexpr int tag = 4;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (circle_.member(circle_.next())) {
-      MPI_Isend(&given_, 1, MPI_UINT64_T, circle_.next(), tag, circle_.comm(), &request);
+    if (topology_.member(topology_.next())) {
+      MPI_Isend(&given_, 1, MPI_UINT64_T, topology_.next(), tag, topology_.comm(), &request);
     }
-    if (circle_.member(circle_.previous())) {
+    if (topology_.member(topology_.previous())) {
       std::uint64_t theirs = 0;
-      MPI_Recv(&theirs, 1, MPI_UINT64_T, circle_.previous(), tag, circle_.comm(),
+      MPI_Recv(&theirs, 1, MPI_UINT64_T, topology_.previous(), tag, topology_.comm(),
                MPI_STATUS_IGNORE);
       if (offset_.value_or(theirs) != theirs) moved_ = offset_;
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  const Circle& circle_;
+  const Topology& topology_;
   Cooperation cds_;
   Region region_;
   std::uint64_t given_ = 0;              ///< where the region was that this rank put last

@@ -1,13 +1,12 @@
 #include "ring/ring.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <utility>
 
 #include "core/failure.hpp"
+#include "ring/arm.hpp"
 #include "ring/peer_watch.hpp"
 #include "ring/token.hpp"
 
@@ -40,9 +39,7 @@ void Ring::declare(CLI::App& app) {
                  "Largest region, bytes; between them the powers of ten times the "
                  "smallest")
       ->capture_default_str();
-  app.add_option("--precision", precision_percent_,
-                 "Repeat until the median's 95 % interval is so narrow, percent")
-      ->capture_default_str();
+  precision_.declare(app);
   app.add_option("--processors", processors_,
                  "Confine the ranks of a node to so many processors, together");
   app.add_option("--heap", heap_, "Comm heap of each rank, bytes; as large as needed unless given");
@@ -65,18 +62,17 @@ void Ring::check_flags() {
   require(end_ >= start_, "--end: must not be smaller than --start");
   require(end_ <= std::numeric_limits<int>::max(),
           "--end: an MPI message holds at most 2147483647 bytes");
-  require(std::isfinite(precision_percent_) && precision_percent_ > 0,
-          "--precision: must be a positive percentage");
+  precision_.check();
   require(processors_ >= 0, "--processors: must not be negative");
   constexpr std::int64_t least_heap = 4096;
   require(heap_ == 0 || heap_ >= least_heap, "--heap: must be at least 4096 bytes");
 }
 
-std::vector<Variant> Ring::chosen(const Circle& circle) {
+std::vector<Variant> Ring::chosen(const Topology& topology) {
   std::vector<Variant> variants;
   for (const std::string& name : names_) {
     const auto& variant = *std::ranges::find(variants_, name, &Variant::name);
-    if (const auto reason = variant.obstacle(circle)) {
+    if (const auto reason = variant.obstacle(topology)) {
       skipped_.push_back({.variant = name, .reason = *reason});
     } else {
       variants.push_back(variant);
@@ -97,69 +93,84 @@ std::vector<std::int64_t> Ring::sizes() const {
 }
 
 void Ring::run(Launch& launch) {
-  const Circle circle(launch.session, pretended_, processors_, interface_);
-  const PeerWatch watch(circle);
-  const std::vector<Variant> variants = chosen(circle);
-  Crew crew(circle, variants, static_cast<std::size_t>(end_), static_cast<std::size_t>(heap_));
-  if (circle.rank() != 0) return crew.follow();
-  lead(launch, circle, crew);
-  crew.stop();
+  const Topology topology(launch.session, pretended_, processors_, interface_);
+  const PeerWatch watch(topology);
+  const std::vector<Variant> variants = chosen(topology);
+  const auto carriers = make_carriers(topology, variants, static_cast<std::size_t>(end_),
+                                      static_cast<std::size_t>(heap_));
+  // Who has passed the token for the last time waits inside MPI, and some MPIs do not give up the
+  // processor there that another rank needs for its last pass.
+  const int closing_laps = topology.crowded() ? 1 : 0;
+  Arms arms;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    for (const bool read : {false, true}) {
+      if (read && !(variants[i].read && topology.one_node())) continue;
+      arms.push_back(std::make_unique<RingArm>(topology, carriers[i], read, closing_laps));
+    }
+  }
+  const SurveyPlan plan = this->plan(topology, launch.flags.budget_s);
+  const SurveyResult result = survey(plan, arms, launch.session.world(), launch);
+  if (launch.session.root()) record(launch, topology, plan, result);
+  for (const auto& carrier : carriers) carrier->transport->describe(launch.record);
+  if (launch.session.root()) print(arms, plan, result);
 }
 
-void Ring::lead(Launch& launch, const Circle& circle, Crew& crew) const {
-  constexpr double percent = 100;
+SurveyPlan Ring::plan(const Topology& topology, double budget_s) const {
   // What the messages between batches leave on a network, such as late acknowledgements, falls into
   // the next batch: on a hub, where it takes as long as a token, a batch of one lap would be it.
   constexpr double network_laps = 16;
-  // Who has passed the token for the last time waits inside MPI, and some MPIs do not give up the
-  // processor there that another rank needs for its last pass.
-  SurveyPlan plan{.case_name = (circle.pretended() ? "pretended " : "") + circle.shape(),
-                  .names = {},
-                  .sizes = sizes(),
-                  .passes = circle.size(),
-                  .batch_laps = circle.one_node() ? 1 : network_laps,
-                  .closing_laps = circle.crowded() ? 1 : 0,
-                  .precision = precision_percent_ / percent};
-  for (std::size_t arm = 0; arm < crew.arms(); ++arm) plan.names.push_back(crew.name(arm));
-  Survey survey(plan, crew, launch);
-  survey.run();
-  record(launch, circle, survey, plan.case_name);
-  crew.describe(launch.record);
+  // The first lap says little: it may have waited for a rank to come from elsewhere.
+  constexpr double laps_on_trial = 16;
+  // A busy machine may take longer than the budget; the job's time limit is twice as far.
+  constexpr double grace_s = 30;
+  return {.study = "ring",
+          .case_name = (topology.pretended() ? "pretended " : "") + topology.shape(),
+          .metric = metrics::time_per_pass,
+          .sizes = sizes(),
+          .parts = topology.size(),
+          .precision = precision_.relative(),
+          .pace = {.shortest_s = 100e-6,
+                   .long_s = 50e-3,
+                   .least = topology.one_node() ? 1 : network_laps,
+                   .least_on_trial = laps_on_trial},
+          .grace_s = budget_s + grace_s,
+          .singles = Singles{.phase = "laps", .metric = metrics::lap_time}};
+}
+
+void Ring::print(const Arms& arms, const SurveyPlan& plan, const SurveyResult& result) const {
   constexpr std::size_t column = 12;
+  std::vector<std::string> names;
+  names.reserve(arms.size());
+  for (const auto& arm : arms) names.push_back(arm->name());
   std::printf("Median time per pass, microseconds (* = not within %g %%); ranks on nodes: %s\n%s",
-              precision_percent_, plan.case_name.c_str(),
-              median_table(plan.names, survey.results(), column).c_str());
+              precision_.percent, plan.case_name.c_str(),
+              median_table(names, result.points, column).c_str());
   for (const Skipped& skipped : skipped_) {
     std::printf("skipped: %s: %s\n", skipped.variant.c_str(), skipped.reason.c_str());
   }
 }
 
-void Ring::record(Launch& launch, const Circle& circle, const Survey& survey,
-                  const std::string& case_name) const {
-  const int shared = circle.shared_passes();
+void Ring::record(Launch& launch, const Topology& topology, const SurveyPlan& plan,
+                  const SurveyResult& result) const {
+  const int shared = topology.shared_passes();
   ordered_json skipped = ordered_json::array();
   for (const Skipped& one : skipped_) {
     skipped.push_back({{"variant", one.variant}, {"reason", one.reason}});
   }
   launch.record["ring"] = {
       {"tokens", 1},
-      {"ranks_on_nodes", circle.shape()},
-      {"passes_per_lap", {{"shared", shared}, {"network", circle.size() - shared}}},
-      {"processors_per_node", circle.processors()},
+      {"ranks_on_nodes", topology.shape()},
+      {"passes_per_lap", {{"shared", shared}, {"network", topology.size() - shared}}},
+      {"processors_per_node", topology.processors()},
       {"wait",
-       {{"spins", circle.wait().spins},
-        {"yields", circle.wait().yields},
-        {"network_yields_ms", circle.wait().network_yields.count()},
-        {"then", circle.one_node() ? "futex" : "poll"}}},
-      {"read", circle.one_node() ? "every byte, and a word of each 64 bytes renewed" : "nowhere"},
-      {"pretended_nodes", circle.pretended() ? ordered_json(pretended_) : ordered_json(nullptr)},
+       {{"spins", topology.wait().spins},
+        {"yields", topology.wait().yields},
+        {"network_yields_ms", topology.wait().network_yields.count()},
+        {"then", topology.one_node() ? "futex" : "poll"}}},
+      {"read", topology.one_node() ? "every byte, and a word of each 64 bytes renewed" : "nowhere"},
+      {"pretended_nodes", topology.pretended() ? ordered_json(pretended_) : ordered_json(nullptr)},
       {"skipped", skipped}};
-  launch.record["warmup_discarded"] = survey.discarded();
-  ordered_json points = ordered_json::array();
-  for (const PointResult& result : survey.results()) {
-    points.push_back(point_record(case_name, result));
-  }
-  launch.record["points"] = std::move(points);
+  record_points(launch, plan, result);
 }
 
 }  // namespace roundtrip::ring

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/precision.hpp"
+#include "core/survey.hpp"
 #include "core/workload.hpp"
-#include "ring/survey.hpp"
 #include "ring/transport.hpp"
 
 namespace roundtrip::ring {
@@ -28,11 +29,12 @@ class Ring final : public Workload {
     std::string variant;
     std::string reason;
   };
-  [[nodiscard]] std::vector<Variant> chosen(const Circle& circle);
+  [[nodiscard]] std::vector<Variant> chosen(const Topology& topology);
   [[nodiscard]] std::vector<std::int64_t> sizes() const;
-  void lead(Launch& launch, const Circle& circle, Crew& crew) const;
-  void record(Launch& launch, const Circle& circle, const Survey& survey,
-              const std::string& case_name) const;
+  [[nodiscard]] SurveyPlan plan(const Topology& topology, double budget_s) const;
+  void record(Launch& launch, const Topology& topology, const SurveyPlan& plan,
+              const SurveyResult& result) const;
+  void print(const Arms& arms, const SurveyPlan& plan, const SurveyResult& result) const;
 
   std::string name_;
   std::vector<Variant> variants_;
@@ -43,7 +45,7 @@ class Ring final : public Workload {
   std::int64_t start_ = 10;
   std::int64_t end_ = 16'777'216;
   std::int64_t heap_ = 0;
-  double precision_percent_ = 2;
+  Precision precision_;
   int processors_ = 0;
 };
 

@@ -48,21 +48,21 @@ int create(std::size_t bytes) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(const Circle& circle, std::size_t bytes) : bytes_(bytes) {
-  circle.session().agree([&] { map(circle); });
+SharedMemory::SharedMemory(const Topology& topology, std::size_t bytes) : bytes_(bytes) {
+  topology.session().agree([&] { map(topology); });
 }
 
 /// The first rank of the node makes it, the others open it through /proc.
-void SharedMemory::map(const Circle& circle) {
+void SharedMemory::map(const Topology& topology) {
   std::array<int, 2> origin{getpid(), 0};
-  if (circle.member() == 0) origin[1] = create(bytes_);
-  const OpenFile made(circle.member() == 0 ? origin[1] : -1);
-  MPI_Bcast(origin.data(), 2, MPI_INT, 0, circle.node());
+  if (topology.member() == 0) origin[1] = create(bytes_);
+  const OpenFile made(topology.member() == 0 ? origin[1] : -1);
+  MPI_Bcast(origin.data(), 2, MPI_INT, 0, topology.node());
   if (origin[1] < 0) fail(bytes_, -origin[1]);
   const auto path = "/proc/" + std::to_string(origin[0]) + "/fd/" + std::to_string(origin[1]);
   const OpenFile file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int error = file.number() < 0 ? errno : 0;
-  MPI_Barrier(circle.node());  // before the first closes it
+  MPI_Barrier(topology.node());  // before the first closes it
   if (error != 0) fail(bytes_, error);
   void* const address =
       mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.number(), 0);

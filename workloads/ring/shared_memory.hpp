@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "ring/circle.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -12,7 +12,7 @@ class SharedMemory {
  public:
   /// Collective over all ranks. Zeroed; aligned to a page. Throws Failure(usage) on every rank if a
   /// node has not so much memory.
-  SharedMemory(const Circle& circle, std::size_t bytes);
+  SharedMemory(const Topology& topology, std::size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -20,7 +20,7 @@ class SharedMemory {
   [[nodiscard]] std::byte* data() const { return data_; }
 
  private:
-  void map(const Circle& circle);
+  void map(const Topology& topology);
 
   std::byte* data_ = nullptr;
   std::size_t bytes_;

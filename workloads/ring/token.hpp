@@ -28,7 +28,7 @@ inline void set_count(char* token, std::uint64_t count) {
 }
 
 /// The loop around every transport that moves bytes. A `Port` is a class with
-///   Port(const Circle&, std::size_t most, std::size_t heap)   collective
+///   Port(const Topology&, std::size_t most, std::size_t heap)   collective
 ///   void begin(std::size_t bytes)   rank 0 holds a token of so many bytes, the others none
 ///   char* held()                    rank 0: the bytes of that token
 ///   void put()                      passes the token that get() or begin() left here
@@ -41,8 +41,8 @@ inline void set_count(char* token, std::uint64_t count) {
 template <class Port>
 class PortTransport : public Transport {
  public:
-  PortTransport(const Circle& circle, std::size_t most, std::size_t heap)
-      : circle_(circle), port_(circle, most, heap) {}
+  PortTransport(const Topology& topology, std::size_t most, std::size_t heap)
+      : topology_(topology), port_(topology, most, heap) {}
 
   void begin(std::size_t bytes) override {
     bytes_ = bytes;
@@ -51,14 +51,14 @@ class PortTransport : public Transport {
 
   LapsSeen run(const Laps& laps) override {
     LapsSeen seen;
-    const bool root = circle_.rank() == 0;
+    const bool root = topology_.rank() == 0;
     if (root) token_ = port_.held();
-    count_ = laps.count + static_cast<std::uint64_t>(circle_.rank());
+    count_ = laps.count + static_cast<std::uint64_t>(topology_.rank());
     if (root) set_count(token_, count_);
     wrong_count_.reset();
     wrong_sum_.reset();
     if (laps.verify) verify(seen);
-    const auto ahead = static_cast<std::uint64_t>(circle_.previous());  // who renewed it before
+    const auto ahead = static_cast<std::uint64_t>(topology_.previous());  // who renewed it before
     sum_ = laps.sum + ahead * renewals(body_bytes());
     const auto go = [&](std::int64_t count) {
       laps.read ? pass_round<true>(count) : pass_round<false>(count);
@@ -102,8 +102,8 @@ class PortTransport : public Transport {
   /// also at every byte.
   template <bool read>
   void pass_round(std::int64_t laps) {
-    const auto size = static_cast<std::uint64_t>(circle_.size());
-    if (circle_.rank() == 0) {
+    const auto size = static_cast<std::uint64_t>(topology_.size());
+    if (topology_.rank() == 0) {
       for (std::int64_t lap = 0; lap < laps; ++lap) {
         set_count(token_, count_ + 1);
         port_.put();
@@ -133,13 +133,13 @@ class PortTransport : public Transport {
   void check_bytes() {
     const std::uint64_t sum = read_and_renew(body());
     if (sum != sum_ && !wrong_sum_) wrong_sum_ = {sum, sum_};
-    sum_ += static_cast<std::uint64_t>(circle_.size()) * renewals(body_bytes());
+    sum_ += static_cast<std::uint64_t>(topology_.size()) * renewals(body_bytes());
   }
 
   /// A lap in which every rank checks all bytes and then writes a pattern of its own.
   void verify(LapsSeen& seen) {
-    const auto rank = static_cast<unsigned>(circle_.rank());
-    const auto last = static_cast<unsigned>(circle_.size()) - 1;
+    const auto rank = static_cast<unsigned>(topology_.rank());
+    const auto last = static_cast<unsigned>(topology_.size()) - 1;
     if (rank == 0) {
       write(first_pattern);
       ready();
@@ -159,7 +159,7 @@ class PortTransport : public Transport {
   }
 
   /// No token may arrive before the poison is out.
-  void ready() const { MPI_Barrier(circle_.session().world()); }
+  void ready() const { MPI_Barrier(topology_.session().world()); }
 
   std::span<char> body() { return std::span(token_, bytes_).subspan(counter_bytes); }
   [[nodiscard]] std::size_t body_bytes() const { return bytes_ - counter_bytes; }
@@ -170,7 +170,7 @@ class PortTransport : public Transport {
   }
 
   void check(LapsSeen& seen, unsigned pattern) {
-    if (circle_.rank() != 0) check_count();
+    if (topology_.rank() != 0) check_count();
     const auto element = first_mismatch(body(), pattern);
     if (!element || seen.fault) return;
     const auto number = [](char byte) { return std::to_string(static_cast<unsigned char>(byte)); };
@@ -180,7 +180,7 @@ class PortTransport : public Transport {
 
   static constexpr unsigned first_pattern = 11;
 
-  const Circle& circle_;
+  const Topology& topology_;
   Port port_;
   std::size_t bytes_ = 0;
   char* token_ = nullptr;
@@ -192,11 +192,11 @@ class PortTransport : public Transport {
 
 template <class Port>
 Variant variant(std::string name,
-                std::optional<std::string> (*obstacle)(const Circle&) = nowhere_in_the_way) {
+                std::optional<std::string> (*obstacle)(const Topology&) = nowhere_in_the_way) {
   return {.name = std::move(name),
           .obstacle = obstacle,
-          .make = [](const Circle& circle, std::size_t most, std::size_t heap) {
-            return std::make_unique<PortTransport<Port>>(circle, most, heap);
+          .make = [](const Topology& topology, std::size_t most, std::size_t heap) {
+            return std::make_unique<PortTransport<Port>>(topology, most, heap);
           }};
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ring/circle.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -56,10 +56,11 @@ class Transport {
 struct Variant {
   std::string name;
   /// Why it cannot work on this ring; nothing if it can. Collective, the same on every rank.
-  std::function<std::optional<std::string>(const Circle&)> obstacle;
+  std::function<std::optional<std::string>(const Topology&)> obstacle;
   /// Collective. `most` bytes are passed at most; the region transport has comm heaps of
   /// `heap` bytes, 0: as large as needed.
-  std::function<std::unique_ptr<Transport>(const Circle&, std::size_t most, std::size_t heap)> make;
+  std::function<std::unique_ptr<Transport>(const Topology&, std::size_t most, std::size_t heap)>
+      make;
   /// Whether it is also timed with every byte read, as `<name>-read`, where all ranks share memory.
   bool read = false;
 };
@@ -75,8 +76,8 @@ inline Variant with_reading(Variant variant) {
 std::vector<Variant> mpi_variants();
 
 /// The obstacle of transports that need all ranks in one node.
-std::optional<std::string> unless_one_node(const Circle& circle);
-inline std::optional<std::string> nowhere_in_the_way(const Circle& /*circle*/) {
+std::optional<std::string> unless_one_node(const Topology& topology);
+inline std::optional<std::string> nowhere_in_the_way(const Topology& /*topology*/) {
   return std::nullopt;
 }
 

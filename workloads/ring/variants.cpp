@@ -10,25 +10,25 @@
 
 namespace roundtrip::ring {
 
-std::optional<std::string> unless_one_node(const Circle& circle) {
-  if (circle.one_node()) return std::nullopt;
-  return "needs all ranks in one node, they are " + circle.shape();
+std::optional<std::string> unless_one_node(const Topology& topology) {
+  if (topology.one_node()) return std::nullopt;
+  return "needs all ranks in one node, they are " + topology.shape();
 }
 
 namespace {
 
 /// Datagrams of our own are for other nodes, and need to know by which network.
-std::optional<std::string> unless_interface(const Circle& circle) {
-  if (circle.one_node()) return "needs ranks on several nodes, they are " + circle.shape();
-  if (circle.interface().empty()) return "needs --interface, the network between the nodes";
+std::optional<std::string> unless_interface(const Topology& topology) {
+  if (topology.one_node()) return "needs ranks on several nodes, they are " + topology.shape();
+  if (topology.interface().empty()) return "needs --interface, the network between the nodes";
   return std::nullopt;
 }
 
 /// Some combinations of MPI and network have no windows, which only trying tells. Collective.
-std::optional<std::string> unless_windows(const Circle& circle) {
+std::optional<std::string> unless_windows(const Topology& topology) {
   constexpr MPI_Aint bytes = 64;
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup(circle.comm(), &comm);
+  MPI_Comm_dup(topology.comm(), &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Win window = MPI_WIN_NULL;
   char* base = nullptr;
@@ -50,8 +50,8 @@ std::optional<std::string> unless_windows(const Circle& circle) {
 std::vector<Variant> mpi_variants() {
   const Variant cache_line{.name = "cache-line",
                            .obstacle = unless_one_node,
-                           .make = [](const Circle& circle, std::size_t, std::size_t) {
-                             return std::make_unique<CacheLineProbe>(circle);
+                           .make = [](const Topology& topology, std::size_t, std::size_t) {
+                             return std::make_unique<CacheLineProbe>(topology);
                            }};
   return {cache_line,
           with_reading(variant<RegionPort<Travel::mpi>>("region")),

@@ -10,19 +10,19 @@ namespace {
 
 class MpiWire final : public Wire {
  public:
-  MpiWire(const Circle& circle, Member& member) : circle_(circle), member_(member) {}
+  MpiWire(const Topology& topology, Member& member) : topology_(topology), member_(member) {}
 
   void send(int rank, Region&& region) override {
     Region sent = std::move(region);
     const auto bytes = sent.bytes();
-    MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, circle_.comm());
+    MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, topology_.comm());
   }
 
   std::optional<Region> look() override {
     int arrived = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag, circle_.comm(), &arrived, &message, &status);
+    MPI_Improbe(MPI_ANY_SOURCE, tag, topology_.comm(), &arrived, &message, &status);
     if (arrived == 0) return std::nullopt;
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
@@ -35,15 +35,15 @@ class MpiWire final : public Wire {
 
  private:
   static constexpr int tag = 3;
-  const Circle& circle_;
+  const Topology& topology_;
   Member& member_;
 };
 
 }  // namespace
 
-std::unique_ptr<Wire> make_wire(Travel travel, const Circle& circle, Member& member) {
-  if (travel == Travel::udp) return std::make_unique<Datagrams>(circle, member);
-  return std::make_unique<MpiWire>(circle, member);
+std::unique_ptr<Wire> make_wire(Travel travel, const Topology& topology, Member& member) {
+  if (travel == Travel::udp) return std::make_unique<Datagrams>(topology, member);
+  return std::make_unique<MpiWire>(topology, member);
 }
 
 }  // namespace roundtrip::ring

@@ -5,8 +5,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "ring/circle.hpp"
 #include "ring/region/space.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -36,6 +36,6 @@ enum class Travel : std::uint8_t {
 };
 
 /// Collective. `member` must outlive it.
-std::unique_ptr<Wire> make_wire(Travel travel, const Circle& circle, Member& member);
+std::unique_ptr<Wire> make_wire(Travel travel, const Topology& topology, Member& member);
 
 }  // namespace roundtrip::ring

@@ -130,7 +130,8 @@ def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False)
     intervals, lines = [], []
     for name, arm in one.drawn.items():
         colour = shade(arm.colour, theme)
-        chart = alt.Chart(one.of(name).select("x", *INTERVAL))
+        rows = one.of(name).select("x", *INTERVAL)
+        chart = alt.Chart(rows)
         known = chart.transform_filter("isValid(datum.low)")
         if has_bars:
             spread = known.mark_rule(color=colour, strokeWidth=1.5, clip=True)
@@ -146,8 +147,9 @@ def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False)
         )
         lines.append(line.encode(x.x(), y.y()))
         if arm.point:
-            points = chart.mark_point(
-                shape=arm.shape, size=arm.point, filled=True, opacity=1, color=colour, clip=True
+            inside = alt.Chart(rows.filter(pl.col("median").is_between(y.low, y.high)))
+            points = inside.mark_point(
+                shape=arm.shape, size=arm.point, filled=True, opacity=1, color=colour
             )
             lines.append(points.encode(x.x(), y.y()))
     return [*intervals, *lines]

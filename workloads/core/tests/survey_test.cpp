@@ -7,11 +7,11 @@
 #include <map>
 
 #include "core/failure.hpp"
+#include "core/testing/session.hpp"
 
 namespace roundtrip {
 namespace {
 
-Session* session = nullptr;
 double passed_s = 0;  ///< beside real time: see MPI_Wtime below
 
 /// What a fake arm was asked to do.
@@ -54,7 +54,9 @@ class FakeArm : public Arm {
  private:
   [[nodiscard]] double one_s() const { return start_s_ + byte_s_ * static_cast<double>(bytes_); }
   /// The highest rank is the slowest.
-  static double local(double seconds) { return seconds * (session->rank() + 1) / session->size(); }
+  static double local(double seconds) {
+    return seconds * (test_session().rank() + 1) / test_session().size();
+  }
 
   std::string name_;
   Seen& seen_;
@@ -69,9 +71,9 @@ class WrongArm : public FakeArm {
   using FakeArm::FakeArm;
   std::optional<std::string> verify() override {
     FakeArm::verify();
-    if (bytes() < 100 || session->root()) return std::nullopt;
+    if (bytes() < 100 || test_session().root()) return std::nullopt;
     return "arm wrong, " + std::to_string(bytes()) + " bytes, at rank " +
-           std::to_string(session->rank());
+           std::to_string(test_session().rank());
   }
 };
 
@@ -80,7 +82,7 @@ class HugeArm : public FakeArm {
  public:
   using FakeArm::FakeArm;
   void prepare(std::int64_t /*bytes*/) override {
-    if (session->rank() == session->size() - 1) throw Failure(Exit::usage, "no room");
+    if (test_session().rank() == test_session().size() - 1) throw Failure(Exit::usage, "no room");
   }
 };
 
@@ -94,9 +96,11 @@ SurveyPlan plan(std::vector<std::int64_t> sizes) {
 
 class SurveyTest : public testing::Test {
  protected:
-  SurveyTest() { flags_.budget_s = now() - session->start() + 20; }
+  SurveyTest() { flags_.budget_s = now() - test_session().start() + 20; }
 
-  Launch launch() { return {*session, flags_, {.resolution_s = 1e-9, .overhead_s = 1e-9}, {}, {}}; }
+  Launch launch() {
+    return {test_session(), flags_, {.resolution_s = 1e-9, .overhead_s = 1e-9}, {}, {}};
+  }
 
   template <class ArmType = FakeArm>
   void add(const std::string& name, double start_s, double byte_s) {
@@ -112,10 +116,10 @@ TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
   add("fast", 1e-6, 1e-9);
   add("slow", 4e-6, 0);
   Launch run = launch();
-  const auto result = survey(plan({1, 2, 4, 8, 1000}), arms_, session->world(), run);
+  const auto result = survey(plan({1, 2, 4, 8, 1000}), arms_, test_session().world(), run);
   EXPECT_GT(seen_["fast"].verified, 5);
   EXPECT_EQ(seen_["fast"].verified, seen_["slow"].verified);
-  if (!session->root()) {
+  if (!test_session().root()) {
     EXPECT_TRUE(result.points.empty());
     return;
   }
@@ -135,7 +139,7 @@ TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
 TEST_F(SurveyTest, TakesACoarseGridFirst) {
   add("fast", 1e-6, 1e-9);
   Launch run = launch();
-  survey(plan({1, 2, 4, 8, 16}), arms_, session->world(), run);
+  survey(plan({1, 2, 4, 8, 16}), arms_, test_session().world(), run);
   auto sizes = seen_["fast"].prepared;
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   sizes.resize(6);
@@ -146,8 +150,8 @@ TEST_F(SurveyTest, WithoutTimeItSaysWhatIsMissing) {
   flags_.budget_s = 1e-9;
   add("fast", 1e-6, 0);
   Launch run = launch();
-  const auto result = survey(plan({8, 16}), arms_, session->world(), run);
-  if (!session->root()) return;
+  const auto result = survey(plan({8, 16}), arms_, test_session().world(), run);
+  if (!test_session().root()) return;
   ASSERT_EQ(result.points.size(), 1U);
   EXPECT_EQ(result.points[0].size, 8);
   EXPECT_EQ(result.points[0].samples, 0U);
@@ -158,26 +162,39 @@ TEST_F(SurveyTest, ItsGraceIsForTheFewestSamples) {
   flags_.budget_s = 1e-9;
   add("fast", 1e-6, 0);
   SurveyPlan graceful = plan({8, 16});
-  graceful.grace_s = now() - session->start() + 20;
+  graceful.grace_s = now() - test_session().start() + 20;
   Launch run = launch();
-  const auto result = survey(graceful, arms_, session->world(), run);
-  if (!session->root()) return;
+  const auto result = survey(graceful, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
   ASSERT_EQ(result.points.size(), 2U);
   for (const PointResult& point : result.points) EXPECT_EQ(point.samples, 6U);
 }
 
 TEST_F(SurveyTest, BoundsAnArmThatWouldTakeTheTimeOfTheOthers) {
-  flags_.budget_s = now() - session->start() + 60;
+  flags_.budget_s = now() - test_session().start() + 60;
   add("fast", 1e-6, 1e-9);
   add("slow", 1e-6, 1e-4);  // at a million bytes: a hundred seconds
   Launch run = launch();
-  const auto result = survey(plan({1, 1000, 1'000'000}), arms_, session->world(), run);
-  if (!session->root()) return;
+  const auto result = survey(plan({1, 1000, 1'000'000}), arms_, test_session().world(), run);
+  if (!test_session().root()) return;
   const PointResult& last = result.points.back();
   EXPECT_EQ(last.variant, "slow");
   EXPECT_EQ(last.status, Status::bounded);
   EXPECT_EQ(last.size, 1'000'000);
   EXPECT_EQ(std::ranges::count(result.points, 1'000'000, &PointResult::size), 2);
+}
+
+TEST_F(SurveyTest, BoundsAllArmsWhereTwoRoundsDoNotFitTheBudget) {
+  flags_.budget_s = now() - test_session().start() + 60;
+  add("fast", 1e-6, 1e-4);
+  add("slow", 2e-6, 1e-4);
+  Launch run = launch();
+  const auto result = survey(plan({1, 1000, 1'000'000}), arms_, test_session().world(), run);
+  if (!test_session().root()) return;
+  EXPECT_EQ(std::ranges::count(result.points, Status::bounded, &PointResult::status), 2);
+  for (const PointResult& point : result.points) {
+    EXPECT_EQ(point.samples == 0, point.size == 1'000'000) << point.variant << point.size;
+  }
 }
 
 TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
@@ -186,8 +203,8 @@ TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
   SurveyPlan with_singles = plan({8});
   with_singles.singles = Singles{.phase = "laps", .metric = metrics::lap_time};
   Launch run = launch();
-  survey(with_singles, arms_, session->world(), run);
-  if (!session->root()) return;
+  survey(with_singles, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
   const std::string text = run.recorder.csv({});
   EXPECT_NE(text.find("\nstudy,case,fast,8,laps,1,lap_time,0.001,s\n"), std::string::npos);
   EXPECT_EQ(text.find(",slow,8,laps,"), std::string::npos);
@@ -198,12 +215,12 @@ TEST_F(SurveyTest, WrongDataEndsItOnEveryRank) {
   add<WrongArm>("wrong", 1e-6, 0);
   Launch run = launch();
   try {
-    survey(plan({1, 100}), arms_, session->world(), run);
+    survey(plan({1, 100}), arms_, test_session().world(), run);
     FAIL() << "nothing was thrown";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), Exit::wrong_data);
-    EXPECT_EQ(failure.what(),
-              "wrong data: arm wrong, 100 bytes, at rank " + std::to_string(session->size() - 1));
+    EXPECT_EQ(failure.what(), "wrong data: arm wrong, 100 bytes, at rank " +
+                                  std::to_string(test_session().size() - 1));
   }
 }
 
@@ -211,7 +228,7 @@ TEST_F(SurveyTest, WhatOneRankCannotPrepareEndsItOnEveryRank) {
   add<HugeArm>("huge", 1e-6, 0);
   Launch run = launch();
   try {
-    survey(plan({1}), arms_, session->world(), run);
+    survey(plan({1}), arms_, test_session().world(), run);
     FAIL() << "nothing was thrown";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), Exit::usage);
@@ -225,14 +242,4 @@ TEST_F(SurveyTest, WhatOneRankCannotPrepareEndsItOnEveryRank) {
 /// The clock of the measurements: real time, and what the arms of these tests let pass.
 double MPI_Wtime() {
   return PMPI_Wtime() + roundtrip::passed_s;
-}
-
-/// Every rank runs every test; all return the worst result.
-int main(int argc, char** argv) {
-  roundtrip::Session session(&argc, &argv);
-  roundtrip::session = &session;
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, session.world());
-  return failed;
 }

@@ -19,11 +19,11 @@ namespace roundtrip::ring {
 namespace {
 
 /// IPv4 address of an interface; empty if all ranks are in one node, where none is needed.
-std::string address_of(const Circle& circle) {
+std::string address_of(const Topology& topology) {
   std::string text;
-  circle.session().agree([&] {
-    if (circle.one_node()) return;
-    const UdpSocket socket(circle.interface());
+  topology.session().agree([&] {
+    if (topology.one_node()) return;
+    const UdpSocket socket(topology.interface());
     std::array<char, INET_ADDRSTRLEN> digits{};
     inet_ntop(AF_INET, &socket.address().sin_addr, digits.data(), digits.size());
     text = digits.data();
@@ -75,9 +75,9 @@ PvmDaemon::PvmDaemon(MPI_Comm comm) : comm_(comm) {
   setenv("PVM_ALLOW_ROOT", "1", 1);
 }
 
-PvmDaemon::PvmDaemon(const Circle& circle) : PvmDaemon(circle.comm()) {
-  start(circle);
-  enrol(circle);
+PvmDaemon::PvmDaemon(const Topology& topology) : PvmDaemon(topology.comm()) {
+  start(topology);
+  enrol(topology);
 }
 
 /// A daemon that ends sends SIGTERM to all that it holds for its tasks, which it may not yet have
@@ -92,26 +92,26 @@ PvmDaemon::~PvmDaemon() {
 }
 
 /// The daemon of rank 0 tells how it wants each other one to be started, and is told its answer.
-void PvmDaemon::start(const Circle& circle) {
-  const Session& session = circle.session();
-  const bool first = circle.rank() == 0;
-  const std::string address = address_of(circle);
-  std::vector<std::string> hosts = session.gather(circle.member() == 0 ? address : "");
+void PvmDaemon::start(const Topology& topology) {
+  const Session& session = topology.session();
+  const bool first = topology.rank() == 0;
+  const std::string address = address_of(topology);
+  std::vector<std::string> hosts = session.gather(topology.member() == 0 ? address : "");
   std::erase(hosts, "");
   session.agree([&] {
     if (first) daemon_.emplace(hosts);
   });
   nodes_ = std::max(1, static_cast<int>(hosts.size()));
-  MPI_Bcast(&nodes_, 1, MPI_INT, 0, circle.comm());
+  MPI_Bcast(&nodes_, 1, MPI_INT, 0, topology.comm());
   for (int node = 1; node < nodes_; ++node) {
     std::string order;
     session.agree([&] {
       if (first) order = daemon_->listen();
     });
-    const std::vector<std::string> words = words_of(from_first(order, circle.comm()));
+    const std::vector<std::string> words = words_of(from_first(order, topology.comm()));
     std::string answer;
     session.agree([&] {
-      if (circle.member() != 0 || std::ranges::count(words, "-n" + address) == 0) return;
+      if (topology.member() != 0 || std::ranges::count(words, "-n" + address) == 0) return;
       daemon_.emplace(words);
       answer = daemon_->listen();
     });
@@ -127,12 +127,12 @@ void PvmDaemon::start(const Circle& circle) {
   session.agree([&] {
     if (daemon_) folder = daemon_->listen();
   });
-  setenv("PVM_TMP", from_first(folder, circle.node()).c_str(), 1);
+  setenv("PVM_TMP", from_first(folder, topology.node()).c_str(), 1);
 }
 
 /// Done when all daemons know of each other: what is sent to an unknown one is lost.
-void PvmDaemon::enrol(const Circle& circle) {
-  circle.session().agree([&] {
+void PvmDaemon::enrol(const Topology& topology) {
+  topology.session().agree([&] {
     mine_ = pvm_mytid();
     if (mine_ < 0) throw Failure(Exit::usage, "pvm: the daemon does not answer");
     pvm_setopt(PvmRoute, PvmRouteDirect);
@@ -143,8 +143,8 @@ void PvmDaemon::enrol(const Circle& circle) {
                                      std::to_string(known) + " found each other");
     }
   });
-  tasks_.resize(static_cast<std::size_t>(circle.size()));
-  MPI_Allgather(&mine_, 1, MPI_INT, tasks_.data(), 1, MPI_INT, circle.comm());
+  tasks_.resize(static_cast<std::size_t>(topology.size()));
+  MPI_Allgather(&mine_, 1, MPI_INT, tasks_.data(), 1, MPI_INT, topology.comm());
 }
 
 }  // namespace roundtrip::ring

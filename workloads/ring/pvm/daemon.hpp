@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ring/circle.hpp"
 #include "ring/pvm/guarded.hpp"
+#include "ring/topology.hpp"
 
 namespace roundtrip::ring {
 
@@ -15,9 +15,9 @@ namespace roundtrip::ring {
 /// at a time. Needs no remote shell: the ranks start the daemons of their nodes.
 class PvmDaemon {
  public:
-  /// Collective. On several nodes the daemons and the tasks use the circle's interface. Throws
+  /// Collective. On several nodes the daemons and the tasks use the topology's interface. Throws
   /// Failure(usage) on every rank if there is no daemon to start, or one does not.
-  explicit PvmDaemon(const Circle& circle);
+  explicit PvmDaemon(const Topology& topology);
   /// Collective: no rank's daemon ends before all ranks have left theirs.
   ~PvmDaemon();
   PvmDaemon(const PvmDaemon&) = delete;
@@ -29,8 +29,8 @@ class PvmDaemon {
 
  private:
   explicit PvmDaemon(MPI_Comm comm);
-  void start(const Circle& circle);
-  void enrol(const Circle& circle);
+  void start(const Topology& topology);
+  void enrol(const Topology& topology);
 
   MPI_Comm comm_;
   std::optional<GuardedDaemon> daemon_;  ///< on the lowest rank of each node

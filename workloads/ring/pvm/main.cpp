@@ -17,10 +17,10 @@ namespace roundtrip::ring {
 namespace {
 
 /// The daemons for all transports that need them, stopped with the last of these.
-std::shared_ptr<PvmDaemon> daemon_for(const Circle& circle) {
+std::shared_ptr<PvmDaemon> daemon_for(const Topology& topology) {
   static std::weak_ptr<PvmDaemon> known;
   auto daemon = known.lock();
-  if (!daemon) known = daemon = std::make_shared<PvmDaemon>(circle);
+  if (!daemon) known = daemon = std::make_shared<PvmDaemon>(topology);
   return daemon;
 }
 
@@ -30,8 +30,8 @@ std::shared_ptr<PvmDaemon> daemon_for(const Circle& circle) {
 template <int encoding>
 class PvmPort {
  public:
-  PvmPort(const Circle& circle, std::size_t most, std::size_t /*heap*/)
-      : circle_(circle), daemon_(daemon_for(circle)), buffer_(most) {}
+  PvmPort(const Topology& topology, std::size_t most, std::size_t /*heap*/)
+      : topology_(topology), daemon_(daemon_for(topology)), buffer_(most) {}
 
   void begin(std::size_t bytes) {
     bytes_ = static_cast<int>(bytes);
@@ -43,10 +43,10 @@ class PvmPort {
     pvm_initsend(encoding);
     if (integers_ > 0) pvm_pkint(as_integers(), integers_, 1);
     if (rest_ > 0) pvm_pkbyte(buffer_.data() + bytes_ - rest_, rest_, 1);
-    require(pvm_send(daemon_->task(circle_.next()), tag));
+    require(pvm_send(daemon_->task(topology_.next()), tag));
   }
   char* get() {
-    require(pvm_recv(daemon_->task(circle_.previous()), tag));
+    require(pvm_recv(daemon_->task(topology_.previous()), tag));
     if (integers_ > 0) pvm_upkint(as_integers(), integers_, 1);
     if (rest_ > 0) pvm_upkbyte(buffer_.data() + bytes_ - rest_, rest_, 1);
     return buffer_.data();
@@ -56,7 +56,7 @@ class PvmPort {
   void describe(nlohmann::ordered_json& record) const {
     record["pvm"] = {
         {"version", pvm_version()}, {"route", "direct"}, {"daemons", daemon_->nodes()}};
-    if (!circle_.one_node()) record["pvm"]["interface"] = circle_.interface();
+    if (!topology_.one_node()) record["pvm"]["interface"] = topology_.interface();
   }
 
  private:
@@ -70,7 +70,7 @@ class PvmPort {
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::internal));
   }
 
-  const Circle& circle_;
+  const Topology& topology_;
   std::shared_ptr<PvmDaemon> daemon_;
   std::vector<char> buffer_;
   int bytes_ = 0;
@@ -79,10 +79,10 @@ class PvmPort {
 };
 
 /// Daemons know each other by their addresses, one a node.
-std::optional<std::string> unless_reachable(const Circle& circle) {
-  if (circle.one_node()) return std::nullopt;
-  if (circle.pretended()) return "needs a network between nodes, they are pretended";
-  if (circle.interface().empty()) return "needs --interface, the network between the nodes";
+std::optional<std::string> unless_reachable(const Topology& topology) {
+  if (topology.one_node()) return std::nullopt;
+  if (topology.pretended()) return "needs a network between nodes, they are pretended";
+  if (topology.interface().empty()) return "needs --interface, the network between the nodes";
   return std::nullopt;
 }
 

@@ -15,8 +15,8 @@ using MpiPort = TwoSidedPort<Sending::standard>;
 /// Spoils one byte of what the last rank receives.
 class CorruptPort : public MpiPort {
  public:
-  CorruptPort(const Circle& circle, std::size_t most, std::size_t heap)
-      : MpiPort(circle, most, heap), spoils_(circle.next() == 0) {}
+  CorruptPort(const Topology& topology, std::size_t most, std::size_t heap)
+      : MpiPort(topology, most, heap), spoils_(topology.next() == 0) {}
   char* get() {
     char* const token = MpiPort::get();
     if (spoils_) token[9] = static_cast<char>(token[9] ^ 1);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import altair as alt
@@ -10,9 +9,13 @@ import polars as pl
 
 from roundtrip.report import figures
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import LIGHT, WIDTH, Theme
+from roundtrip.report.figures import Theme
+from roundtrip.studies import charts, layers
+from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, TEAL
+from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.lines import told_apart
 from roundtrip.studies.npb.series import EMULATED, Series
 from roundtrip.studies.npb.speedup import headline
 
@@ -25,35 +28,60 @@ CAPTION: Text = (
     "most that twice the ranks can give.",
 )
 _HEIGHT = 250
-_GAP = 16.0
-_COLOURS = {
-    wan.UDP: ("#0b4f94", "#a9d3fb"),
-    wan.MIXED: ("#2a9d8f", "#6fd3c6"),
-    wan.TCP: ("#d95f02", "#ffb27a"),
-    None: ("#7a7a7a", "#c0c0c0"),
-}
-_STUDY = ("#c2185b", "#ff7fb0")
+_COLOURS = {wan.UDP: BLUE, wan.MIXED: TEAL, wan.TCP: ORANGE, None: GREY}
 _NAMES = {wan.UDP: "UDP", wan.MIXED: "Memory + TCP", wan.TCP: "TCP"}
 
 
 def speedups(launches: Launches) -> tuple[Figure, ...]:
     """One figure a benchmark and class, all with the same axes."""
-    frames: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for series in launches.over_the_link:
         source = "" if series.source == derived.NATIVE else ", NPB 3.4"
-        frames.setdefault(f"{series.name}{source}", []).extend(_rows(launches, series))
-    drawn = {name: pl.DataFrame(rows) for name, rows in frames.items() if rows}
-    highest = [float(frame["median"].max()) for frame in drawn.values()]  # type: ignore[arg-type]
-    top = 1.1 * max([2.0, *highest])
-    longest = max((name for rows in frames.values() for name in _labels(rows)), key=len, default="")
-    return tuple(
-        figures.render(
-            f"npb-{number}",
-            f"Speed-up over one cluster against round-trip time, {EMULATED}: {name}",
-            partial(_chart, frame, name, top, longest),
-        )
-        for number, (name, frame) in enumerate(drawn.items(), 1)
+        found.setdefault(f"{series.name}{source}", []).extend(_rows(launches, series))
+    named_rows = [(name, rows) for name, rows in found.items() if rows]
+    drawings = [_drawing(number, *one) for number, one in enumerate(named_rows, 1)]
+    if not drawings:
+        return ()
+    values = pl.concat([one.frame.select("x", "median") for one in drawings])
+    top = 1.1 * max([2.0, *values["median"]])
+    farthest = max([wan.STUDY_RTT_MS, *values["x"]])
+
+    def draw(one: Drawing, theme: Theme) -> Any:
+        title = "Round-trip time of the link (ms)"
+        x_axis = alt.Axis(title=title, tickCount=4, format="~g", grid=False)
+        y_axis = figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid)
+        x = layers.linear_axis((0.0, farthest), x_axis)
+        y = layers.linear_axis((0.0, top), y_axis)
+        at = [1.0, 2.0] if _scales(one.frame) else [1.0]
+        bounds = alt.Chart(pl.DataFrame({"at": at})).mark_rule(color=theme.muted, opacity=0.7)
+        below = [bounds.encode(y.y("at:Q"))]
+        return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
+
+    return charts.rendered(
+        drawings, f"Speed-up over one cluster against round-trip time, {EMULATED}", draw
     )
+
+
+def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
+    """With the study's own speed-up, where it has one of this benchmark."""
+    rows, arms = told_apart(rows)
+    against = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
+    known = all(row["low"] is not None for row in rows)
+    how = "95 % intervals" if known else "too few launches for intervals"
+    published = wan.PUBLISHED.get(name.split(" ")[0])
+    if published is not None:
+        study = f"The study, 2003: {published:.2f}"
+        arms[study] = Arm(study, PINK, point=130, shape="diamond")
+        rows.append({"arm": study, "x": wan.STUDY_RTT_MS, "median": published})
+    frame = pl.DataFrame(rows, infer_schema_length=None).select(
+        "arm", "x", "median", "low", "high", "scales"
+    )
+    return Drawing(f"npb-{number}", name, f"{EMULATED}{against}, {how}", frame, arms)
+
+
+def _scales(frame: pl.DataFrame) -> bool:
+    """Whether all bases have fewer ranks."""
+    return bool(frame["scales"].drop_nulls().all())
 
 
 def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
@@ -69,10 +97,10 @@ def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "name": name,
-                    "role": series.role,
+                    "colour": _COLOURS[series.role],
                     "shared": series.shared,
                     "scales": base is not None and base.ranks < series.ranks,
-                    "rtt": rtt,
+                    "x": rtt,
                     "median": found.median,
                     "low": found.low,
                     "high": found.high,
@@ -83,112 +111,3 @@ def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
 
 def _kind(series: Series) -> tuple[object, ...]:
     return series.name, series.ranks, series.role, series.source
-
-
-def _chart(frame: pl.DataFrame, name: str, top: float, longest: str, theme: Theme) -> Any:
-    shade = 0 if theme is LIGHT else 1
-    frame = frame.with_columns(
-        pl.col("low", "high").cast(pl.Float64),
-        colour=pl.col("role").map_elements(
-            lambda role: _COLOURS[role][shade], return_dtype=pl.String, skip_nulls=False
-        ),
-    )
-    x = alt.X(
-        "rtt:Q",
-        scale=alt.Scale(domain=[0, max(4.0, float(frame["rtt"].max()))], nice=False),  # type: ignore[arg-type]
-        axis=alt.Axis(
-            title="Round-trip time of the link (ms)", tickCount=4, format="~g", grid=False
-        ),
-    )
-    scale = alt.Scale(domain=[0, top], nice=False)
-    y = alt.Y(
-        "median:Q",
-        scale=scale,
-        axis=figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid),
-    )
-    colour = alt.Color("colour:N", scale=None)
-    dash = alt.StrokeDash(
-        "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
-    )
-    base = alt.Chart(frame)
-    scales = bool(frame["scales"].all())
-    bounds = alt.Chart(pl.DataFrame({"at": [1.0, 2.0] if scales else [1.0]}))
-    layers = [
-        bounds.mark_rule(color=theme.muted, strokeWidth=1, opacity=0.7).encode(
-            y=alt.Y("at:Q", scale=scale)
-        ),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5, clip=True)
-        .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
-        base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
-        base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
-        *_study(name, x, scale, shade),
-        _direct_labels(frame, name, top, theme),
-        _room(longest),
-    ]
-    against = "" if scales else ", over as many ranks in one"
-    subtitle = f"{EMULATED}{against}, {_rounds(frame)}"
-    return alt.layer(*layers).properties(
-        width=WIDTH, height=_HEIGHT, title=alt.TitleParams(name, subtitle=subtitle)
-    )
-
-
-def _rounds(frame: pl.DataFrame) -> str:
-    without = frame["low"].null_count()
-    return "95 % intervals" if not without else "too few launches for intervals"
-
-
-def _labels(rows: list[dict[str, Any]]) -> list[str]:
-    return [*(row["name"] for row in rows), _study_label(max(wan.PUBLISHED.values()))]
-
-
-def _study_label(published: float) -> str:
-    return f"The study, 2003: {published:.2f}"
-
-
-def _room(longest: str) -> Any:
-    """As much room for labels in each figure: an invisible one."""
-    return (
-        alt.Chart(pl.DataFrame({"name": ["n" * len(longest)]}))
-        .mark_text(align="left", fontSize=13, opacity=0)
-        .encode(x=alt.value(WIDTH + 10), y=alt.value(_HEIGHT), text="name:N")
-    )
-
-
-def _study(name: str, x: Any, scale: Any, shade: int) -> list[Any]:
-    published = wan.PUBLISHED.get(name.split(" ")[0])
-    if published is None:
-        return []
-    point = pl.DataFrame({"rtt": [wan.STUDY_RTT_MS], "median": [published]})
-    mark = alt.Chart(point).mark_point(
-        shape="diamond", size=130, filled=True, opacity=1, color=_STUDY[shade]
-    )
-    return [mark.encode(x, y=alt.Y("median:Q", scale=scale))]
-
-
-def _direct_labels(frame: pl.DataFrame, name: str, top: float, theme: Theme) -> Any:
-    shade = 0 if theme is LIGHT else 1
-    last = frame.sort("rtt").group_by("name", maintain_order=True).last()
-    ends = {row["name"]: (row["median"], row["colour"]) for row in last.iter_rows(named=True)}
-    published = wan.PUBLISHED.get(name.split(" ")[0])
-    if published is not None:
-        ends[_study_label(published)] = (published, _STUDY[shade])
-    wanted = {key: _HEIGHT * (1 - value / top) for key, (value, _) in ends.items()}
-    places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
-    rows = pl.DataFrame(
-        {
-            "name": list(ends),
-            "place": [float(places[key]) for key in ends],
-            "colour": [colour for _, colour in ends.values()],
-        }
-    )
-    return (
-        alt.Chart(rows)
-        .mark_text(align="left", baseline="middle", fontSize=13)
-        .encode(
-            x=alt.value(WIDTH + 10),
-            y=alt.Y("place:Q", scale=None),
-            text="name:N",
-            color=alt.Color("colour:N", scale=None),
-        )
-    )

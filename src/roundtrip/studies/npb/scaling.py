@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import altair as alt
@@ -11,10 +10,14 @@ import polars as pl
 
 from roundtrip.report import figures, units
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
-from roundtrip.report.figures import LIGHT, WIDTH, Theme
+from roundtrip.report.figures import Theme
 from roundtrip.stats.intervals import Interval
+from roundtrip.studies import charts, layers
+from roundtrip.studies.colours import BLUE, ORANGE
+from roundtrip.studies.layers import Drawing
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.lines import told_apart
 from roundtrip.studies.npb.series import Series
 from roundtrip.studies.npb.sources import Compared
 from roundtrip.studies.npb.speedup import over_ranks
@@ -23,8 +26,8 @@ CAPTION: Text = (
     "Speed-up over the fewest ranks in the same place against the number of ranks: median over "
     "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
 )
-_HEIGHT, _GAP = 220, 16.0
-_COLOURS = {derived.NATIVE: ("#0b4f94", "#a9d3fb"), derived.UPSTREAM: ("#d95f02", "#ffb27a")}
+_HEIGHT = 220
+_COLOURS = {derived.NATIVE: BLUE, derived.UPSTREAM: ORANGE}
 _NAMES = {derived.NATIVE: "Ours", derived.UPSTREAM: "NPB 3.4"}
 
 
@@ -73,14 +76,29 @@ def drawn(launches: Launches) -> tuple[Figure, ...]:
         if speedup := _speedup(launches, series):
             rows = frames.setdefault(series.name, [])
             rows += [_row(launches, series, speedup), *_start(launches, series)]
-    return tuple(
-        figures.render(
-            f"npb-scaling-{number}",
-            f"Speed-up over ranks: {name}",
-            partial(_chart, pl.DataFrame(rows).unique(maintain_order=True), name),
+    drawings = [_drawing(number, *named) for number, named in enumerate(frames.items(), 1)]
+
+    def draw(one: Drawing, theme: Theme) -> Any:
+        ranks = sorted(set(one.frame["x"]))
+        x_axis = alt.Axis(title="Ranks", values=ranks, format="d", grid=False)
+        x = layers.log_axis((ranks[0], ranks[-1]), x_axis)
+        y_axis = figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid)
+        y = layers.linear_axis(
+            (0.0, 1.1 * max([*one.frame["ideal"], *one.frame["median"]])), y_axis
         )
-        for number, (name, rows) in enumerate(frames.items(), 1)
-    )
+        ideal = alt.Chart(one.frame).mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
+        below = [ideal.encode(x.x(), y.y("ideal:Q"))]
+        return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
+
+    return charts.rendered(drawings, "Speed-up over ranks", draw)
+
+
+def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
+    rows, arms = told_apart(rows)
+    columns = ["arm", "x", "ideal", "median", "low", "high"]
+    frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
+    subtitle = "over the fewest ranks in the same place"
+    return Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms)
 
 
 def _speedup(launches: Launches, series: Series) -> Interval | None:
@@ -121,9 +139,9 @@ def _answer(
 def _row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any]:
     return {
         "name": _line(launches, series),
-        "source": series.source,
+        "colour": _COLOURS[series.source],
         "shared": series.shared,
-        "ranks": series.ranks,
+        "x": series.ranks,
         "ideal": series.ranks / launches.fewest_of(series).ranks,
         "median": speedup.median,
         "low": speedup.low,
@@ -144,61 +162,3 @@ def _line(launches: Launches, series: Series) -> str:
     if len({other.toolchain for other in alike}) > 1:
         name += f", {series.toolchain}"
     return f"{name}, {series.placement}" if len({one.placement for one in alike}) > 1 else name
-
-
-def _chart(frame: pl.DataFrame, name: str, theme: Theme) -> Any:
-    shade = 0 if theme is LIGHT else 1
-    frame = frame.with_columns(
-        pl.col("low", "high").cast(pl.Float64),
-        colour=pl.col("source").replace_strict({k: v[shade] for k, v in _COLOURS.items()}),
-    ).sort("name", "ranks")
-    ranks = sorted(set(frame["ranks"].to_list()))
-    top = 1.1 * max(float(frame["ideal"].max()), float(frame["median"].max()))  # type: ignore[arg-type]
-    x = alt.X(
-        "ranks:Q",
-        scale=alt.Scale(type="log", base=2, domain=[ranks[0], ranks[-1]], nice=False),
-        axis=alt.Axis(title="Ranks", values=ranks, format="d", grid=False),
-    )
-    scale = alt.Scale(domain=[0, top], nice=False)
-    y = alt.Y(
-        "median:Q",
-        scale=scale,
-        axis=figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid),
-    )
-    colour = alt.Color("colour:N", scale=None)
-    dash = alt.StrokeDash(
-        "shared:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
-    )
-    base = alt.Chart(frame)
-    layers = [
-        base.mark_line(color=theme.muted, strokeWidth=1, opacity=0.7).encode(
-            x, y=alt.Y("ideal:Q", scale=scale)
-        ),
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5, clip=True)
-        .encode(x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour),
-        base.mark_line(strokeWidth=2).encode(x, y, color=colour, detail="name:N", strokeDash=dash),
-        base.mark_point(size=34, filled=True, opacity=1).encode(x, y, color=colour),
-        _labels(frame, top),
-    ]
-    title = alt.TitleParams(name, subtitle="over the fewest ranks in the same place")
-    return alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT, title=title)
-
-
-def _labels(frame: pl.DataFrame, top: float) -> Any:
-    last = frame.sort("ranks").group_by("name", maintain_order=True).last()
-    wanted = {row["name"]: _HEIGHT * (1 - row["median"] / top) for row in last.to_dicts()}
-    places = figures.spread_apart(wanted, _GAP, 6, _HEIGHT - 2)
-    rows = last.with_columns(
-        place=pl.col("name").replace_strict(places, return_dtype=pl.Float64)
-    ).select("name", "place", "colour")
-    return (
-        alt.Chart(rows)
-        .mark_text(align="left", baseline="middle", fontSize=13)
-        .encode(
-            x=alt.value(WIDTH + 10),
-            y=alt.Y("place:Q", scale=None),
-            text="name:N",
-            color=alt.Color("colour:N", scale=None),
-        )
-    )

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import cells
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.series import EMULATED, Series
 from roundtrip.studies.npb.speedup import NpbSources
 from roundtrip.studies.study import Claim
 
-_NONE = Cell(units.NOTHING, "muted")
-_TONES: dict[str, Tone] = {
-    "faster": "good",
-    "slower": "bad",
-    "on par": "muted",
-    "cannot tell": "warn",
+_TONES: dict[Verdict, Tone] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.ON_PAR: "muted",
+    Verdict.CANNOT_TELL: "warn",
 }
 Compared = dict[NpbSources, Judged]
 
@@ -44,8 +44,8 @@ def verdicts(found: Compared) -> Table:
             *(Column(units.plural(count, "rank"), "right") for count in ranks),
         ),
         tuple(
-            (Cell(name), Cell(place), *(cells.get(count, _NONE) for count in ranks))
-            for (name, place), cells in rows.items()
+            (Cell(name), Cell(place), *(row.get(count, cells.NONE) for count in ranks))
+            for (name, place), row in rows.items()
         ),
     )
 
@@ -54,9 +54,9 @@ def rates(launches: Launches, found: Compared) -> Table:
     """Both rates and their ratio."""
     rows = []
     for key, one in found.items():
-        cells = [_rate(launches, series, key.rtt) for series in (key.native, key.upstream)]
+        both = [_rate(launches, series, key.rtt) for series in (key.native, key.upstream)]
         link = "" if key.rtt is None else f" {key.rtt:g} ms"
-        rows.append((Cell(f"{key.native.label}{link}"), *cells, judged_cell(one)))
+        rows.append((Cell(f"{key.native.label}{link}"), *both, judged_cell(one)))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
@@ -84,7 +84,7 @@ def warnings(found: Compared) -> Iterator[str]:
 
 def judged_cell(one: Judged) -> Cell:
     """A ratio with its verdict."""
-    return Cell(units.interval(one.interval), _TONES[one.verdict], str(one.verdict))
+    return cells.judged(one, _TONES, str(one.verdict))
 
 
 def _place(key: NpbSources) -> str:
@@ -96,5 +96,4 @@ def _place(key: NpbSources) -> str:
 
 def _rate(launches: Launches, series: Series, rtt: float | None) -> Cell:
     found = launches.points[series].get(rtt, {})
-    rate = launches.interval([one["rate"] for one in found.values()])
-    return Cell(units.interval(rate)) if rate else _NONE
+    return cells.value(launches.interval([one["rate"] for one in found.values()]))

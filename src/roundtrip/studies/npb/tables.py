@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
 from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import cells
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.findings import Finding
@@ -21,9 +22,6 @@ from roundtrip.studies.npb.speedup import (
 )
 from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.study import Claim
-
-_NONE = Cell(units.NOTHING, "muted")
-_NOT_MEASURED = Cell("not measured", "muted")
 
 
 def verdicts(found: Sequence[Finding]) -> Table:
@@ -61,9 +59,9 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
     lost = {series.planned: series for series in gone if series.planned not in there}
     for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
         base = launches.base_of(series)
-        cells = [_speedup(launches, judged, series, rtt) for rtt in rtts]
-        against = _NONE if base is None else Cell(base.setup)
-        rows.append((Cell(series.label), against, *cells))
+        by_rtt = [_speedup(launches, judged, series, rtt) for rtt in rtts]
+        against = cells.NONE if base is None else Cell(base.setup)
+        rows.append((Cell(series.label), against, *by_rtt))
     return Table(
         f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in the "
         "same round, median and 95 % interval over rounds. “On fewer processors”: ranks share "
@@ -92,9 +90,9 @@ def tolerance(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 _sent(series, each),
-                Cell(units.interval(waited)) if waited else _NONE,
+                cells.value(waited),
                 _rtt(rtt_of_speedup(launches, series, 1.0)),
-                _rtt(rtt_of_speedup(launches, series, published)) if published else _NONE,
+                _rtt(rtt_of_speedup(launches, series, published)) if published else cells.NONE,
             )
         )
     return Table(
@@ -153,14 +151,14 @@ def _speedup(
         return Cell("no base in one cluster", "muted")
     if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
         return Cell("no launch came back", "bad")
-    return Cell("not measured", "muted")
+    return cells.NOT_MEASURED
 
 
 def _sent(series: Series, messages: float) -> Cell:
     if series.source != derived.NATIVE:
-        return _NOT_MEASURED
-    return Cell(units.number(messages)) if messages else _NONE
+        return cells.NOT_MEASURED
+    return Cell(units.number(messages)) if messages else cells.NONE
 
 
 def _rtt(seconds: float | None) -> Cell:
-    return _NONE if seconds is None else Cell(f"{units.number(seconds * 1e3)} ms")
+    return cells.NONE if seconds is None else Cell(f"{units.number(seconds * 1e3)} ms")

@@ -9,7 +9,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, text_cells
-from roundtrip.stats.intervals import Interval
+from roundtrip.studies import cells
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.series import EMULATED, Series
@@ -22,10 +22,10 @@ def inside(launches: Launches) -> Table:
     for series in launches.inside:
         rounds = list(launches.points[series][None].values())
         place = series.partition + (", ranks share processors" if series.shared else "")
-        whole = _cell(
+        whole = cells.value(
             launches.interval([one["time"] for one in rounds if math.isfinite(one["time"])])
         )
-        each = _cell(launches.interval([one["rate"] / series.ranks for one in rounds]))
+        each = cells.value(launches.interval([one["rate"] / series.ranks for one in rounds]))
         rate, *parts = _times(launches, rounds)
         rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
@@ -55,8 +55,8 @@ def over_the_link(launches: Launches) -> Table:
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, list(found.values())),
-                    _cell(launches.interval(_added(launches, series, rtt or 0.0))),
-                    *(_cell(launches.interval(values)) for values in ratios),
+                    cells.value(launches.interval(_added(launches, series, rtt or 0.0))),
+                    *(cells.value(launches.interval(values)) for values in ratios),
                 )
             )
     return Table(
@@ -128,11 +128,11 @@ _TIME_COLUMNS = (
 
 def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
     """Rate, compute, communication and that by rank; NPB's own programs tell the rate alone."""
-    rate = _cell(launches.interval([one["rate"] for one in rounds]))
+    rate = cells.value(launches.interval([one["rate"] for one in rounds]))
     if not all(one["compute"] for one in rounds):
-        return rate, *[Cell("not measured", "muted")] * 3
+        return rate, *[cells.NOT_MEASURED] * 3
     parts = ("compute", "communication")
-    mean = (_cell(launches.interval([one[part] for one in rounds])) for part in parts)
+    mean = (cells.value(launches.interval([one[part] for one in rounds])) for part in parts)
     return rate, *mean, _by_rank(launches, rounds)
 
 
@@ -141,11 +141,7 @@ def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     told = [one for one in rounds if math.isfinite(one["least"])]
     ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
     medians = [units.number(end.median) for end in ends if end]
-    return Cell(" to ".join(medians)) if medians else Cell("not measured", "muted")
-
-
-def _cell(interval: Interval | None) -> Cell:
-    return Cell(units.interval(interval)) if interval else Cell(units.NOTHING, "muted")
+    return Cell(" to ".join(medians)) if medians else cells.NOT_MEASURED
 
 
 def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:

@@ -1,4 +1,4 @@
-#include "ring/circle.hpp"
+#include "ring/topology.hpp"
 
 #include <sched.h>
 
@@ -31,8 +31,8 @@ cpu_set_t first_of(const cpu_set_t& set, int count) {
 
 }  // namespace
 
-Circle::Circle(const Session& session, const std::vector<int>& pretended, int processors,
-               std::string interface)
+Topology::Topology(const Session& session, const std::vector<int>& pretended, int processors,
+                   std::string interface)
     : session_(session), pretended_(!pretended.empty()), interface_(std::move(interface)) {
   session.agree([&] {
     if (pretended_ && pretended.size() != static_cast<std::size_t>(session.size())) {
@@ -59,12 +59,12 @@ Circle::Circle(const Session& session, const std::vector<int>& pretended, int pr
   MPI_Allgather(&member, 1, MPI_INT, member_of_.data(), 1, MPI_INT, comm_);
 }
 
-Circle::~Circle() {
+Topology::~Topology() {
   MPI_Comm_free(&node_);
   MPI_Comm_free(&comm_);
 }
 
-void Circle::confine(int processors) {
+void Topology::confine(int processors) {
   cpu_set_t all = processors_of(node_);
   session_.agree([&] {
     if (CPU_COUNT(&all) < processors) {
@@ -88,13 +88,13 @@ void Circle::confine(int processors) {
   if (here != 0) wait_ = {.spins = 0, .yields = 20, .network_yields = {}};
 }
 
-std::optional<int> Circle::member(int rank) const {
+std::optional<int> Topology::member(int rank) const {
   const auto other = static_cast<std::size_t>(rank);
   if (node_of_[other] != node_of_[static_cast<std::size_t>(this->rank())]) return std::nullopt;
   return member_of_[other];
 }
 
-std::string Circle::shape() const {
+std::string Topology::shape() const {
   std::string text;
   std::vector<int> seen;
   for (const int node : node_of_) {
@@ -106,7 +106,7 @@ std::string Circle::shape() const {
   return text;
 }
 
-int Circle::shared_passes() const {
+int Topology::shared_passes() const {
   int count = 0;
   for (std::size_t i = 0; i < node_of_.size(); ++i) {
     if (node_of_[i] == node_of_[(i + 1) % node_of_.size()]) ++count;

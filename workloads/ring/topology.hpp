@@ -13,17 +13,17 @@
 namespace roundtrip::ring {
 
 /// The ranks in a ring, and which of them share memory. Collective to make.
-class Circle {
+class Topology {
  public:
   /// `pretended`: a node number for each rank, to part the ranks of one machine as if they could
   /// not share memory; empty: as it is. `processors`: confine the ranks of a node to so many
   /// processors; 0: leave them where they are. `interface`: the network between nodes, for what
   /// goes there by sockets; empty: unknown. Throws Failure(usage) on every rank.
-  Circle(const Session& session, const std::vector<int>& pretended, int processors,
-         std::string interface);
-  ~Circle();
-  Circle(const Circle&) = delete;
-  Circle& operator=(const Circle&) = delete;
+  Topology(const Session& session, const std::vector<int>& pretended, int processors,
+           std::string interface);
+  ~Topology();
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
 
   [[nodiscard]] const Session& session() const { return session_; }
   /// Of all ranks, for what the transports send.

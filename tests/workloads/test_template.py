@@ -1,0 +1,86 @@
+"""The workload that `roundtrip study new` writes: it builds, tests itself and measures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.collect import launch
+from roundtrip.studies import new
+
+CHECKOUT = Path(__file__).parents[2]
+MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
+NAME = "rendezvous"
+ENVIRONMENT = {
+    **os.environ,
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+pytestmark = pytest.mark.skipif(
+    not (BOOST / "toolchain.json").exists(),
+    reason="toolchain openmpi41-boost181 is not installed: make setup",
+)
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The new workload, built in a copy of the tree in which nothing else was touched."""
+    tree = tmp_path_factory.mktemp("tree")
+    metrics = (CHECKOUT / "src").rglob("metrics.json")
+    files = [*metrics, *(CHECKOUT / "workloads").rglob("*")]
+    for file in (file for file in files if file.is_file()):
+        copy = tree / file.relative_to(CHECKOUT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    new.write(NAME, tree)
+    run(
+        *("cmake", "-G", "Ninja", "-S", "workloads", "-B", "build", "-D", "BUILD_TESTING=ON"),
+        *("-D", "CMAKE_BUILD_TYPE=Debug"),
+        *("-D", f"CMAKE_CXX_COMPILER={MPI / 'bin' / 'mpicxx'}", "-D", f"Boost_ROOT={BOOST}"),
+        folder=tree,
+    )
+    run("cmake", "--build", "build", "--target", NAME, f"{NAME}_mpi_tests", folder=tree)
+    return tree / "build"
+
+
+def test_its_own_tests_pass(build: Path) -> None:
+    assert "1/1 Test" in run("ctest", "-R", rf"^{NAME}[.]mpi", folder=build)
+
+
+def test_it_is_small_and_formatted(build: Path) -> None:
+    files = [file for file in (build.parent / "workloads" / NAME).rglob("*") if file.is_file()]
+    assert sum(len(file.read_text().splitlines()) for file in files) < 130
+    shutil.copyfile(CHECKOUT / ".clang-format", build.parent / ".clang-format")
+    sources = [file for file in files if file.suffix in (".cpp", ".hpp")]
+    run("clang-format", "--dry-run", "-Werror", *sources, folder=build.parent)
+
+
+def test_the_collector_takes_what_it_measures(build: Path, tmp_path: Path) -> None:
+    flags = ("--samples", "samples.csv", "--budget", "2")
+    said = run(MPI / "bin" / "mpirun", "-n", "2", build / NAME / NAME, *flags, folder=tmp_path)
+    assert said.endswith("ROUNDTRIP COMPLETE ranks=2 hosts=1\n")
+    case = {"study": NAME, "check": "Any", "display_name": "Any", "hash": "0", "num_tasks": 2}
+    place = {"system": "local", "partition": "smp", "environ": "any", "parameters": {}}
+    more = {"schema": 1, "features": [], "extras": {}, "num_nodes": 1}
+    (tmp_path / "case.json").write_text(
+        json.dumps({**case, **place, **more, "emulated": None, "simulated": False})
+    )
+    found = launch.contents(tmp_path, tmp_path)
+    assert found.fault == ""
+    points = {point["variant"]: point for point in found.run["points"]}
+    assert list(points) == ["barrier", "allreduce"]
+    assert all(point["samples"] >= 6 and point["verified"] for point in points.values())
