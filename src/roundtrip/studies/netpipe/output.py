@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.collect import confined, foreign
 from roundtrip.errors import UserError
+from roundtrip.studies import foreign
 
 #: NetPIPE's megabit, bits (it prints Mbps with 2^20, not 10^6).
 MEGABIT = 1024 * 1024
@@ -61,7 +61,7 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     of a shared-memory latency.
     """
     points: list[Point] = []
-    lines = _lines(file)
+    lines = [line for line in foreign.lines(file, "NetPIPE") if line.strip()]
     sizes = (schedule or Schedule()).sizes()
     for number, line in enumerate(lines, 1):
         point = _point(line, file, number)
@@ -76,14 +76,14 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
 def _point(line: str, file: Path, number: int) -> Point:
     found = _LINE.fullmatch(line)
     if found is None:
-        told = f"not a line of NetPIPE: {line[:60]!r}; right is: bytes Mbps seconds"
+        told = f"not a line of NetPIPE: {foreign.shown(line)}; right is: bytes Mbps seconds"
         raise UserError(told, file, number)
     size, rate, seconds = int(found["size"]), float(found["rate"]), float(found["seconds"])
     if size == 0 or rate == 0:
-        raise UserError(f"sizes and rates must be positive: {line[:60]!r}", file, number)
+        raise UserError(f"sizes and rates must be positive: {foreign.shown(line)}", file, number)
     time = size * 8 / (rate * MEGABIT)
     if abs(time - seconds) > 1e-8 + 1e-4 * time:
-        raise UserError(f"rate and time contradict each other: {line[:60]!r}", file, number)
+        raise UserError(f"rate and time contradict each other: {foreign.shown(line)}", file, number)
     return Point(size, time)
 
 
@@ -116,13 +116,3 @@ def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = No
 def _row(point: Point) -> list[object]:
     key = ("netpipe-reference", _CASE, VARIANT, point.size_bytes, "measure", 0)
     return [*key, "half_round_trip_time", f"{point.seconds:.12g}", "s"]
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        text = confined.read(file).decode("ascii")
-    except UnicodeDecodeError as error:
-        raise UserError(f"no output of NetPIPE: {error}", file) from None
-    if text.strip() and not text.endswith("\n"):
-        raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
-    return [line for line in text.splitlines() if line.strip()]

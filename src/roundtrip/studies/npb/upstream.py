@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.collect import confined, foreign
+from roundtrip.collect import confined
 from roundtrip.errors import UserError
+from roundtrip.studies import foreign
 from roundtrip.studies.npb.derived import STUDY, UPSTREAM
 
 
@@ -48,11 +49,11 @@ def parse_output(text: str, file: str | Path) -> Result:
         return Result(
             benchmark=name[1],
             problem_class=_field(block, "Class"),
-            iterations=_whole(block, "Iterations"),
-            seconds=_number(block, "Time in seconds"),
-            total_processes=_whole(block, "Total processes"),
-            active_processes=_whole(block, "Active processes"),
-            rate=_number(block, "Mop/s total"),
+            iterations=foreign.whole(_field(block, "Iterations")),
+            seconds=foreign.number(_field(block, "Time in seconds")),
+            total_processes=foreign.whole(_field(block, "Total processes")),
+            active_processes=foreign.whole(_field(block, "Active processes")),
+            rate=foreign.number(_field(block, "Mop/s total")),
             verified=_field(block, "Verification") == "SUCCESSFUL",
             version=_field(block, "Version"),
             history=history[1] if history else None,
@@ -93,17 +94,3 @@ def _field(block: str, label: str) -> str:
     if found is None:
         raise KeyError(label)
     return found[1]
-
-
-def _whole(block: str, label: str) -> int:
-    text = _field(block, label)
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise ValueError(f"{label} {text[:20]!r} is not a whole number")
-    return int(text)
-
-
-def _number(block: str, label: str) -> float:
-    text = _field(block, label)
-    if not re.fullmatch(r"[0-9]{0,20}\.?[0-9]{0,20}(E[+-]?[0-9]{1,2})?", text):
-        raise ValueError(f"{label} {text[:20]!r} is not a number >= 0")
-    return float(text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.collect import foreign
+from roundtrip.studies import foreign
 from roundtrip.studies.metrics import METRICS
 from roundtrip.studies.osu.derived import STUDY
 from roundtrip.studies.osu.output import Output

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
-from roundtrip.collect import confined
 from roundtrip.errors import UserError
+from roundtrip.studies import foreign
+from roundtrip.studies.foreign import shown
 from roundtrip.studies.osu import columns
 from roundtrip.studies.osu.columns import Column
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 
+Read = TypeVar("Read")
 _MAJOR = range(5, 8)
 _TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
 _ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and its like; MPI_Put is a name of its own
@@ -58,7 +61,7 @@ def parse(file: Path, expected: str, largest: int = 0) -> Output:
     failed: a file that ends early, or lacks a line, is not one.
     """
     reader = _Reader(file, BENCHMARKS[expected])
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(foreign.lines(file, "OSU"), 1):
         if line.strip():
             reader.take(line.rstrip(), number)
     return reader.output(largest)
@@ -87,7 +90,7 @@ class _Reader:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
-            raise self._fault(f"{_shown(line)} is no line of OSU's; right is: values, or a header")
+            raise self._fault(f"{shown(line)} is no line of OSU's; right is: values, or a header")
 
     def output(self, largest: int) -> Output:
         if not self.version:
@@ -103,7 +106,7 @@ class _Reader:
         found = _TITLE.match(line)
         right = f"# OSU MPI {self.benchmark.title} v7.5"
         if found is None:
-            raise self._fault(f"{_shown(line)} is no title of OSU's; right is: {right}")
+            raise self._fault(f"{shown(line)} is no title of OSU's; right is: {right}")
         title = _ON_DEVICE.sub("", found["title"])
         if int(found["major"]) not in _MAJOR:
             raise self._fault(
@@ -111,23 +114,23 @@ class _Reader:
                 f"{_MAJOR[0]}.x to {_MAJOR[-1]}.x"
             )
         if title.lower() != self.benchmark.title.lower():
-            raise self._fault(f"this is {_shown(title)}; right is: {self.benchmark.title}")
+            raise self._fault(f"this is {shown(title)}; right is: {self.benchmark.title}")
         self.version, self.title = found["version"], line
 
     def _header(self, line: str) -> None:
         found, unknown = columns.recognise(line[1:])
         if unknown:
-            raise self._fault(f"unknown column {_shown(unknown)}")
+            raise self._fault(f"unknown column {shown(unknown)}")
         if self.rows:
             raise self._fault("a second header: the outputs of two programs in one file")
         self.columns = found
 
     def _row(self, line: str) -> None:
         if not self.columns:
-            raise self._fault(f"{_shown(line)} before the header; right is: # Size ...")
+            raise self._fault(f"{shown(line)} before the header; right is: # Size ...")
         cells = line.split()
         if len(cells) != len(self.columns) or not cells[0][0].isdigit():
-            raise self._fault(f"{_shown(line)} is not the {len(self.columns)} values of a line")
+            raise self._fault(f"{shown(line)} is not the {len(self.columns)} values of a line")
         row = self._values(cells)
         if row.passed is False:
             raise self._fault(f"validation failed at {row.size_bytes} bytes: wrong data arrived")
@@ -142,18 +145,18 @@ class _Reader:
         for column, cell in zip(self.columns, cells, strict=True):
             if column.scale:
                 metric = self._metric(column)
-                values[column.statistic, metric] = self._number(cell) * column.scale
+                values[column.statistic, metric] = self._read(cell, foreign.number) * column.scale
             else:
                 plain[column.kind] = cell
         check = plain.get("check")
         if check not in ("Pass", "Fail", None):
-            raise self._fault(f"validation is {_shown(check)}; right are: Pass, Fail")
+            raise self._fault(f"validation is {shown(check)}; right are: Pass, Fail")
         return Row(
-            self._count(plain.get("size", "0")),
+            self._read(plain.get("size", "0"), foreign.whole),
             values,
-            self._count(plain["count"]) if "count" in plain else None,
+            self._read(plain["count"], foreign.whole) if "count" in plain else None,
             None if check is None else check == "Pass",
-            self._count(plain["sent"]) if "sent" in plain else None,
+            self._read(plain["sent"], foreign.whole) if "sent" in plain else None,
         )
 
     def _metric(self, column: Column) -> str:
@@ -162,19 +165,11 @@ class _Reader:
             raise self._fault(f"a column that {self.benchmark.title!r} does not have")
         return "message_rate" if column.kind == "messages" else self.benchmark.metric
 
-    def _number(self, cell: str) -> float:
+    def _read(self, cell: str, how: Callable[[str], Read]) -> Read:
         try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not (math.isfinite(value) and value >= 0):
-            raise self._fault(f"{_shown(cell)} is not a number >= 0")
-        return value
-
-    def _count(self, cell: str) -> int:
-        if not (cell.isascii() and cell.isdigit() and len(cell) < 16):
-            raise self._fault(f"{_shown(cell)} is not a whole number")
-        return int(cell)
+            return how(cell)
+        except ValueError as error:
+            raise self._fault(str(error)) from None
 
     def _fault(self, what: str) -> UserError:
         return UserError(what, self.file, self.last)
@@ -183,17 +178,3 @@ class _Reader:
 def _follow(sizes: list[int]) -> bool:
     """Whether each size is twice the one before; after 0 comes 1."""
     return all(after == max(1, 2 * before) for before, after in pairwise(sizes))
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        text = confined.read(file).decode("ascii")
-    except UnicodeDecodeError as error:
-        raise UserError(f"no output of OSU: {error}", file) from None
-    if text.strip() and not text.endswith("\n"):
-        raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
-    return text.splitlines()
-
-
-def _shown(text: str | None) -> str:
-    return repr((text or "")[:60])

@@ -1,16 +1,18 @@
-"""A launch of somebody else's program in our own format: samples.csv and run.json."""
+"""Somebody else's program: its output read with care, and its launch in our own format."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import samples, seal
+from roundtrip.collect import confined, samples, seal
 from roundtrip.errors import UserError
 
 #: What a program that is not ours does not tell; a converter fills in what its output has.
@@ -27,6 +29,39 @@ _UNTOLD: dict[str, Any] = {
     "disturbance": None,
     "warmup_discarded": None,
 }
+#: Digits, a point, an exponent: what C and Fortran print of a number >= 0.
+_NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[0-9]{1,15}")
+
+
+def lines(file: Path, whose: str) -> list[str]:
+    """The lines of an output in ASCII; UserError if it is not, or if its last line has no end."""
+    try:
+        text = confined.read(file).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise UserError(f"no output of {whose}: {error}", file) from None
+    if text.strip() and not text.endswith("\n"):
+        raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
+    return text.splitlines()
+
+
+def number(text: str) -> float:
+    """A finite number >= 0; ValueError for any other text."""
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise ValueError(f"{shown(text)} is not a number >= 0")
+    return float(text)
+
+
+def whole(text: str) -> int:
+    """A whole number >= 0 of at most 15 digits; ValueError for any other text."""
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a whole number")
+    return int(text)
+
+
+def shown(text: str | None) -> str:
+    """Quoted, and no longer than a message may be."""
+    return repr((text or "")[:60])
 
 
 def write(

@@ -1,0 +1,35 @@
+"""Numbers in somebody else's output are read if they can be nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtrip.studies import foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0", 0.0), ("12.50", 12.5), (".5", 0.5), ("3.", 3.0), ("0.1E+03", 100.0), ("2e-05", 2e-5)],
+)
+def test_what_c_and_fortran_print_is_a_number(text: str, value: float) -> None:
+    assert foreign.number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "-1", "+1", "nan", "inf", "1_0", "1 ", "\u0661", "0x1", "1e", "9e999", "1e+-3"],
+)
+def test_what_else_python_takes_for_a_number_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number >= 0"):
+        foreign.number(text)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.0", "1_0", " 1", "\u0663", "9" * 16])
+def test_a_whole_number_has_digits_only(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a whole number"):
+        foreign.whole(text)
+
+
+def test_a_long_text_is_shown_in_part() -> None:
+    assert foreign.shown("x" * 100) == repr("x" * 60)
+    assert foreign.whole("007") == 7
