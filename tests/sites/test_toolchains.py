@@ -11,9 +11,11 @@ from reframe.core.exceptions import ConfigError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
+from roundtrip.sites import render
 from roundtrip.sites.software import one_to_one
-from roundtrip.sites.toolchains import environments, installed, prefix, toolchains
+from roundtrip.sites.toolchains import environments, installed, prefix, pvm, toolchains
 
+CHECKOUT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
 LAUNCH = {name: ("srun", ["--mpi=pmi2"]) for name in ("openmpi", "mpich", "mvapich", "mvapich2")}
 NAMES = {
@@ -65,6 +67,38 @@ def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None
     assert item["target_systems"] == ["infiniband"]
     assert item["cxx"] == f"{active}/.spack-view/mvapich2-2.3.7-1/bin/mpicxx"
     assert one_to_one(locks.read(active / "spack.lock"), list(found.values()))[0].verdict == "ok"
+
+
+def use_pvm(lock: Path, toolchains_with: int) -> None:
+    """The workloads of so many toolchains of the lock file depend on its PVM."""
+    content = json.loads(lock.read_text())
+    (pvm,) = [root["hash"] for root in content["roots"] if root["spec"] == "pvm@3.4.6"]
+    roots = [root for root in content["roots"] if root["spec"].startswith("roundtrip-workloads")]
+    edge = {"name": "pvm", "hash": pvm, "parameters": {"deptypes": ["link"], "virtuals": []}}
+    for root in roots[:toolchains_with]:
+        content["concrete_specs"][root["hash"]]["dependencies"].append(edge)
+    lock.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("toolchains_with", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
+)
+def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
+    active: Path, toolchains_with: int, features: list[str]
+) -> None:
+    use_pvm(active / "spack.lock", toolchains_with)
+    assert pvm() == features
+    (system,) = render.render(CHECKOUT / "site-configs" / "infiniband")["systems"]
+    for partition in system["partitions"]:
+        assert ("pvm" in partition.get("features", [])) == bool(features)
+    found = environments("infiniband", LAUNCH)
+    searched = [dict(item["env_vars"])["CMAKE_PREFIX_PATH"] for item in found]
+    assert sum("/.spack-view/pvm-3.4.6" in path for path in searched) == toolchains_with
+
+
+def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    assert pvm() == []
 
 
 def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:

@@ -84,6 +84,18 @@ def test_the_workloads_name_all_they_need(said: list[Any]) -> None:
     assert ("version", ("main",), {"branch": "main"}) in said
 
 
+def test_the_workloads_use_pvm_unless_told_otherwise(said: list[Any]) -> None:
+    recipe = load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
+    assert ("depends_on", ("pvm@3.4:",), {"when": "+pvm"}) in said
+    (variant,) = [keywords for directive, name, keywords in said if name == ("pvm",)]
+    assert variant["default"] is True
+    package = recipe.RoundtripWorkloads()
+    package.spec = {"mpi": SimpleNamespace(mpicxx="/m/mpicxx"), "boost": SimpleNamespace(prefix="")}
+    package.define = lambda name, value: f"-D{name}={value}"
+    package.define_from_variant = lambda name, variant: f"-D{name}=<{variant}>"
+    assert "-DROUNDTRIP_PVM=<pvm>" in package.cmake_args()
+
+
 def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None:
     load(REPOSITORY / "packages" / "mvapich" / "package.py")
     variants = {

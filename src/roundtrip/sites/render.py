@@ -123,12 +123,19 @@ def _partition(
         "environs": _environs(one, site, environments),
         "env_vars": [list(pair) for pair in one.variables.items()],
         "prepare_cmds": list(one.prepare),
-        "features": [*one.features, *(prebuilt.pvm() if "pvm" in site.detect else [])],
+        "features": [*one.features, *_detected(site)],
         "processor": one.processor,
         "extras": extras,
         "max_jobs": one.max_jobs,
     }
     return {key: value for key, value in rendered.items() if value or key == "environs"}
+
+
+def _detected(site: SiteData) -> list[str]:
+    """Features of every partition, by what is installed."""
+    if site.software == "spack":
+        return toolchains.pvm()
+    return prebuilt.pvm() if "pvm" in site.detect else []
 
 
 def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]) -> list[str]:

@@ -21,6 +21,8 @@ from roundtrip.sites.lock import Concrete, Lock
 #: The package whose roots are the toolchains.
 WORKLOADS = "roundtrip-workloads"
 OSU, NPB, NETPIPE = "osu-micro-benchmarks", "npb", "netpipe"
+#: What a partition offers, as a feature, if the workloads of every toolchain use this package.
+PVM = "pvm"
 #: Feature that a check asks for: the package that offers it.
 _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
@@ -83,7 +85,7 @@ def toolchains(lock: Lock) -> list[Toolchain]:
                 f"{spec.hash[:7]} (root '{root.asked}')",
                 lock.file,
             )
-        libraries = tuple(below[key] for key in ("cli11", "nlohmann-json") if key in below)
+        libraries = tuple(below[key] for key in ("cli11", "nlohmann-json", PVM) if key in below)
         found[name] = Toolchain(name, spec, mpi, boost, libraries, suites.get(mpi.hash, {}))
     return list(found.values())
 
@@ -124,6 +126,17 @@ def environments(
     if not installed(all_):
         nothing.tell(system, f"no toolchain of {file} is installed: `spack install`")
     return all_
+
+
+def pvm() -> list[str]:
+    """The feature ``pvm`` if Spack built every toolchain's workloads with PVM; else nothing.
+
+    Of the active Spack environment; UserError for a lock file that is broken.
+    """
+    file = active_lock()
+    found = toolchains(locks.read(file)) if file else []
+    with_pvm = [any(spec.name == PVM for spec in item.libraries) for item in found]
+    return [PVM] if found and all(with_pvm) else []
 
 
 def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:

@@ -15,11 +15,22 @@ namespace fs = std::filesystem;
 
 std::string pvm_root() {
   const char* const given = std::getenv("PVM_ROOT");
-  return given != nullptr ? given : "/usr/lib/pvm3";
+  return given != nullptr ? given : DEFAULT_PVM_ROOT;
 }
 
+namespace {
+
+/// PVM's script that finds the daemon's program, or where an installation lacks it, the program.
+fs::path pvm_daemon() {
+  const fs::path folder = fs::path(pvm_root()) / "lib";
+  return fs::exists(folder / "pvmd3") && !fs::exists(folder / "pvmd") ? folder / "pvmd3"
+                                                                      : folder / "pvmd";
+}
+
+}  // namespace
+
 GuardedDaemon::GuardedDaemon(const std::vector<std::string>& arguments) {
-  const fs::path daemon = fs::path(pvm_root()) / "lib" / "pvmd";
+  const fs::path daemon = pvm_daemon();
   const fs::path guard = fs::read_symlink("/proc/self/exe").parent_path() / "pvm-guard";
   if (!fs::exists(daemon)) {
     throw Failure(Exit::usage,

@@ -15,6 +15,8 @@ class RoundtripWorkloads(CMakePackage):
 
     version("main", branch="main")
 
+    variant("pvm", default=True, description="Also build what uses PVM 3")
+
     generator("ninja")
 
     depends_on("c", type="build")
@@ -24,6 +26,7 @@ class RoundtripWorkloads(CMakePackage):
     depends_on("nlohmann-json@3:")
     depends_on("mpi@3:")
     depends_on("boost@1.74: +mpi +serialization")
+    depends_on("pvm@3.4:", when="+pvm")
 
     # C++20 with <span>, <bit> and three-way comparison complete.
     conflicts("%gcc@:10", msg="the workloads are C++20: GCC 11 or newer")
@@ -33,6 +36,7 @@ class RoundtripWorkloads(CMakePackage):
             # Spack's `target` sets the instruction set, so that the label tells what was built.
             self.define("ROUNDTRIP_NATIVE", False),
             self.define("BUILD_TESTING", False),
+            self.define_from_variant("ROUNDTRIP_PVM", "pvm"),
             self.define("MPI_CXX_COMPILER", self.spec["mpi"].mpicxx),
             self.define("Boost_ROOT", self.spec["boost"].prefix),
         ]
