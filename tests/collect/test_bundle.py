@@ -96,19 +96,6 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     assert "node1" in (built / "env" / "site-config.py").read_text()
 
 
-def test_what_a_workload_says_of_its_launch_is_kept(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
-    (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
-    assert cases(bundle.build(tree.path))["details"].to_list() == [None]
-    skipped = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
-    run = {**json.loads(file.read_text()), "netpipe": {"skipped": skipped}, "npb": {"not": "its"}}
-    file.write_text(json.dumps(run))
-    (details,) = cases(bundle.build(tree.path))["details"]
-    assert json.loads(details) == {
-        "skipped": [{"variant": "mpi-rma", "reason": "no windows on node1"}]
-    }
-
-
 def test_nothing_is_an_error(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     tree.fail(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import bundle, points
+from roundtrip.collect import bundle
+from roundtrip.collect.tables.schema import POINTS
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"
@@ -20,7 +21,7 @@ def test_points_are_a_typed_table(make_tree: Callable[..., Any]) -> None:
     (file,) = tree.path.glob("rounds/001/output/*/*/*/*/run.json")
     recorded = json.loads(file.read_text())["points"]
     found = data.read(bundle.build(tree.path)).points
-    assert dict(found.schema) == points.SCHEMA
+    assert dict(found.schema) == POINTS
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
         assert found[name].to_list() == [point[name] for point in recorded]
     assert found["verified"].to_list() == [point["verified"] for point in recorded]

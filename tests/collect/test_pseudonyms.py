@@ -32,13 +32,13 @@ def renamed(tree: Any, host: str) -> Path:
 def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: str) -> None:
     plain = renamed(make_tree("a", launches=1, environs=(ENVIRON,)), "neverland")
     odd = renamed(make_tree("b", launches=1, environs=(ENVIRON,)), host)
-    for name in ("campaign.toml", "cases.parquet", "samples.parquet"):
+    for name in ("campaign.toml", "cases.parquet", "placement.parquet", "samples.parquet"):
         assert (odd / name).read_bytes() == (plain / name).read_bytes()
     read = data.read(odd)
     assert read.title == "What does Boost.MPI cost over raw MPI on this machine?"
     assert read.environment["host.json"]["hostname"] == "node1"
-    assert json.loads(read.launches["hosts"][0]) == ["node1"]
-    assert [p["host"] for p in json.loads(read.launches["binding"][0])] == ["node1", "node1"]
+    assert read.launches["hosts"].to_list()[0] == ["node1"]
+    assert read.placement["host"].to_list() == ["node1", "node1"]
     assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 import pytest
 from support import ring
 
-from roundtrip.collect import bundle, tables
+from roundtrip.collect import bundle
+from roundtrip.collect.tables import rules, settings
 from roundtrip.report import data, labels
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.build import build
@@ -72,10 +72,10 @@ def parts(make_tree: Callable[..., Any]) -> list[Part]:
 
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     emulated = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
-    marks = [labels.kind(json.dumps(one), True) for one in emulated]
+    marks = [labels.kind(settings.rows(one), True) for one in emulated]
     told = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
     words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *told}
-    words |= set(tables._STATUSES)
+    words |= set(rules.STATUSES)
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
 

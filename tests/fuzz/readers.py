@@ -15,6 +15,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from support.bundles import FORMER, of_schema_2
 from support.synthetic import Tree
 
 from fuzz import links
@@ -34,6 +35,7 @@ from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.session_report import SessionReport
+from roundtrip.collect.tables.schema import ALL
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.sites import lock
@@ -43,6 +45,7 @@ from roundtrip.studies.osu import output as osu_output
 
 DATA = Path(__file__).parents[1] / "data"
 _ENVIRON = "openmpi41-boost181"
+_DETAILS = "details/ring.parquet"
 Check = Callable[[bytes, bytes, Path], bool]
 
 
@@ -65,6 +68,7 @@ def tree() -> Tree:
         samples=2,
         sizes=[1, 1024],
         environs=(_ENVIRON,),
+        extras={"emulated": {"wan_rtt_ms": 2}},
     )
     made.write()
     bundle.build(made.path)
@@ -159,18 +163,28 @@ def decoding_apart() -> Iterator[None]:
         _apart.reset(token)
 
 
-def _in_bundle(name: str, forged: bool = False) -> Check:
-    """A file of a bundle; `forged`: with a manifest that vouches for it."""
+def _built() -> Path:
+    return next((tree().path / "bundles").iterdir())
+
+
+@cache
+def _of_schema_2() -> Path:
+    """A bundle with details of a study."""
+    return of_schema_2(FORMER / "ring", tree().path.parent / "ring")
+
+
+def _in_bundle(name: str, forged: bool = False, whose: Callable[[], Path] = _built) -> Check:
+    """A file of the bundle `whose`; `forged`: its manifest vouches for it."""
 
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        (good,) = (tree().path / "bundles").iterdir()
+        good = whose()
         copy = Path(shutil.copytree(good, folder / "bundle"))
         try:
             _written(content, copy, name)
             if forged:
                 facts = manifest.verify(good).data
                 (copy / manifest.FILE_NAME).unlink()
-                manifest.write(copy, {k: facts[k] for k in facts if k not in ("files", "schema")})
+                manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
                 decodable.require(copy)
             read = data.read(copy)
@@ -227,7 +241,7 @@ def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _bundle_file(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [next((tree().path / "bundles").iterdir()).joinpath(name).read_bytes()]
+    return lambda: [(_built() / name).read_bytes()]
 
 
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
@@ -248,8 +262,16 @@ READERS = {
     "samples.parquet": Reader(
         _bundle_file("samples.parquet"), _in_bundle("samples.parquet", forged=True)
     ),
-    "cases.parquet": Reader(
-        _bundle_file("cases.parquet"), _in_bundle("cases.parquet", forged=True)
+    **{
+        name: Reader(_bundle_file(name), _in_bundle(name, forged=True))
+        for name in map("{}.parquet".format, ALL)
+    },
+    "details": Reader(
+        lambda: [(_of_schema_2() / _DETAILS).read_bytes()], _in_bundle(_DETAILS, True, _of_schema_2)
+    ),
+    "cases.parquet of schema 1": Reader(
+        lambda: [(FORMER / "ring" / "cases.parquet").read_bytes()],
+        _in_bundle("cases.parquet", True, lambda: FORMER / "ring"),
     ),
     "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
     "NetPIPE": Reader(_recorded("netpipe/*.full.out"), _netpipe),

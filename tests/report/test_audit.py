@@ -72,7 +72,6 @@ def broken(of: data.Data) -> Iterator[tuple[str, data.Data, dict[Any, Judged]]]:
     silent = of.launches.head(1).with_columns(
         status=pl.lit("missing"), reason=pl.lit(""), launch=pl.lit("missing/1")
     )
-    points = [dict(point, batch=8) for point in json.loads(of.launches["points"][0])]
     few = replace(sound[CLAIM].interval, low=None, high=None, n=3)
     strict = replace(of.analysis, statistics=replace(of.analysis.statistics, minimum_effect=0.0))
     yield "C2", replace(of, launches=pl.concat([of.launches, silent])), sound
@@ -81,11 +80,12 @@ def broken(of: data.Data) -> Iterator[tuple[str, data.Data, dict[Any, Judged]]]:
     yield "C7", of, judged(verdict=Verdict.SLOWER)
     yield "C8", replace(of, samples=of.samples.head(20)), sound
     yield "C9", with_column(of, compiler=pl.lit(None, pl.String)), sound
-    yield "C10", with_column(of, clock=pl.lit('{"resolution_s":1e-5,"overhead_s":1e-5}')), sound
+    yield "C9", replace(of, placement=of.placement.tail(1)), sound
+    yield "C10", with_column(of, clock_resolution_s=1e-5, clock_overhead_s=1e-5), sound
     yield "C13", replace(of, launches=of.launches.filter(pl.col("campaign_round") <= 5)), sound
     yield "C14", with_column(of, warmup_discarded=pl.lit(None, pl.Int64)), sound
     yield "C17", in_rounds(of, one_order=True), sound
-    yield "C18", with_column(of, points=pl.lit(json.dumps(points))), sound
+    yield "C18", replace(of, points=of.points.with_columns(batch=8)), sound
     yield "C19", of, judged(q=judged()[CLAIM].p / 2)
     yield "C20", replace(of, analysis=strict), sound
 

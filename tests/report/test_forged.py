@@ -13,6 +13,7 @@ from support.bundles import rewritten
 from support.synthetic import Tree
 
 from roundtrip.collect import bundle
+from roundtrip.collect.tables import disk
 from roundtrip.errors import UserError
 from roundtrip.report import data, publish
 
@@ -26,19 +27,44 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 @pytest.mark.parametrize(
     ("table", "change", "complaint"),
     [
-        ("cases", set_of("points", "[1]"), "points: "),
-        ("cases", set_of("points", '[{"case": "a"}]'), "points: one lacks"),
-        ("cases", set_of("points", "nope"), "points: "),
-        ("cases", set_of("parameters", "[" * 100_000), "nested more than"),
-        ("cases", set_of("parameters", "[]"), "column parameters, whole"),
-        ("cases", set_of("clock", '{"resolution_s": "x"}'), "column clock, resolution_s"),
-        ("cases", set_of("emulated", "3"), "column emulated"),
+        ("points", set_of("launch", "another"), "which is no launch that passed"),
+        ("points", set_of("study", "another"), "which is no launch that passed"),
+        ("points", set_of("case", None), "case 'None' is not a text"),
+        ("points", set_of("variant", "a\nb"), "is not a text of 1 to 200 printable"),
+        ("points", set_of("variant", "x" * 5000), "is not a text of 1 to 200 printable"),
+        ("points", set_of("size_bytes", -1), "size_bytes '-1' is not from 0"),
+        ("points", set_of("samples", None), "samples 'None' is not from 0"),
+        ("points", set_of("batch", -1), "batch '-1' is not from 0"),
+        ("points", set_of("median_s", float("nan")), "median_s 'nan' is not from 0"),
+        ("points", set_of("median_s", float("inf")), "median_s 'inf' is not from 0"),
+        ("points", lambda frame: frame.drop("case"), "other columns"),
+        ("points", lambda frame: frame.cast({"batch": pl.Float64}), "other columns"),
+        ("points", lambda frame: frame.with_columns(more=1), "other columns"),
+        ("parameters", set_of("launch", "another"), "which is no launch of cases"),
+        ("parameters", set_of("name", "same"), "a name stands there twice"),
+        ("parameters", set_of("name", None), "name 'None' is not a text"),
+        ("parameters", set_of("value", "x" * 100_000), "is not a text of up to 20000"),
+        ("parameters", set_of("value", None), "value 'None' is not a text"),
+        ("parameters", set_of("number", float("nan")), "is not a finite number"),
+        ("emulation", lambda frame: frame.clear(), "emulated is not as emulation.parquet"),
+        ("emulation", set_of("number", None), "number 'None' is not from 0 to"),
+        ("emulation", set_of("number", -1.0), "number '-1.0' is not from 0 to"),
+        ("placement", set_of("launch", None), "which is no launch of cases"),
+        ("placement", set_of("rank", -1), "rank '-1' is not from 0"),
+        ("placement", set_of("host", "a b"), "host 'a b' is not a name of a host"),
+        ("placement", set_of("cpus", [None]), "is not a list of processors"),
+        ("disturbance", set_of("core_migrations", -1), "core_migrations '-1' is not from 0"),
+        ("disturbance", set_of("launch", "another"), "which is no launch of cases"),
+        ("cases", set_of("emulated", False), "emulated is not as emulation.parquet"),
+        ("cases", set_of("steal_s", -0.5), "steal_s '-0.5' is not from 0"),
+        ("cases", set_of("load_average_end", [-1.0]), "is not a list of load averages"),
+        ("cases", set_of("hosts", ["a\nb"]), "is not a list of hosts"),
         ("cases", set_of("launch", "same"), "stands there twice"),
         ("cases", set_of("study", None), "study is empty"),
         ("cases", set_of("hosts", None), "hosts is empty"),
         ("cases", set_of("status", "fine"), "no launch came back"),
-        ("cases", set_of("ranks", -1), "ranks is not between"),
-        ("cases", set_of("elapsed_s", float("nan")), "elapsed_s is not between"),
+        ("cases", set_of("ranks", -1), "ranks '-1' is not from 1"),
+        ("cases", set_of("elapsed_s", float("nan")), "elapsed_s 'nan' is not from 0"),
         ("cases", lambda frame: frame.clear(), "no launch came back"),
         ("samples", set_of("value", float("inf")), "rows that no launch can have measured"),
         ("samples", set_of("value", -1.0), "rows that no launch can have measured"),
@@ -60,7 +86,8 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
         with pytest.raises(UserError, match=complaint) as caught:
             data.read(forgery)
         assert "\n" not in str(caught.value)
-        assert caught.value.file is not None and f"{table}.parquet" in caught.value.file
+        named = "cases" if table == "emulation" and "emulated" in complaint else table
+        assert caught.value.file is not None and f"{named}.parquet" in caught.value.file
     finally:
         file.write_bytes(before)
         (forgery / "manifest.json").write_bytes(listing)
@@ -68,7 +95,15 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("git", []), ("tools", 1), ("started", 7), ("files", {}), ("campaign", "../x"), ("more", 1)],
+    [
+        ("schema", 3),
+        ("git", []),
+        ("tools", 1),
+        ("started", 7),
+        ("files", {}),
+        ("campaign", "../x"),
+        ("more", 1),
+    ],
 )
 def test_a_forged_manifest_is_one_line(forgery: Path, key: str, value: Any) -> None:
     file = forgery / "manifest.json"
@@ -86,4 +121,29 @@ def forgery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle to write over, and to put right again."""
     path = tmp_path_factory.mktemp("forged") / "run"
     tree = Tree(path, launches=6, environs=(ENVIRON,), samples=3, sizes=[1, 64])
+    tree.extras = {"emulated": {"wan_rtt_ms": 2}}
     return bundle.build(tree.write().path)
+
+
+def test_a_table_of_too_many_rows_is_not_read(
+    forgery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pl.read_parquet(forgery / "points.parquet").height
+    monkeypatch.setattr(disk, "_MOST_ROWS", rows - 1)
+    with pytest.raises(UserError, match=rf"points.parquet: {rows} rows; right are at most"):
+        data.read(forgery)
+
+
+def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> None:
+    table, listing = forgery / "points.parquet", forgery / "manifest.json"
+    before, listed = table.read_bytes(), listing.read_bytes()
+    facts = json.loads(listed)
+    del facts["files"]["points.parquet"]
+    try:
+        table.unlink()
+        listing.write_text(json.dumps(facts))
+        with pytest.raises(UserError, match=r"points.parquet: missing"):
+            data.read(forgery)
+    finally:
+        table.write_bytes(before)
+        listing.write_bytes(listed)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
+from roundtrip.collect.tables import settings
 from roundtrip.report import data, html, labels, markdown, units
 from roundtrip.report.blocks import Fold, Table
 from roundtrip.report.build import build
@@ -166,15 +167,16 @@ def test_sizes_intervals_and_fractions() -> None:
     ("emulated", "told"),
     [
         (None, ""),
-        ('{"nodes": "namespaces"}', "EMULATED NODES"),
-        ('{"nodes": "namespaces", "wan_rtt_ms": 2.0}', "EMULATED WAN: RTT 2 ms"),
-        ('{"hub_mbit_s": 10, "nodes": "namespaces"}', "EMULATED HUB: 10 Mbit/s"),
-        ('{"nodes": "namespaces", "rack": "<b>"}', "EMULATED NODES; EMULATED: rack = <b>"),
+        ({"nodes": "namespaces"}, "EMULATED NODES"),
+        ({"nodes": "namespaces", "wan_rtt_ms": 2.0}, "EMULATED WAN: RTT 2 ms"),
+        ({"hub_mbit_s": 10, "nodes": "namespaces"}, "EMULATED HUB: 10 Mbit/s"),
+        ({"nodes": "namespaces", "rack": "<b>"}, "EMULATED NODES; EMULATED: rack = <b>"),
     ],
 )
-def test_what_is_emulated_is_told(emulated: str | None, told: str) -> None:
-    assert labels.kind(emulated, False) == told
-    assert labels.kind(emulated, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
+def test_what_is_emulated_is_told(emulated: dict[str, Any] | None, told: str) -> None:
+    facts = None if emulated is None else settings.rows(emulated)
+    assert labels.kind(facts, False) == told
+    assert labels.kind(facts, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
 
 
 def test_labels_are_spread_apart_in_their_order() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 from support.measured import STUDY, Measured, bundle
 
+from roundtrip.collect.tables import settings
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.panel import CasePanels
 
-WAN = {"emulated": json.dumps({"wan_rtt_ms": 2.0})}
+WAN = {"emulation": settings.rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": "MPI_Barrier", "ring": "Ring"}
 
 
@@ -49,7 +48,7 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
 
 def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
-    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": json.dumps(parameters)})
+    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": settings.rows(parameters)})
     elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
     panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY)
     assert {panel.key[0]: panel.apart for panel in panels.panels} == {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import polars as pl
 
-from roundtrip.collect import analysis, cases, points, samples
+from roundtrip.collect import analysis, samples
+from roundtrip.collect.tables import settings
+from roundtrip.collect.tables.schema import CASES, PLACEMENT, POINTS
 from roundtrip.report.data import Data
 
 STUDY = "barrier"
@@ -41,7 +42,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
                     "partition": "smp",
                     "environ": "openmpi",
                     "toolchain": "Open MPI",
-                    "parameters": json.dumps({"placement": "shared-memory"}),
+                    "parameters": settings.rows({"placement": "shared-memory"}),
                     "status": "passed",
                     "ranks": 2,
                     "simulated": False,
@@ -57,12 +58,15 @@ def bundle(measured: Iterable[Measured]) -> Data:
                         (*key, i, "operation_time", value, "s") for i, value in enumerate(values)
                     ]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    table = [{**dict.fromkeys(cases.SCHEMA), **launch} for launch in launches]
+    columns = {**CASES, "parameters": settings.CELL, "emulation": settings.CELL}
+    table = [{**dict.fromkeys(columns), **launch} for launch in launches]
     return Data(
         folder=cast(Any, None),
         manifest=cast(Any, None),
-        launches=pl.DataFrame(table, schema=cases.SCHEMA),
-        points=pl.DataFrame(schema=points.SCHEMA),
+        launches=pl.DataFrame(table, schema=columns),
+        points=pl.DataFrame(schema=POINTS),
+        placement=pl.DataFrame(schema=PLACEMENT),
+        details={},
         samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
         analysis=analysis.default(),
         campaign_text="",

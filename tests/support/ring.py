@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis, points, samples
+from roundtrip.collect import analysis, samples, schemas
+from roundtrip.collect.tables import make, settings, typed
+from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -33,7 +34,7 @@ def ring_data(
     truth: dict[str, tuple[float, float]],
     launches: int = 10,
     case: str = "2",
-    emulated: str | None = None,
+    emulated: dict[str, Any] | None = None,
     details: dict[str, Any] | None = None,
     told: tuple[dict[str, Any], ...] = (),
     change: Change = lambda launch, variant, size: 1,
@@ -67,12 +68,13 @@ def ring_data(
             "study": "ring",
             "status": "passed",
             "toolchain": "Open MPI",
-            "parameters": json.dumps({"placement": "shared-memory", "transport": "mpi"}),
-            "emulated": pl.Series([emulated] * launches, dtype=pl.String),
+            "parameters": [settings.rows({"placement": "shared-memory"})] * launches,
+            "emulation": [settings.rows(emulated or {})] * launches,
             "simulated": False,
-            "details": pl.Series([details and json.dumps(details)] * launches, dtype=pl.String),
         }
     )
+    cells = typed.cells(schemas.DETAILS["ring"], details or {})
+    own = [{**cells, "launch": launch} for launch in cases["launch"]] if details else []
     measured = [
         {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
         for launch in cases["launch"]
@@ -84,7 +86,9 @@ def ring_data(
             folder=cast(Any, None),
             manifest=cast(Any, None),
             launches=cases,
-            points=pl.DataFrame(measured, schema=points.SCHEMA),
+            points=pl.DataFrame(measured, schema=POINTS),
+            placement=pl.DataFrame(schema=PLACEMENT),
+            details={"ring": make.frame(own, DETAILS["ring"])},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

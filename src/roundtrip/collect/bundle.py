@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -19,11 +18,11 @@ from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
 from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.tables import disk, make
 from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
 _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
-_ROW_GROUP = 1 << 18
 
 
 def build(run_dir: Path, bundles: Path | None = None) -> Path:
@@ -49,8 +48,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
         try:
             partial.chmod(0o755)
-            _write_frame(_samples(passed, run_dir), partial / "samples.parquet")
-            _write_frame(cases.table(launches, state, names), partial / "cases.parquet")
+            disk.write_frame(_samples(passed, run_dir), partial / "samples.parquet")
+            disk.write(make.tables(cases.told(launches, state, names)), partial)
             (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
             (partial / "campaign.toml").write_bytes(declared.encode())
             environment.write(partial / "env", names)
@@ -88,15 +87,6 @@ def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
         labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)
-
-
-def _write_frame(frame: pl.DataFrame, file: Path) -> None:
-    """Parquet with nothing left to the writer's mood; through memory, for a plain OSError."""
-    buffer = io.BytesIO()
-    frame.write_parquet(
-        buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
-    )
-    file.write_bytes(buffer.getbuffer())
 
 
 def _facts(state: dict[str, Any]) -> dict[str, Any]:

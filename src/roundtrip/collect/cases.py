@@ -1,65 +1,27 @@
-"""The table of launches of a bundle: one row each, those that never came back included."""
+"""What is told of each launch of a run, those that never came back included."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import polars as pl
-
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.tables import make
 
-SCHEMA = {
-    "launch": pl.String,
-    "case_id": pl.String,
-    "study": pl.String,
-    "check": pl.String,
-    "system": pl.String,
-    "partition": pl.String,
-    "environ": pl.String,
-    "toolchain": pl.String,
-    "parameters": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "round": pl.String,
-    "started": pl.String,
-    "elapsed_s": pl.Float64,
-    "ranks": pl.Int64,
-    "hosts": pl.String,
-    "disturbed": pl.Boolean,
-    "disturbed_why": pl.String,
-    "disturbance": pl.String,
-    "mpi_library": pl.String,
-    "boost": pl.String,
-    "compiler": pl.String,
-    "compiler_flags": pl.String,
-    "binding": pl.String,
-    "clock": pl.String,
-    "warmup_discarded": pl.Int64,
-    "points": pl.String,
-    "emulated": pl.String,
-    "simulated": pl.Boolean,
-    "details": pl.String,
-    "campaign_round": pl.Int64,
-    "wanted": pl.Int64,  # launches asked for of the case
-    "sealed": pl.Boolean,
-}
-#: Columns that older bundles lack: empty there.
-ADDED = ("details", "campaign_round", "wanted", "sealed")
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
 )
 
 
-def table(
+def told(
     launches: Sequence[Launch], state: dict[str, Any], pseudonyms: Pseudonyms
-) -> pl.DataFrame:
-    """One row a launch: those scanned, then the missing and the skipped ones of `state`."""
+) -> list[dict[str, Any]]:
+    """A record a launch, as `tables.make` takes them: those scanned, then of `state` those that
+    are missing, and the cases that were skipped."""
     studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
     rows = [_scanned(launch, by_check, pseudonyms) for launch in launches]
@@ -71,17 +33,12 @@ def table(
             {"launch": f"skipped/{number:04d}", **named, "status": "skipped", "reason": reason}
         )
     wanted = {expected["case"]: expected["launches"] for expected in state["expected"]}
-    for row in rows:
-        row["wanted"] = wanted.get(row["case_id"])
-    return pl.DataFrame([{**dict.fromkeys(SCHEMA), **row} for row in rows], schema=SCHEMA).sort(
-        "case_id", "launch"
-    )
+    return [{**row, "wanted": wanted.get(row["case_id"])} for row in rows]
 
 
 def require_fits(launch: Launch) -> None:
-    """Make the row of one launch; raises whatever a value that fits no column raises."""
-    row = _scanned(launch, {}, Pseudonyms(()))
-    pl.DataFrame([row], schema={name: SCHEMA[name] for name in row})
+    """Make the rows of one launch; raises whatever a value that fits no column raises."""
+    make.tables([_scanned(launch, {}, Pseudonyms(()))])
 
 
 def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dict[str, Any]:
@@ -100,8 +57,8 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
         toolchain = case.get("extras", {}).get("toolchain")
         row |= {
             "toolchain": toolchain if isinstance(toolchain, str) else case["environ"],
-            "parameters": _json(case["parameters"]),
-            "emulated": _json(case["emulated"]) if case["emulated"] else None,
+            "parameters": case["parameters"],
+            "emulated": case["emulated"],
             "simulated": case["simulated"],
         }
     if run:
@@ -113,17 +70,17 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "elapsed_s": run.get("elapsed_s"),
             "ranks": run["ranks"],
             "sealed": launch.sealed,
-            "hosts": _json([names.of(host) for host in run["hosts"]]),
-            "disturbance": _json(run.get("disturbance")),
+            "hosts": [names.of(host) for host in run["hosts"]],
+            "disturbance": run.get("disturbance"),
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
             "boost": run.get("boost"),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
-            "binding": _json(names.fields(run.get("placement"))),
-            "clock": _json(run.get("clock")),
+            "placement": names.fields(run.get("placement")),
+            "clock": run.get("clock"),
             "warmup_discarded": run.get("warmup_discarded"),
-            "points": _json(names.fields(run["points"])),
-            "details": _json(names.fields(details)) if details else None,
+            "points": names.fields(run["points"]),
+            "details": names.fields(details),
         }
     return row
 
@@ -161,10 +118,6 @@ def _named(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
         "study": by_check.get(named["check"], ""),
         **named,
         "toolchain": named["environ"],
-        "parameters": _json(dict(pair for pair in pairs)),
+        "parameters": dict(pair for pair in pairs),
         "simulated": False,
     }
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -12,20 +12,24 @@ from pathlib import Path
 
 from roundtrip.errors import UserError
 
+#: Prints the number of each file before it decodes it.
 _PROGRAM = """
 import sys, polars
-try:
-    polars.read_parquet(sys.argv[1])
-except (polars.exceptions.PolarsError, OSError):
-    pass
+for number, file in enumerate(sys.argv[1:]):
+    print(number, flush=True)
+    try:
+        polars.read_parquet(file)
+    except (polars.exceptions.PolarsError, OSError):
+        pass
 """
 
 
 def require(bundle: Path) -> None:
     """UserError for a table of `bundle` whose decoder dies; all else is left to its reader."""
-    for file in sorted(bundle.glob("*.parquet")):
-        decoder = [sys.executable, "-c", _PROGRAM, str(file)]
-        status = subprocess.run(decoder, capture_output=True).returncode
-        if status:
-            how = f"died of signal {-status}" if status < 0 else "panicked"
-            raise UserError(f"not a table: its decoder {how}", file)
+    tables = sorted(bundle.rglob("*.parquet"))
+    decoder = [sys.executable, "-c", _PROGRAM, *map(str, tables)]
+    done = subprocess.run(decoder, capture_output=True, text=True)
+    if done.returncode:
+        how = f"died of signal {-done.returncode}" if done.returncode < 0 else "panicked"
+        number = int((done.stdout.split() or ["0"])[-1])
+        raise UserError(f"not a table: its decoder {how}", tables[number])

@@ -16,7 +16,8 @@ from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
-SCHEMA = 1
+#: Of what is written; bundles of schema 1 are read as well.
+SCHEMA = 2
 _LONGEST = 200  # bytes of a path in a bundle: no file system refuses to look for it
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
@@ -35,7 +36,7 @@ class Manifest:
 
 
 def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
-    """Hash every file in `bundle` and write its manifest with `facts`."""
+    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema."""
     entries = {
         file.relative_to(bundle).as_posix(): _entry(file)
         for file in sorted(bundle.rglob("*"))

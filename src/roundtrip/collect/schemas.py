@@ -11,6 +11,8 @@ from roundtrip.collect.shapes import (
     AMOUNT,
     AMOUNT_OR_NULL,
     COUNT,
+    COUNT_OR_NULL,
+    COUNTS,
     FEW,
     HOST,
     LABEL,
@@ -30,8 +32,8 @@ _DISTURBANCE = record(
     {
         "load_average_start": NUMBERS,
         "load_average_end": NUMBERS,
-        "involuntary_context_switches": NUMBERS,
-        "core_migrations": NUMBERS,
+        "involuntary_context_switches": COUNTS,
+        "core_migrations": COUNTS,
         "steal_s": AMOUNT_OR_NULL,
     },
 )
@@ -48,9 +50,16 @@ _POINT = record(
         "status": TEXT,
     },
     {
-        "batch": AMOUNT_OR_NULL,
+        "batch": COUNT_OR_NULL,
         "median_s": AMOUNT_OR_NULL,
         "ci_relative_half_width": AMOUNT_OR_NULL,
+        "verified": {"type": ["boolean", "null"]},
+        "inner": COUNT_OR_NULL,
+        "discarded": COUNT_OR_NULL,
+        "parameters": TEXT_OR_NULL,
+        "finding": or_null(
+            record({name: {"type": "string"} for name in ("call", "error", "consequence")})
+        ),
     },
 )
 _SEAL = record(
@@ -88,10 +97,17 @@ RUN = record(
         "boost": TEXT_OR_NULL,
         "compiler": or_null(record({}, {"id": TEXT_OR_NULL, "flags": TEXT_OR_NULL})),
         "clock": or_null(
-            record({}, {"resolution_s": AMOUNT_OR_NULL, "overhead_s": AMOUNT_OR_NULL})
+            record(
+                {},
+                {
+                    "name": TEXT_OR_NULL,
+                    "resolution_s": AMOUNT_OR_NULL,
+                    "overhead_s": AMOUNT_OR_NULL,
+                },
+            )
         ),
         "placement": {"type": ["array", "null"], "items": _PLACE},
-        "warmup_discarded": {**COUNT, "type": ["integer", "null"]},
+        "warmup_discarded": COUNT_OR_NULL,
         "elapsed_s": AMOUNT_OR_NULL,
         "disturbance": or_null(_DISTURBANCE),
         **DETAILS,
@@ -183,7 +199,7 @@ STATE = record(
 )
 MANIFEST = record(
     {
-        "schema": {"const": 1},
+        "schema": {"enum": [1, 2]},
         "campaign": NAME,
         "site": NAME,
         "started": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT"},
@@ -201,7 +217,7 @@ MANIFEST = record(
         },
     },
 )
-#: Columns of cases.parquet that hold JSON, of a launch that passed; `points`, the long one, apart.
+#: Columns of cases.parquet that hold JSON in bundles of schema 1; `points`, the long one, apart.
 COLUMNS = {
     "parameters": CASE["properties"]["parameters"],
     "hosts": RUN["properties"]["hosts"],

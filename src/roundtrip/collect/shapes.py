@@ -13,6 +13,7 @@ NUMBER_OR_NULL = {"type": ["number", "null"]}
 AMOUNT_OR_NULL = {"type": ["number", "null"], "minimum": 0, "maximum": 1e15}
 AMOUNT = {"type": "number", "minimum": 0, "maximum": 1e15}
 COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+COUNT_OR_NULL = {**COUNT, "type": ["integer", "null"]}
 FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
 #: Names that become folders and labels; a `description` is what a person is told.
 NAME_PATTERN = r"[^\W_][\w.-]*( [\w.-]+)*"
@@ -24,6 +25,7 @@ NAME = {
     "and begins with a letter or a digit",
 }
 NUMBERS = {"type": ["array", "null"], "items": AMOUNT_OR_NULL}
+COUNTS = {"type": ["array", "null"], "items": COUNT_OR_NULL}
 
 
 def record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:

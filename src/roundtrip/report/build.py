@@ -95,8 +95,7 @@ def _notices(
     passed = data.launches["status"] == "passed"
     labelled = data.launches.filter(passed)
     for name, mark in (("emulated", "EMULATED"), ("simulated", "SIMULATED")):
-        column = labelled[name]
-        count = int((column.is_not_null() if name == "emulated" else column.fill_null(False)).sum())
+        count = int(labelled[name].fill_null(False).sum())
         if count:
             told = units.plural(count, "launch", "launches")
             yield (

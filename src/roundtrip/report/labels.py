@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
@@ -12,17 +13,21 @@ _NAMED = {
 PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "on a node each"}
 
 
-def kind(emulated: object, simulated: object) -> str:
+def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
     """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
     told = []
-    if emulated:
-        facts = dict(sorted(json.loads(str(emulated)).items()))
+    if emulation:
+        facts = {one["name"]: one for one in emulation}
         nodes = facts.pop("nodes", None)
-        told += [text.format(facts.pop(name)) for name, text in _NAMED.items() if name in facts]
+        told += [
+            text.format(facts.pop(name)["number"]) for name, text in _NAMED.items() if name in facts
+        ]
         if nodes and not told:
             told.append("EMULATED NODES")
         if facts:
-            told.append("EMULATED: " + ", ".join(f"{k} = {v}" for k, v in facts.items()))
+            told.append(
+                "EMULATED: " + ", ".join(f"{name} = {one['value']}" for name, one in facts.items())
+            )
     if simulated:
         told.append("SIMULATED")
     return "; ".join(told)

@@ -10,7 +10,6 @@ A study that measures one value a launch and arm needs no more than this::
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
+from roundtrip.collect.tables import settings
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval, median_intervals
@@ -68,8 +68,9 @@ P = TypeVar("P", bound=Panel)
 class Panels(Generic[P]):
     """A study's launches that came back, and what follows from them; intervals are over launches.
 
-    `launches`: columns of cases.parquet, `placement` (that parameter) and `kind`; `points` and
-    `samples` as in `Data`; all of this study alone.  `level` is that of the intervals.
+    `launches`: those of `Data`, with columns `placement` (that parameter) and `kind`; `points` and
+    `samples` as in `Data`, `details` by launch as `Data.told` has them; all of this study alone.
+    `level` is that of the intervals.
     """
 
     #: Columns whose values a panel's rows share, in `values` and in frames that come of it.
@@ -79,6 +80,7 @@ class Panels(Generic[P]):
         self.level = data.analysis.statistics.confidence_level
         self.launches = placed(data.passed(study))
         self.points = data.points.filter(pl.col("study") == study)
+        self.details = data.told(study)
         self.samples = data.samples.filter(pl.col("study") == study)
 
     @property
@@ -151,17 +153,17 @@ class CasePanels(Panels[Panel]):
 
 def placed(launches: pl.DataFrame) -> pl.DataFrame:
     """`launches` with the columns `placement` (a parameter of the check) and `kind`."""
-    rows = launches.select("parameters", "emulated", "simulated").rows(named=True)
-    placements = [str(parameters(row).get("placement", "")) for row in rows]
-    kinds = [labels.kind(row["emulated"], row["simulated"]) for row in rows]
+    rows = launches.select("parameters", "emulation", "simulated").rows(named=True)
+    placements = [parameters(row).get("placement", "") for row in rows]
+    kinds = [labels.kind(row["emulation"], row["simulated"]) for row in rows]
     return launches.with_columns(
         placement=pl.Series(placements, dtype=pl.String), kind=pl.Series(kinds, dtype=pl.String)
     )
 
 
-def parameters(row: Row) -> dict[str, Any]:
-    """Those of the launch's check."""
-    return dict(json.loads(row["parameters"] or "{}"))
+def parameters(row: Row) -> dict[str, str]:
+    """Those of the launch's check, as text."""
+    return settings.texts(row["parameters"])
 
 
 def interval_of(row: Row) -> Interval:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import polars as pl
 
-from roundtrip.collect import analysis, points, samples
+from roundtrip.collect import analysis, samples
+from roundtrip.collect.tables import make, settings
+from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -30,6 +31,7 @@ class Bundle:
     in_rounds: bool = False
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     cases: list[dict[str, Any]] = field(default_factory=list)
+    details: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
         self,
@@ -75,12 +77,14 @@ class Bundle:
                     "partition": "clusterA" if rtt is None else "grid",
                     "round": f"{round_:03d}",
                     "campaign_round": round_ + 1 if self.in_rounds else None,
-                    "parameters": json.dumps(parameters),
-                    "emulated": json.dumps(emulated) if emulated and status == "passed" else None,
+                    "parameters": settings.rows(parameters),
+                    "emulation": settings.rows(emulated if status == "passed" else {}),
                     "simulated": False,
-                    "details": None if source == "upstream" else _details(history),
                 }
             )
+            if source != "upstream" and history is not None:
+                verification = {"specification": True, "history": history}
+                self.details.append({"launch": launch, "verification": verification})
             if status != "passed":
                 continue
             noise = 1 + self.drift * round_
@@ -113,19 +117,14 @@ class Bundle:
             folder=cast(Any, None),
             manifest=cast(Any, None),
             launches=pl.DataFrame(self.cases, infer_schema_length=None),
-            points=pl.DataFrame(schema=points.SCHEMA),
+            points=pl.DataFrame(schema=POINTS),
+            placement=pl.DataFrame(schema=PLACEMENT),
+            details={"npb": make.frame(self.details, DETAILS["npb"])},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",
             environment={},
         )
-
-
-def _details(history: str | None) -> str | None:
-    """None: a record from before there were histories."""
-    if history is None:
-        return None
-    return json.dumps({"verification": {"specification": True, "history": history}})
 
 
 def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:

@@ -8,6 +8,7 @@ import pytest
 from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import part, table
 
+from roundtrip.collect.tables import settings
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
@@ -241,7 +242,7 @@ def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
     made = make.two_clusters()
     for status in ("failed", "missing"):
         made.add("MG", 4, 4.0, placement="one-per-node", status=status)
-        made.cases[-1]["emulated"] = '{"wan_rtt_ms": 4, "shared_processors": 2}'
+        made.cases[-1]["emulation"] = settings.rows({"wan_rtt_ms": 4, "shared_processors": 2})
     found = table(part(made.data()), "Speed-up over one cluster")
     assert row(found, "MG A")[-1].text == "no launch came back"
 

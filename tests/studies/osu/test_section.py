@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
 import polars as pl
 import pytest
 
-from roundtrip.collect import analysis, points, samples
+from roundtrip.collect import analysis, samples
+from roundtrip.collect.tables import settings
+from roundtrip.collect.tables.schema import PLACEMENT, POINTS
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval
@@ -42,7 +43,7 @@ def rows_of(launch: int, study: str, benchmark: str, drift: float) -> list[tuple
 
 
 def osu_data(
-    netpipe: float = 1.0, launches: int = 8, kinds: tuple[str | None, str | None] = (None, None)
+    netpipe: float = 1.0, launches: int = 8, kinds: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
 ) -> Data:
     """A bundle of one toolchain; launches differ by up to 1 %.  `kinds`: emulated, by study."""
     rows, cases = [], []
@@ -66,8 +67,8 @@ def osu_data(
                     "environ": "openmpi",
                     "toolchain": "Open MPI",
                     "ranks": 2,
-                    "parameters": json.dumps({"placement": "shared-memory"}),
-                    "emulated": kinds[study == "netpipe"],
+                    "parameters": settings.rows({"placement": "shared-memory"}),
+                    "emulation": settings.rows(kinds[study == "netpipe"]),
                     "simulated": False,
                 }
             )
@@ -77,8 +78,10 @@ def osu_data(
     return Data(
         folder=cast(Any, None),
         manifest=cast(Any, None),
-        launches=pl.DataFrame(cases, schema_overrides={"emulated": pl.String}),
-        points=pl.DataFrame(measured, schema=points.SCHEMA),
+        launches=pl.DataFrame(cases, infer_schema_length=None),
+        points=pl.DataFrame(measured, schema=POINTS),
+        placement=pl.DataFrame(schema=PLACEMENT),
+        details={},
         samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
         analysis=analysis.default(),
         campaign_text="",
@@ -122,7 +125,7 @@ def test_too_few_launches_settle_nothing() -> None:
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
-    made = part(osu_data(kinds=('{"wan_rtt_ms": 2}', None)))
+    made = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
     assert made.verdicts == ()
     assert "EMULATED WAN: RTT 2 ms" in table(made, "Times in µs").rows[0][0].text
 

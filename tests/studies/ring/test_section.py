@@ -120,12 +120,12 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
         "pvm": (600e-6, wire),
         "pvm-xdr": (700e-6, wire),
     }
-    data = ring_data(truth, case="1+1", emulated='{"hub_mbit_s": 10}')
+    data = ring_data(truth, case="1+1", emulated={"hub_mbit_s": 10})
     shown = table(part(data), "Goodput at 1\xa0kB")
     region, mpi, *pvm = shown.rows
     assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
     assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
-    quick = ring_data({"region-udp": (-5 * wire, wire)}, case="1+1", emulated='{"hub_mbit_s": 10}')
+    quick = ring_data({"region-udp": (-5 * wire, wire)}, case="1+1", emulated={"hub_mbit_s": 10})
     (region,) = table(part(quick), "Goodput at 1\xa0kB").rows
     assert region[-1].verdict == "reached"

@@ -6,11 +6,9 @@ known: a verdict that no data could change is none.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
@@ -34,7 +32,7 @@ _OVERHEAD, _FINER, _ROUNDING = 0.05, 10, 1e-12
 _FOR_A_TAIL = 100  # samples, of which one is beyond the 99th percentile
 _ROUNDS_FOR_ORDER = 8  # of two cases in random order, all alike once in 128
 _DIRECTED = (Verdict.FASTER, Verdict.SLOWER)
-_RECORDED = ("mpi_library", "boost", "compiler", "compiler_flags", "binding")
+_RECORDED = ("mpi_library", "boost", "compiler", "compiler_flags")
 
 
 def part(data: Data, judged: Mapping[Claim, Judged]) -> Part:
@@ -71,13 +69,10 @@ class Audit:
         return found
 
     @cached_property
-    def _points(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """(point, clock of its launch) of every measured point that says its batch."""
-        found = []
-        for points, clock in self._passed.select("points", "clock").iter_rows():
-            facts = json.loads(clock or "null") or {}
-            found += [(p, facts) for p in json.loads(points or "[]") if p["samples"] > 0]
-        return found
+    def _points(self) -> pl.DataFrame:
+        """Every measured point, with the clock of its launch."""
+        clocks = self._passed.select("launch", "clock_resolution_s", "clock_overhead_s")
+        return self._data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
 
     def c2(self) -> Result:
         lost = self._data.launches.filter(pl.col("status") != "passed")
@@ -118,8 +113,10 @@ class Audit:
         return ("fail" if few else "pass"), told
 
     def c9(self) -> Result:
-        lacking = [name for name in _RECORDED if self._passed[name].is_in(["", "null"]).any()]
+        lacking = [name for name in _RECORDED if self._passed[name].eq("").any()]
         lacking += [name for name in _RECORDED if self._passed[name].null_count()]
+        if self._passed.join(self._data.placement, on="launch", how="anti").height:
+            lacking.append("binding")
         if not isinstance(self._data.environment.get("host.json"), dict):
             lacking.append("machine")
         if lacking:
@@ -128,14 +125,12 @@ class Audit:
         return "pass", "machine, kernel, MPI, Boost, compiler, flags, binding, load"
 
     def c10(self) -> Result:
-        shares, steps = [], []
-        for point, clock in self._points:
-            if not (point.get("batch") and point.get("median_s")):
-                continue
-            duration = point["batch"] * point["median_s"]
-            if clock.get("overhead_s") is not None and clock.get("resolution_s") is not None:
-                shares.append(clock["overhead_s"] / duration)
-                steps.append(clock["resolution_s"] / duration)
+        duration = pl.col("batch") * pl.col("median_s")
+        timed = self._points.filter(duration > 0).drop_nulls(
+            ["clock_resolution_s", "clock_overhead_s"]
+        )
+        shares = timed.select(pl.col("clock_overhead_s") / duration).to_series().to_list()
+        steps = timed.select(pl.col("clock_resolution_s") / duration).to_series().to_list()
         if not shares:
             return "fail", "clock or batch sizes were not recorded"
         told = (
@@ -147,9 +142,9 @@ class Audit:
     def c13(self) -> Result:
         counts = self._passed.group_by("case_id").len()["len"].to_list()
         fewest = min(counts, default=0)
-        reached = sum(point["status"] == "converged" for point, _ in self._points)
+        reached = self._points.filter(status="converged").height
         told = (
-            f"at least {fewest} launches a case; in them {reached} of {len(self._points)} points "
+            f"at least {fewest} launches a case; in them {reached} of {self._points.height} points "
             "reached their target precision before the budget ended"
         )
         return ("pass" if fewest > 5 else "fail"), told
@@ -180,7 +175,7 @@ class Audit:
         )
 
     def c18(self) -> Result:
-        batches = [int(point["batch"]) for point, _ in self._points if point.get("batch")]
+        batches = self._points.filter(pl.col("batch") > 0)["batch"].to_list()
         if not batches:
             return "fail", "batch sizes were not recorded"
         many = sum(batch > 1 for batch in batches)

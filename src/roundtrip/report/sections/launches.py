@@ -51,7 +51,7 @@ def _counts(data: Data) -> Table:
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         first = group.row(0, named=True)
-        kind = labels.kind(first["emulated"], first["simulated"])
+        kind = labels.kind(first["emulation"], first["simulated"])
         row = [str((status == name).sum()) for name in ("passed", "failed", "missing", "skipped")]
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
         rows.append(text_cells(f"{case_id} {kind}".strip(), *row, disturbed))
@@ -146,7 +146,7 @@ def _effect(found: pl.DataFrame) -> Table:
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
-        kind = labels.kind(first["emulated"], first["simulated"])
+        kind = labels.kind(first["emulation"], first["simulated"])
         calm = group.filter(~pl.col("disturbed"))
         shown = [_figure(frame) for frame in (group, calm)]
         rows.append(
@@ -188,6 +188,6 @@ def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> str:
 
 def _compared(data: Data) -> pl.DataFrame:
     """The yardsticks of all studies, with the facts of their launches."""
-    facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulated", "simulated")
+    facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     passed = data.launches.filter(pl.col("status") == "passed").select(facts)
     return yardsticks.by_launch(data.samples).join(passed, on="launch", maintain_order="left")

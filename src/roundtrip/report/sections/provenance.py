@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,12 +105,14 @@ def _plain(value: Any) -> str:
 
 
 def _toolchains(data: Data) -> Table:
-    columns = ["environ", "mpi_library", "boost", "compiler", "compiler_flags", "ranks", "binding"]
+    columns = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
     passed = data.launches.filter(pl.col("status") == "passed")
+    bindings = _bindings(data)
     rows = []
-    for row in passed.select(columns).unique().sort(columns).iter_rows(named=True):
-        facts = [row[name] or "not recorded" for name in columns[:5]]
-        rows.append(text_cells(*facts, str(row["ranks"]), _binding(row["binding"])))
+    for row in passed.select("launch", "ranks", *columns).iter_rows(named=True):
+        facts = [row[name] or "not recorded" for name in columns]
+        binding = bindings.get(row["launch"], "not recorded")
+        rows.append(text_cells(*facts, str(row["ranks"]), binding))
     names = ("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
     return Table(
         "Toolchains as the launches found them; binding: rank on host: processors it may use.",
@@ -120,23 +121,21 @@ def _toolchains(data: Data) -> Table:
     )
 
 
-def _binding(text: str | None) -> str:
-    placed = json.loads(text or "null")
-    if not placed:
-        return "not recorded"
-    return "; ".join(
-        f"{p['rank']} on {p['host']}: {','.join(map(str, p.get('cpus') or ['any']))}"
-        for p in placed
-    )
+def _bindings(data: Data) -> dict[str, str]:
+    """By launch: its ranks, where they are and which processors they may use."""
+    found: dict[str, list[str]] = {}
+    for launch, rank, host, cpus in data.placement.iter_rows():
+        told = ",".join(map(str, cpus or ["any"]))
+        found.setdefault(launch, []).append(f"{rank} on {host}: {told}")
+    return {launch: "; ".join(ranks) for launch, ranks in found.items()}
 
 
 def _clocks(data: Data) -> Table:
     passed = data.launches.filter(pl.col("status") == "passed")
     rows = []
     for environ, group in sorted(passed.group_by("environ"), key=lambda item: str(item[0])):
-        clocks = [json.loads(text or "null") or {} for text in group["clock"]]
-        names = ", ".join(sorted({str(clock.get("name")) for clock in clocks}))
-        worst = [_worst(clocks, key) for key in ("resolution_s", "overhead_s")]
+        names = ", ".join(sorted({str(name) for name in group["clock"]}))
+        worst = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
         rows.append(text_cells(str(environ[0]), names, *worst))
     return Table(
         "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
@@ -150,9 +149,9 @@ def _clocks(data: Data) -> Table:
     )
 
 
-def _worst(clocks: list[dict[str, Any]], key: str) -> str:
-    values = [clock[key] for clock in clocks if isinstance(clock.get(key), int | float)]
-    return f"{max(values) * 1e9:.0f}" if values else "not recorded"
+def _worst(seconds: pl.Series) -> str:
+    known = seconds.drop_nulls().to_list()
+    return f"{max(known) * 1e9:.0f}" if known else "not recorded"
 
 
 def _others(data: Data) -> list[Block]:

@@ -66,7 +66,7 @@ def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator
         samples = group["samples"].to_list()
         if group.height < 2:
             continue
-        kind = labels.kind(first["emulated"], first["simulated"])
+        kind = labels.kind(first["emulation"], first["simulated"])
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         yield text_cells(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import studies
+from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
@@ -188,14 +188,14 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     groups: dict[Setting, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):
-        parameters = json.loads(row["parameters"] or "{}")
+        parameters = settings.texts(row["parameters"])
         if row["study"] in apart and not apart[row["study"]] & parameters.keys():
             setting = Setting(
                 str(row["study"]),
                 str(row.get("check")),
                 f"{row.get('system')}:{row.get('partition')}",
                 ", ".join(f"{key} {value}" for key, value in sorted(parameters.items())),
-                labels.kind(row["emulated"], row["simulated"]),
+                labels.kind(row["emulation"], row["simulated"]),
             )
             groups[setting][str(row.get("environ"))].append(row)
     chosen = [setting for setting, group in groups.items() if len(group) > 1]

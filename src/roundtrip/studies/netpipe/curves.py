@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_intervals
@@ -126,5 +126,5 @@ class Curves(Panels[Panel]):
             facts=(*parts[:2], *words, place, row["environ"]),
             environ=row["environ"],
             setting=f"{setting}, {place}" + (f", {kind}" if kind else ""),
-            rtt_ms=json.loads(row["emulated"] or "{}").get("wan_rtt_ms"),
+            rtt_ms=settings.number(row["emulation"], "wan_rtt_ms"),
         )

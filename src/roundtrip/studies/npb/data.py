@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ class Launches:
         titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
         self._titles = dict(titled.select("environ", "toolchain").iter_rows())
         self._rows = list(mine.iter_rows(named=True))
+        self._told = data.told(derived.STUDY)
         self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
 
     @cached_property
@@ -121,7 +121,7 @@ class Launches:
     def histories(self, series: Series) -> list[str]:
         """Of each launch what its record says of the iterations; "not measured" without one."""
         return [
-            _history(row["details"])
+            _history(self._told.get(row["launch"]))
             for row in self._rows
             if row["status"] == "passed" and self._series(row)[0] == series
         ]
@@ -203,9 +203,9 @@ class Launches:
         return of_row(row, self._titles)
 
 
-def _history(details: str | None) -> str:
-    told = json.loads(details or "{}").get("verification") or {}
-    return str(told.get("history", "not measured"))
+def _history(told: Mapping[str, Any] | None) -> str:
+    verification = (told or {}).get("verification") or {}
+    return str(verification.get("history") or "not measured")
 
 
 def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> float:

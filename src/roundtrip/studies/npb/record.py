@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from roundtrip.collect.shapes import TEXT, record
+from roundtrip.collect.shapes import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, record
 
 RECORD = record(
     {},
     {
+        "benchmark": TEXT_OR_NULL,
+        "class": TEXT_OR_NULL,
+        "operations": NUMBER_OR_NULL,
+        "seconds": NUMBER_OR_NULL,
+        "mops": NUMBER_OR_NULL,
+        "verified": {"type": ["boolean", "null"]},
         "choices": {
             "type": "array",
             "items": record(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.studies.npb import derived, wan
 
@@ -93,18 +93,17 @@ def of_row(row: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Series, f
 
     `titles`: toolchain by environment.  Of a launch that never was only the case's name is known.
     """
-    parameters = json.loads(row["parameters"] or "{}")
-    emulated = json.loads(row["emulated"] or "{}")
+    parameters, emulated = settings.texts(row["parameters"]), settings.texts(row["emulation"])
     rtt = emulated.get("wan_rtt_ms", parameters.get("wan_rtt"))
-    ranks, environ = str(parameters.get("ranks")), str(row["environ"] or "")
+    ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
     series = Series(
-        benchmark=str(parameters.get("benchmark", "")),
-        problem_class=str(parameters.get("problem_class", "")),
+        benchmark=parameters.get("benchmark", ""),
+        problem_class=parameters.get("problem_class", ""),
         ranks=int(ranks) if ranks.isdigit() else 0,
         toolchain=str(titles.get(environ) or environ),
         environ=environ,
-        placement=str(parameters.get("placement", "")),
-        source=str(parameters.get("source", derived.NATIVE)),
+        placement=parameters.get("placement", ""),
+        source=parameters.get("source", derived.NATIVE),
         wan=rtt is not None,
         partition=str(row["partition"] or ""),
         shared="shared_processors" in emulated,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from roundtrip.collect.tables import settings
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_intervals
 from roundtrip.studies import paired, panel
@@ -136,17 +136,16 @@ class Curves(Panels[Panel]):
         ]
         return [flat for flat in found if flat is not None]
 
-    def told(self, panel: Panel, column: str) -> list[tuple[str, Any]]:
-        """(launch, content) of a column of JSON, of the panel's launches that have it."""
-        mine = self.launches.filter(pl.col("case_id") == panel.key[0]).sort("launch")
-        rows = mine.select("launch", column).iter_rows()
-        return [(launch, json.loads(text)) for launch, text in rows if text]
+    def told(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
+        """(launch, what its workload told as `RECORD` has it) of the panel's launches."""
+        mine = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
+        return [(launch, self.details[launch]) for launch in mine if launch in self.details]
 
     def _panel(self, row: Row) -> Panel:
         """Named by its placement and its link; with the passes that its launches told."""
         link = panel.parameters(row).get("link")
         named = str(_PLACEMENTS.get(row["placement"], row["placement"]))
-        shared, network = _passes(row["case"], json.loads(row["details"] or "{}"))
+        shared, network = _passes(row["case"], self.details.get(row["launch"], {}))
         return Panel(
             key=(row["case_id"], row["case"]),
             toolchain=row["toolchain"],
@@ -155,7 +154,7 @@ class Curves(Panels[Panel]):
             launches=row["launches"],
             shared=shared,
             network=network,
-            hub_mbit_s=json.loads(row["emulated"] or "{}").get("hub_mbit_s"),
+            hub_mbit_s=settings.number(row["emulation"], "hub_mbit_s"),
         )
 
 

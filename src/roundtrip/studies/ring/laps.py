@@ -58,15 +58,16 @@ def _range(counts: list[int]) -> str:
 
 
 def _waiting(curves: Curves, panel: Panel) -> str:
-    waits = [details.get("wait") for _, details in curves.told(panel, "details")]
+    waits = [details["wait"] for _, details in curves.told(panel)]
     told = dict.fromkeys(_policy(wait, panel) for wait in waits if wait)
     return f"Whoever waits for a region {'; or '.join(told)}." if told else ""
 
 
 def _policy(wait: dict[str, object], panel: Panel) -> str:
-    then = _THEN.get(str(wait.get("then", "")), str(wait.get("then", "")))
+    told = str(wait["then"] or "")
+    then = _THEN.get(told, told)
     if not panel.in_one_node:
-        kept_looking = f"for {wait.get('network_yields_ms', 0)} ms"
+        kept_looking = f"for {wait['network_yields_ms'] or 0} ms"
         return f"looks and gives up the processor in turn {kept_looking}, then {then}"
-    looks, yields = wait.get("spins", 0), wait.get("yields", 0)
+    looks, yields = wait["spins"] or 0, wait["yields"] or 0
     return f"looks {looks} times, then gives up the processor {yields} times, then {then}"

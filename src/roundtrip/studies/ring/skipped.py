@@ -39,8 +39,8 @@ def left_out(curves: Curves, panels: Sequence[Panel]) -> Table | None:
 
 def _told(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     """(launch, transport, reason): of whole launches, and from a size on."""
-    for launch, details in curves.told(panel, "details"):
-        for one in details.get("skipped", []):
+    for launch, details in curves.told(panel):
+        for one in details["skipped"] or ():
             yield launch, one["variant"], one["reason"]
     for point in curves.of(curves.points, panel).filter(samples=0).iter_rows(named=True):
         size = units.size(point["size_bytes"])

@@ -1,0 +1,91 @@
+"""Tables from what the launches of a run told, one record a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from roundtrip.collect import schemas
+from roundtrip.collect.tables import settings, typed
+from roundtrip.collect.tables.schema import ALL, CASES, DETAILS, LABELS, POINTS, Schema, Tables
+
+Record = Mapping[str, Any]
+
+
+def tables(records: Iterable[Record]) -> Tables:
+    """Of each launch what it told, as run.json and case.json have it, sorted by case and launch.
+
+    A record has the plain columns of `CASES` that are known, and those known of `parameters`,
+    `emulated`, `clock`, `disturbance`, `placement`, `points` and `details`.  Raises whatever polars
+    does of a value that fits no column.
+    """
+    told = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
+    rows = {
+        "cases": [_case(one) for one in told],
+        "points": _of_each(told, _points),
+        "parameters": _of_each(told, lambda one: settings.rows(one.get("parameters") or {})),
+        "emulation": _of_each(told, lambda one: settings.rows(one.get("emulated") or {})),
+        "placement": _of_each(told, lambda one: one.get("placement") or ()),
+        "disturbance": _of_each(told, _ranks),
+    }
+    return Tables(
+        {name: frame(rows[name], schema) for name, schema in ALL.items()},
+        {study: frame(rows, DETAILS[study]) for study, rows in _details(told).items()},
+    )
+
+
+def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
+    """A table of rows that may lack columns, or have more."""
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+
+
+def _of_each(told: Sequence[Record], rows: Any) -> list[dict[str, Any]]:
+    return [{**row, **{n: one[n] for n in LABELS}} for one in told for row in rows(one)]
+
+
+def _case(one: Record) -> dict[str, Any]:
+    clock, disturbance = one.get("clock") or {}, one.get("disturbance") or {}
+    loads = ("load_average_start", "load_average_end")
+    return {
+        **{name: one.get(name) for name in CASES},
+        "emulated": bool(one.get("emulated")),
+        "clock": clock.get("name"),
+        "clock_resolution_s": clock.get("resolution_s"),
+        "clock_overhead_s": clock.get("overhead_s"),
+        "steal_s": disturbance.get("steal_s"),
+        **{name: _floats(disturbance.get(name)) for name in loads},
+    }
+
+
+def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
+    return None if values is None else [None if one is None else float(one) for one in values]
+
+
+def _points(one: Record) -> Iterator[dict[str, Any]]:
+    for point in (one.get("points") or ()) if one["status"] == "passed" else ():
+        finding = point.get("finding") or {}
+        found = {f"finding_{name}": told for name, told in finding.items()}
+        yield {**{name: point.get(name) for name in POINTS}, **found}
+
+
+def _ranks(one: Record) -> Iterator[dict[str, Any]]:
+    disturbance = one.get("disturbance") or {}
+    switches = disturbance.get("involuntary_context_switches") or []
+    moves = disturbance.get("core_migrations") or []
+    for rank in range(max(len(switches), len(moves))):
+        yield {
+            "rank": rank,
+            "involuntary_context_switches": switches[rank] if rank < len(switches) else None,
+            "core_migrations": moves[rank] if rank < len(moves) else None,
+        }
+
+
+def _details(told: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in told:
+        if one["study"] in DETAILS and (details := one.get("details")):
+            cells = typed.cells(schemas.DETAILS[one["study"]], details)
+            found.setdefault(one["study"], []).append({**cells, "launch": one["launch"]})
+    return found

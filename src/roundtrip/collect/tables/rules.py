@@ -1,0 +1,120 @@
+"""What the cells of each table must be, as `collect.schemas` has it for records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from roundtrip.collect import samples
+
+STATUSES = ("passed", "failed", "missing", "skipped")
+_MOST_RANKS = 2**31
+_MOST_AMOUNT = 1e15
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}]"
+_NO_HOST = rf"\s|{_CONTROL}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`holds` is true of every cell of `column`; of a null too, unless it is `always` there."""
+
+    column: str
+    holds: pl.Expr
+    told: str
+    always: bool = False
+
+
+def _number(name: str, least: float, most: float, always: bool = False) -> Rule:
+    return Rule(name, pl.col(name).is_between(least, most), f"from {least:g} to {most:g}", always)
+
+
+def _amount(name: str) -> Rule:
+    return _number(name, 0, _MOST_AMOUNT)
+
+
+def _count(name: str, always: bool = False) -> Rule:
+    return _number(name, 0, samples.MOST_COUNT, always)
+
+
+def _text(name: str, most: int, always: bool = True) -> Rule:
+    text = pl.col(name)
+    fits = text.str.len_chars().is_between(1, most) & ~text.str.contains(_CONTROL)
+    return Rule(name, fits, f"a text of 1 to {most} printable characters", always)
+
+
+def _short(name: str, most: int) -> Rule:
+    return Rule(name, pl.col(name).str.len_chars() <= most, f"a text of up to {most}", True)
+
+
+def _is_host(text: pl.Expr) -> pl.Expr:
+    return text.str.len_chars().is_between(1, 255) & ~text.str.contains(_NO_HOST)
+
+
+def _each(name: str, holds: pl.Expr, told: str) -> Rule:
+    """Of each element of a list."""
+    return Rule(name, pl.col(name).list.eval(holds).list.all(), told)
+
+
+_ELEMENT = pl.element()
+_LOADS = tuple(
+    _each(
+        f"load_average_{when}",
+        _ELEMENT.is_null() | _ELEMENT.is_between(0, _MOST_AMOUNT),
+        "a list of load averages",
+    )
+    for when in ("start", "end")
+)
+_SETTINGS = (
+    _text("name", 1000),
+    _short("value", 20_000),
+    Rule("number", pl.col("number").is_finite(), "a finite number"),
+)
+#: Of what is emulated these are always numbers.
+_AMOUNTS = pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
+RULES: Mapping[str, Sequence[Rule]] = {
+    "cases": (
+        Rule("status", pl.col("status").is_in(STATUSES), f"one of {', '.join(STATUSES)}", True),
+        _number("elapsed_s", 0, samples.MOST_VALUE),
+        _number("ranks", 1, _MOST_RANKS),
+        _count("warmup_discarded"),
+        _number("campaign_round", 1, _MOST_RANKS),
+        _number("wanted", 0, _MOST_RANKS),
+        *map(_amount, ("steal_s", "clock_resolution_s", "clock_overhead_s")),
+        *_LOADS,
+        _each(
+            "hosts",
+            _is_host(_ELEMENT).fill_null(False),
+            "a list of hosts",
+        ),
+    ),
+    "points": (
+        _text("case", 200),
+        _text("variant", 200),
+        _text("status", 1000),
+        _count("size_bytes", True),
+        _count("samples", True),
+        *map(_count, ("batch", "inner", "discarded")),
+        *map(_amount, ("median_s", "ci_relative_half_width")),
+    ),
+    "parameters": _SETTINGS,
+    "emulation": (
+        *_SETTINGS,
+        Rule(
+            "number",
+            ~_AMOUNTS | pl.col("number").is_between(0, _MOST_AMOUNT).fill_null(False),
+            f"from 0 to {_MOST_AMOUNT:g} for what is emulated",
+            True,
+        ),
+    ),
+    "placement": (
+        _count("rank", True),
+        Rule("host", _is_host(pl.col("host")), "a name of a host", True),
+        _each("cpus", _ELEMENT.is_not_null(), "a list of processors"),
+    ),
+    "disturbance": (
+        _count("rank", True),
+        *map(_count, ("involuntary_context_switches", "core_migrations")),
+    ),
+}

@@ -1,0 +1,157 @@
+"""The tables of a bundle: typed, without JSON, one row for each thing they tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import rewritten
+
+from roundtrip import studies
+from roundtrip.collect import bundle, records, samples, seal
+from roundtrip.collect.tables import settings, typed
+from roundtrip.collect.tables.schema import ALL, DETAILS
+from roundtrip.report import data
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
+
+
+def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None:
+    extras = {"emulated": {"wan_rtt_ms": 2, "nodes": "namespaces"}}
+    built = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
+    assert {file.stem for file in built.glob("*.parquet")} == {*ALL, "samples"}
+    assert json.loads((built / "manifest.json").read_text())["schema"] == 2
+    for name, schema in ALL.items():
+        frame = pl.read_parquet(built / f"{name}.parquet")
+        assert dict(frame.schema) == schema, name
+        assert frame.height, name
+        for column in frame.select(pl.col(pl.String)).iter_columns():
+            assert not column.str.contains(r"^[\[{]").any(), f"{name}.{column.name}"
+
+
+def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
+    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+
+    def rows(name: str, *columns: str) -> list[tuple[Any, ...]]:
+        return pl.read_parquet(built / f"{name}.parquet").select(columns).rows()
+
+    assert rows("placement", "rank", "host", "cpus") == [(0, "node1", [0]), (1, "node1", [1])]
+    counts = ("rank", "involuntary_context_switches", "core_migrations")
+    assert rows("disturbance", *counts) == [(0, 12, 0), (1, 9, 0)]
+    assert rows("cases", "hosts", "steal_s", "load_average_start") == [
+        (["node1"], 0.01, [0.4, 0.5, 0.5])
+    ]
+    clock = ("clock", "clock_resolution_s", "clock_overhead_s")
+    assert rows("cases", *clock) == [("MPI_Wtime", 1e-9, 3.1e-8)]
+
+
+def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
+    never = {"case": "NetPIPE/mode=stream,budget=2.5@local:smp+x", "launches": 1}
+    tree = make_tree(launches=1, environs=(ENVIRON,), expected=[never])
+    found = pl.read_parquet(bundle.build(tree.path) / "parameters.parquet")
+    assert found.rows() == [
+        (LAUNCH, "mode", "pingpong", None),
+        (LAUNCH, "placement", "shared-memory", None),
+        ("missing/0001", "budget", "2.5", 2.5),
+        ("missing/0001", "mode", "stream", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "number"),
+    [
+        (2, "2", 2.0),
+        ("16", "16", 16.0),
+        (0.5, "0.5", 0.5),
+        ("1e-3", "1e-3", 1e-3),
+        (True, "True", None),
+        ("nan", "nan", None),
+        ("1e999", "1e999", None),
+        ("1_0", "1_0", None),
+        ("٣", "٣", None),
+        (["a", "b"], "['a', 'b']", None),
+        (None, "None", None),
+    ],
+)
+def test_a_value_is_text_and_a_number_if_it_is_one(
+    value: Any, text: str, number: float | None
+) -> None:
+    assert settings.rows({"x": value}) == [{"name": "x", "value": text, "number": number}]
+
+
+def of_ring(tree: Any, told: dict[str, Any]) -> Path:
+    """The tree with its one launch as if the ring had run; the path of its run.json."""
+    (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
+    case, rows = file.with_name("case.json"), file.with_name("samples.csv")
+    case.write_text(json.dumps({**json.loads(case.read_text()), "study": "ring"}))
+    content = rows.read_text().replace("netpipe,", "ring,").encode()
+    rows.write_bytes(content)
+    run = json.loads(file.read_text())
+    sealed = seal.of(content, samples.parse(content, rows).frame)
+    file.write_text(json.dumps({**run, "samples": sealed, "ring": told, "npb": {"not": "its"}}))
+    return Path(file)
+
+
+def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
+    make_tree: Maker,
+) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    skipped = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
+    wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
+    of_ring(tree, {"skipped": skipped, "wait": wait, "undeclared": 1})
+    built = bundle.build(tree.path)
+    assert [file.name for file in (built / "details").iterdir()] == ["ring.parquet"]
+    frame = pl.read_parquet(built / "details" / "ring.parquet")
+    assert dict(frame.schema) == DETAILS["ring"]
+    (row,) = frame.iter_rows(named=True)
+    assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
+    assert row["skipped"] == [{"variant": "mpi-rma", "reason": "no windows on node1"}]
+    assert data.read(built).told("ring")[LAUNCH]["wait"]["spins"] == 60
+    assert data.read(built).told("npb") == {}
+
+
+def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    of_ring(tree, {"tokens": 1, "wait": {"then": "poll"}})
+    built = bundle.build(tree.path)
+    then = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
+    rewritten(
+        built,
+        lambda frame: frame.select("launch", "tokens", then),
+        "details/ring",
+    )
+    (row,) = data.read(built).told("ring").values()
+    wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
+    assert row == {**dict.fromkeys(DETAILS["ring"].keys() - {"launch"}), "tokens": 1, "wait": wait}
+
+
+@pytest.mark.parametrize("study", DETAILS)
+def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
+    record = studies.named(study).record
+    assert record is not None
+    assert "launch" not in record["properties"]
+    told = _example(record)
+    assert records.first_fault(f"details of {study}", told) is None
+    row = pl.DataFrame([typed.cells(record, told)], schema=typed.columns(record))
+    assert typed.value(record, row.row(0, named=True)) == told
+
+
+def _example(schema: Any) -> Any:
+    """Some value that the schema allows, with everything in it."""
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][1])
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    match kinds[0]:
+        case "array":
+            return [_example(schema["items"])] * 2
+        case "object" if schema.get("properties"):
+            return {name: _example(one) for name, one in schema["properties"].items()}
+        case "object":
+            return {name: _example(schema["additionalProperties"]) for name in ("a", "b c")}
+    return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[kinds[0]]
