@@ -51,9 +51,11 @@ BY_HAND = [
 
 
 def commands(guide: Path) -> list[str]:
-    """Indented lines of a guide, without comments; TOML examples (indented deeper) are none."""
+    """Indented lines of a guide, without comments; none of TOML, which is indented deeper, and none
+    of Python in fences."""
     found = []
-    for line in guide.read_text().splitlines():
+    text = re.sub(r"```python.*?```", "", guide.read_text(), flags=re.DOTALL)
+    for line in text.splitlines():
         if re.match(r" {4}\S", line):
             bare = re.split(r"\s{2,}# ", line.strip())[0]
             found += [bare] if "'" in bare else bare.split(" && ")
