@@ -16,7 +16,7 @@ from roundtrip.studies import new
 
 CHECKOUT = Path(__file__).parents[2]
 MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
-NAME = "rendezvous"
+NAME = "barrier"
 ENVIRONMENT = {
     **os.environ,
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
