@@ -5,6 +5,8 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
+from .skipped import tell_if_skipped
+
 
 class Placement(rfm.RegressionTestPlugin):
     """Turns the parameter `placement` into nodes, ranks a node, launcher and binding.
@@ -21,10 +23,15 @@ class Placement(rfm.RegressionTestPlugin):
     #: The extra with the launcher's options; without it, the usual ones.
     launcher_options_in = "launcher_options"
 
+    def need(self, *features):
+        """Run only on partitions that offer all `features`."""
+        self.needs = [*self.needs, *features]
+        self.valid_systems = [" ".join(f"+{name}" for name in features)]
+        tell_if_skipped(self)
+
     @run_after("init")
     def place_ranks(self):
-        self.needs = [*self.needs, self.placement]
-        self.valid_systems = [f"+{self.placement}"]
+        self.need(self.placement)
         self.num_tasks_per_node = self.num_tasks if self.placement == "shared-memory" else 1
 
     @property

@@ -21,8 +21,8 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @run_after("init", always_last=True)
     def need_a_wan(self):
-        self.needs = ["wan"]
-        self.valid_systems = ["+wan"]
+        self.needs = []
+        self.need("wan")
 
     @property
     def emulated(self):

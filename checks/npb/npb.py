@@ -21,6 +21,7 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
+from roundtrip.sites import scales
 from roundtrip.studies.npb import derived as npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
@@ -39,7 +40,7 @@ class build_npb(build_workload):
 
 
 class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
-    """One benchmark of one class.  Derived: `ranks`, and what they need of a partition."""
+    """One benchmark of one class.  Derived: how many ranks, and what they need of a partition."""
 
     study = "npb"
     sourcesdir = None
@@ -56,28 +57,26 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: What would make a missing feature available, where the site does not say it better.
     remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
 
-    def need(self, *features):
-        """Run only where the partition has `features`; more than two ranks must be declared."""
-        many = [f"ranks-{self.ranks}"] if self.ranks > 2 else []
+    @run_after("init")
+    def choose_source(self):
         upstream = self.source == npb.UPSTREAM
         self.valid_prog_environs = [UPSTREAM_ENVIRONS if upstream else NATIVE_ENVIRONS]
-        self.valid_systems = [" ".join(f"+{name}" for name in [*features, *many])]
-        self.needs = [*features, *many, *(["npb-upstream"] if upstream else [])]
-
-    @run_after("init")
-    def start_ranks(self):
-        self.num_tasks = self.ranks
+        self.needs = [*self.needs, *(["npb-upstream"] if upstream else [])]
         self.time_limit = f"{self.limit}s"
+
+    def start(self, ranks):
+        """On so many ranks, if the benchmark takes them."""
         self.skip_if(
-            not npb.legal_ranks(self.benchmark, self.problem_class, self.ranks),
-            f"{self.benchmark} of class {self.problem_class} cannot run on {self.ranks} ranks",
+            not npb.legal_ranks(self.benchmark, self.problem_class, ranks),
+            f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
         )
+        self.num_tasks = ranks
 
     @property
     def emulated(self):
         """Nodes that share processors are no nodes: the site says how many there really are."""
-        processors = self.current_partition.extras.get("processors", self.ranks)
-        return {"shared_processors": processors} if self.ranks > processors else {}
+        processors = self.current_partition.extras.get("processors", self.num_tasks)
+        return {"shared_processors": processors} if self.num_tasks > processors else {}
 
     @run_before("run")
     def set_command(self):
@@ -134,8 +133,9 @@ class NPB(NPBBase):
 
     @run_after("init")
     def place_ranks(self):
+        self.start(self.ranks)
         self.skip_if(
             self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
         )
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(self.placement)
+        self.need(self.placement, *scales.counted(self.ranks, self.num_tasks_per_node))

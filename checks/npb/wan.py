@@ -8,37 +8,17 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, run_after, sanity_function
 
+from roundtrip.sites import scales
+
 from ..mixins.wan import EmulatedWan
 from .npb import NPBBase
 
 
-@rfm.simple_test
-class NPBWan(EmulatedWan, NPBBase):
-    """Half of the ranks in each cluster."""
+class AcrossTheWan(EmulatedWan, NPBBase):
+    """Half of the ranks in each cluster.  Derived: how many."""
 
-    descr = "NAS Parallel Benchmarks over an emulated WAN"
-
-    # Every value here is a test that each ReFrame session makes, whether it runs or not.
-    problem_class = parameter(["S", "A", "B"], type=str, loggable=True)
-    #: Ranks of both clusters together; the study had 16 in each.
-    ranks = parameter([2, 4, 32], type=int, loggable=True)
-    #: `one-per-node`: each rank on a node; `node-per-cluster`: each cluster is one node, so that
-    #: ranks reach each other in memory inside it and by the network between.
-    placement = parameter(["one-per-node", "node-per-cluster"], type=str, loggable=True)
     #: Round-trip time added to the link, ms; the study's.
     wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
-
-    @run_after("init")
-    def place_ranks(self):
-        in_memory = self.placement == "node-per-cluster"
-        self.skip_if(
-            in_memory and self.ranks == 2, "with one rank a cluster each is on a node anyway"
-        )
-        self.num_tasks_per_node = self.ranks // 2 if in_memory else 1
-
-    @run_after("init", always_last=True)
-    def need_a_wan(self):
-        self.need("wan")
 
     @property
     def emulated(self):
@@ -53,3 +33,32 @@ class NPBWan(EmulatedWan, NPBBase):
         """Seconds; no iteration of any benchmark does without news from the other cluster."""
         rounding = 0.005  # NPB prints two decimals
         return (self.result.seconds + rounding) / max(self.result.iterations, 1)
+
+
+@rfm.simple_test
+class NPBWan(AcrossTheWan):
+    """On a number of ranks."""
+
+    descr = "NAS Parallel Benchmarks over an emulated WAN"
+
+    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    problem_class = parameter(["S", "A", "B"], type=str, loggable=True)
+    #: Ranks of both clusters together; the study had 16 in each.
+    ranks = parameter([2, 4, 32], type=int, loggable=True)
+    #: `one-per-node`: each rank on a node; `node-per-cluster`: each cluster is one node, so that
+    #: ranks reach each other in memory inside it and by the network between.
+    placement = parameter(["one-per-node", "node-per-cluster"], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.start(self.ranks)
+        in_memory = self.placement == "node-per-cluster"
+        self.skip_if(
+            in_memory and self.ranks == 2, "with one rank a cluster each is on a node anyway"
+        )
+        self.num_tasks_per_node = self.ranks // 2 if in_memory else 1
+
+    @run_after("init", always_last=True)
+    def need_a_wan(self):
+        # Half of the nodes are in each cluster.
+        self.need("wan", *scales.counted(self.ranks, self.num_tasks_per_node))

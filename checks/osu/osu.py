@@ -20,6 +20,7 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
+from roundtrip.sites import scales
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import launch as osu_launch
 from roundtrip.studies.osu import output as osu_output
@@ -131,7 +132,4 @@ class OSUGroup(OSUBase):
     def place_ranks(self):
         self.num_tasks = self.ranks
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        # Two processors are what every partition has: more must be declared.
-        many = [f"ranks-{self.ranks}"] if self.ranks > 2 else []
-        self.needs = [*self.needs, self.placement, *many]
-        self.valid_systems = [" ".join(f"+{name}" for name in [self.placement, *many])]
+        self.need(self.placement, *scales.counted(self.ranks, self.num_tasks_per_node))

@@ -27,6 +27,7 @@ IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=
 OSU_ONE_PER_NODE = ("OSU", "placement=one-per-node", "benchmark=latency")
 OSU_IN_ONE_NODE = ("OSU", "placement=shared-memory", "benchmark=latency")
 OSU_GROUP = ("OSUGroup", "placement=one-per-node", "benchmark=allreduce", "ranks=2")
+OSU_AT_SCALE = ("OSUAtScale", "placement=all-cores", "benchmark=allreduce", "scale=nodes_16")
 RING_OVERSUBSCRIBED = ("Ring", "placement=oversubscribed", "transport=mpi")
 RING_HYBRID = ("RingNetwork", "placement=hybrid", "transport=mpi", "link=fast")
 ACROSS_THE_WAN = ("NetPIPEWan", "mode=pingpong", "variants=five", "wan_rtt=4")
@@ -35,6 +36,7 @@ KEPT = (
     ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_GROUP),
+    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_AT_SCALE),
     ("infiniband", "ib-rc", "openmpi50-boost186", RING_OVERSUBSCRIBED),
     ("infiniband", "ib-rc", "openmpi50-boost186", RING_HYBRID),
     ("infiniband", "ib-dc", "mpich43-boost181", ONE_PER_NODE),
@@ -137,8 +139,8 @@ def test_golden_scripts_without_spack(
 
 def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -> None:
     site = Site(name, CHECKOUT)
-    files = ("netpipe/netpipe.py", "netpipe/wan.py", "osu/osu.py", "ring/ring.py")
-    listed = site.cases([f"checks/{file}" for file in files])
+    names = ("netpipe/netpipe", "netpipe/wan", "osu/osu", "osu/scale", "ring/ring")
+    listed = site.cases([f"checks/{name}.py" for name in names])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
     for script in scripts.render(site, cases):
         text = _without_options(script.text)

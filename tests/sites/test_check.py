@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from roundtrip.campaign.site import Site
 from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, software, spack
+from roundtrip.sites import lint, slurm, software, spack
 from roundtrip.sites.check import check
 
 CHECKOUT = Path(__file__).parents[2]
@@ -150,16 +150,30 @@ def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
     assert "external 'boost@1.81.0 +mpi' does not name its MPI" in finding.detail
 
 
-def test_slurm_partitions_are_compared_with_sinfo(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_site_is_compared_with_the_slurm_at_hand(
+    checkout: Path, active: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "sinfo").write_text("#!/bin/sh\nprintf 'batch\\ngpu\\n'\n")
-    (tools / "sinfo").chmod(0o755)
+
+    def say(program: str, text: str) -> None:
+        (tools / program).write_text(f"#!/bin/sh\ncat <<'TEXT'\n{text}\nTEXT\n")
+        (tools / program).chmod(0o755)
+
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    (finding,) = lint.slurm_partitions(Site("infiniband", checkout))
-    assert finding.detail == "there is no partition 'compute'; there are: batch, gpu"
+    say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")
+    say("sinfo", "batch*|64|2|16|(null)\ngpu|2|1|8|(null)")
+    found = slurm.compare(Site("infiniband", checkout))
+    assert found[0].detail == "there is no partition 'compute'; there are: batch, gpu"
+    say("sinfo", "compute*|12|2|16|ib\ncompute*|2|1|24|ib")
+    details = [item.detail for item in slurm.compare(Site("infiniband", checkout))]
+    assert "partition 'ib-rc': 16 nodes, and sinfo has 14" in details
+    assert "partition 'ib-rc': 32 cores a node, and sinfo has 24" in details
+    assert "openmpi is started with --mpi=pmix, and srun has none, pmi2" in details
+    say("srun", "MPI plugin types are...\n\tpmi2\n\tpmix")
+    say("sinfo", "compute|128|2|24|ib")
+    faults = [f for f in slurm.compare(Site("infiniband", checkout)) if f.verdict != "ok"]
+    assert faults == []
 
 
 def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> None:

@@ -67,6 +67,10 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert facts.partition is not None
     assert f"--partition={facts.partition.name}" in first["access"]
     assert {"shared-memory", "oversubscribed", "one-per-node", "hybrid"} <= set(first["features"])
+    nodes, cores = facts.partition.nodes, facts.partition.cores
+    assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
+    assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
+    assert f"nodes_{2 * nodes}" not in first["features"]
     for partition in site.partitions.values():
         assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15

@@ -27,6 +27,7 @@ from roundtrip.report import data
 from roundtrip.report.data import Data
 from roundtrip.report.sections import toolchains
 from roundtrip.stats.verdicts import Verdict, judge
+from roundtrip.toolchains.spec import catalogue
 
 REPORTS, ROUNDS, SEED = 200, 10, 1
 NAME, ALIAS = "openmpi41-boost181", "openmpi41-boost174"
@@ -155,7 +156,8 @@ def launch() -> Path:
     with tempfile.TemporaryDirectory() as folder:
         links = Path(folder) / "toolchains"
         links.mkdir()
-        for name, target in ((NAME.split("-")[0],) * 2, (NAME, NAME), (ALIAS, NAME)):
+        mpi = catalogue().toolchains[NAME].mpi.name
+        for name, target in ((mpi, mpi), (NAME, NAME), (ALIAS, NAME)):
             (links / name).symlink_to((store / target).resolve())
         campaign = Path(folder) / "aa.toml"
         campaign.write_text(CAMPAIGN)

@@ -13,6 +13,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.output import Point, Schedule
+from roundtrip.toolchains.spec import catalogue
 
 #: Seconds after which a run is given up.
 _LIMIT = 900
@@ -43,7 +44,7 @@ def ours(pair: Pair) -> str:
     if not prefix.is_dir():
         raise UserError(f"toolchain {pair.toolchain} is missing; run: make setup")
     build = paths.checkout() / "build" / pair.toolchain
-    compiler = paths.toolchains() / pair.toolchain.split("-")[0] / "bin" / "mpicxx"
+    compiler = _mpi(pair) / "mpicxx"
     workloads = paths.checkout() / "workloads"
     options = ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"]
     options.append(f"-DBoost_ROOT={prefix}")
@@ -57,6 +58,11 @@ def ours(pair: Pair) -> str:
     return str(build / "netpipe" / "netpipe")
 
 
+def _mpi(pair: Pair) -> Path:
+    """Folder of the MPI's programs."""
+    return paths.toolchains() / catalogue().toolchains[pair.toolchain].mpi.name / "bin"
+
+
 def reference(pair: Pair) -> str:
     """Path of Debian's NetPIPE 3.7.2 for `pair`; UserError if it is not installed."""
     program = shutil.which(pair.reference)
@@ -67,7 +73,7 @@ def reference(pair: Pair) -> str:
 
 def run(pair: Pair, command: list[str]) -> str:
     """Standard output of `command` on two ranks; UserError if it fails."""
-    bin_folder = paths.toolchains() / pair.toolchain.split("-")[0] / "bin"
+    bin_folder = _mpi(pair)
     environment = {
         **os.environ,
         "PATH": f"{bin_folder}:{os.environ['PATH']}",

@@ -10,6 +10,7 @@ from typing import Any
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Asked, Case, Site
 from roundtrip.errors import UserError
+from roundtrip.sites import scales
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,9 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
     toolchain = site.toolchains[environ]
     features = {*offered.get("features", []), *toolchain.get("features", [])}
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
+    for feature in test.get("needs", []):
+        if too_few := scales.why(feature, offered.get("extras", {})):
+            remedies[feature] = too_few
     lacking = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature
         for feature in test.get("needs", [])

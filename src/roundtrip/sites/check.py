@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, scripts, software
+from roundtrip.sites import lint, scripts, slurm, software
 from roundtrip.sites.findings import Finding
 
 
@@ -18,7 +18,7 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
-    findings = [*lint.site_file(site), *lint.partitions(site), *lint.slurm_partitions(site)]
+    findings = [*lint.site_file(site), *lint.partitions(site), *slurm.compare(site)]
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:

@@ -41,7 +41,17 @@ class Extras(Table):
         default=None,
         description="scheduler options for nodes on both sides of the link; {nodes}: on each side",
     )
-    nodes: int | None = Field(default=None, description="nodes of the partition")
+    nodes: int | None = Field(
+        default=None, description="nodes of the partition; the features `nodes_2`, ... follow"
+    )
+    cores: int | Literal["here"] | None = Field(
+        default=None,
+        description="cores of a node; the features `cores_2`, ... follow; `here`: this machine's",
+    )
+    size_from: str | None = Field(
+        default=None,
+        description="a `slurm.conf` that says how many nodes and cores there are, if it exists",
+    )
     memory_gb: int | None = Field(default=None, description="memory of a node, GB")
     assumed: dict[str, Any] | None = Field(
         default=None, description="what a simulation assumes, because no source tells it"

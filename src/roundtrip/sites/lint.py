@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -74,32 +72,6 @@ def partitions(site: Site) -> list[Finding]:
             faults += extras_.unknown(kind, name, item.get("extras", {}))
     names = ", ".join(site.partitions)
     return summarise("fabric and binding", faults, f"chosen for {names}")
-
-
-def slurm_partitions(site: Site) -> list[Finding]:
-    """The Slurm partitions that the site names are those of this cluster."""
-    asked = {
-        match[1]
-        for partition in site.partitions.values()
-        for option in partition.get("access", [])
-        if (match := re.fullmatch(r"(?:--partition=|-p ?)(\S+)", option))
-    }
-    subject = "Slurm partitions"
-    if not asked:
-        return [Finding("not checked", subject, "the site names none")]
-    if not shutil.which("sinfo"):
-        wanted = ", ".join(sorted(asked))
-        return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
-    done = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return [Finding("not checked", subject, f"sinfo failed: {why}")]
-    known = set(done.stdout.split())
-    faults = [
-        f"there is no partition '{name}'; there are: {', '.join(sorted(known))}"
-        for name in sorted(asked - known)
-    ]
-    return summarise(subject, faults, ", ".join(sorted(asked)))
 
 
 def _unbound(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -91,7 +91,20 @@ def site_toml(name: str, base: str, facts: Facts) -> tuple[str, list[str]]:
         chosen = usual if value is None else value
         literal = f'"{chosen}"' if isinstance(chosen, str) else str(chosen)
         text += f"{key} = {literal}{f' # {how}' if how else ''}\n"
-    return text + starters.tables(facts), unknown + starters.unknown(facts)
+    size, unsized = _size(facts)
+    return text + size + starters.tables(facts), unknown + unsized + starters.unknown(facts)
+
+
+def _size(facts: Facts) -> tuple[str, list[str]]:
+    """The table with the nodes and cores that scales follow from; what is not known of it."""
+    found = facts.partition
+    lines, unknown = [], []
+    for key, value in (("nodes", found and found.nodes), ("cores", found and found.cores)):
+        if value:
+            lines.append(f"{key} = {value}\n")
+        else:
+            unknown.append(f"`{key}` below `[every_partition.extras]`: scales follow from it")
+    return "\n[every_partition.extras]\n" + "".join(lines) if lines else "", unknown
 
 
 def readme(name: str, base: str, facts: Facts, unknown: list[str]) -> str:

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Runner = Callable[..., str | None]
+#: Partition, nodes, sockets of a node, cores of a socket, features; `2+` is 2 or more.
+SINFO = "%P|%D|%X|%Y|%f"
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A Slurm partition.  `nodes` is their number, `cores` that of one node."""
+    """A Slurm partition.  `nodes` is their number, `cores` that of one node, 0 if not known."""
 
     name: str
     default: bool
@@ -95,7 +97,7 @@ class Facts:
 def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
     """Ask this machine.  `run(*command)` gives what a command prints, or None."""
     run = run or _run
-    sinfo = run("sinfo", "-h", "-o", "%P|%D|%c|%f")
+    sinfo = run("sinfo", "-h", "-o", SINFO)
     slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     cpu, sockets, cores = parse_lscpu(run("lscpu", "-J") or "")
     config = run("scontrol", "show", "config")
@@ -114,15 +116,19 @@ def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts
 
 
 def parse_sinfo(text: str) -> tuple[Partition, ...]:
-    """``sinfo -h -o '%P|%D|%c|%f'``: a line for each kind of node of a partition."""
+    """What sinfo prints in the format `SINFO`: a line for each kind of node of a partition.
+
+    `cores` are those of the least node.  Slurm's CPUs may be hardware threads: cores are not.
+    """
     found: dict[str, Partition] = {}
     for line in text.splitlines():
         parts = line.strip().split("|")
-        if len(parts) != 4 or not parts[1].isdigit():
+        if len(parts) != 5 or not parts[1].isdigit():
             continue
         name, default = parts[0].rstrip("*"), parts[0].endswith("*")
-        cores = int(re.match(r"\d*", parts[2])[0] or 0)  # type: ignore[index]
-        features = set() if parts[3] == "(null)" else set(parts[3].split(","))
+        sockets, each = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
+        cores = sockets * each
+        features = set() if parts[4] == "(null)" else set(parts[4].split(","))
         earlier = found.get(name)
         if earlier:
             features |= set(earlier.features)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launchers, prebuilt, toolchains
+from roundtrip.host import facts
+from roundtrip.sites import data, launchers, prebuilt, scales, slurmconf, toolchains
 from roundtrip.sites.data import Launch, Partition, SiteData
 from roundtrip.toolchains.spec import Catalogue, Mpi, Toolchain, catalogue
 
@@ -107,11 +108,7 @@ def _partition(
     scheduler = next(
         (other for name, other in one.scheduler_if.items() if site.condition[name]), one.scheduler
     )
-    extras = one.extras.model_dump(exclude_none=True)
-    if "across" in extras:
-        extras["across"] = list(extras["across"])
-    if extras.get("processors") == "here":
-        extras["processors"] = os.cpu_count()
+    extras = _extras(one)
     account = os.environ.get("ROUNDTRIP_ACCOUNT")
     rendered = {
         "name": one.name,
@@ -123,7 +120,11 @@ def _partition(
         "environs": _environs(one, site, environments),
         "env_vars": [list(pair) for pair in one.variables.items()],
         "prepare_cmds": list(one.prepare),
-        "features": [*one.features, *_detected(site)],
+        "features": [
+            *one.features,
+            *scales.features(extras.get("nodes"), extras.get("cores")),
+            *_detected(site),
+        ],
         "processor": one.processor,
         "extras": extras,
         "max_jobs": one.max_jobs,
@@ -136,6 +137,21 @@ def _detected(site: SiteData) -> list[str]:
     if site.software == "spack":
         return toolchains.pvm()
     return prebuilt.pvm() if "pvm" in site.detect else []
+
+
+def _extras(one: Partition) -> dict[str, Any]:
+    """The extras with the numbers of this machine or of the Slurm at hand in them."""
+    extras = one.extras.model_dump(exclude_none=True)
+    if "across" in extras:
+        extras["across"] = list(extras["across"])
+    if extras.get("processors") == "here":
+        extras["processors"] = os.cpu_count()
+    if extras.get("cores") == "here":
+        extras["cores"] = facts.read().cores
+    file = Path(extras.pop("size_from", ""))
+    if file.is_file():
+        extras |= slurmconf.size(file.read_text(errors="replace"), one.name)
+    return extras
 
 
 def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]) -> list[str]:

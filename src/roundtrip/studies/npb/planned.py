@@ -71,6 +71,8 @@ def _upstream_of(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
 def _has_base(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
     """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
     told = case.parameters
+    if "ranks" not in told:  # a scale: how many ranks it is follows from the partition
+        return False
     ranks = int(told["ranks"])
     legal = derived.legal_ranks(told["benchmark"], told["problem_class"], ranks // 2)
     wanted = str(ranks // 2 if legal else ranks)

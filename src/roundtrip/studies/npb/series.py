@@ -99,7 +99,7 @@ def of_row(row: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Series, f
     series = Series(
         benchmark=parameters.get("benchmark", ""),
         problem_class=parameters.get("problem_class", ""),
-        ranks=int(ranks) if ranks.isdigit() else 0,
+        ranks=int(ranks) if ranks.isdigit() else int(row["ranks"] or 0),
         toolchain=str(titles.get(environ) or environ),
         environ=environ,
         placement=parameters.get("placement", ""),

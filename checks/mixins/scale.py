@@ -1,0 +1,39 @@
+"""As many ranks as a scale of the partition has: from two to every core of every node."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE, SCALES, needed, size
+
+
+class Scale(rfm.RegressionTestPlugin):
+    """Turns the parameter `scale` into nodes and ranks a node, once the partition is known.
+
+    A check with the mixin Placement asks `need_the_scale` when it is made.  It may say in `fitting`
+    that it takes fewer ranks than there is room for.
+    """
+
+    #: `pair`: two ranks; `node`: a whole node; `nodes_2` to `nodes_16`: so many; `all`: all nodes.
+    scale = parameter(SCALES, type=str, loggable=True)
+
+    #: More than one node are taken in groups of so many.
+    together = 1
+
+    def need_the_scale(self, several=ONE_PER_NODE):
+        self.skip_if(
+            self.scale == "node" and self.placement != ALL_CORES, "one rank is on one node anyway"
+        )
+        self.need(*needed(self.scale, self.placement, several))
+        self.num_tasks = 2  # until the partition is known
+
+    @run_after("setup")
+    def fill_the_partition(self):
+        nodes, each = size(self.scale, self.placement, self.current_partition.extras)
+        nodes -= nodes % self.together if nodes > 1 else 0
+        self.num_tasks = self.fitting(nodes, nodes * each)
+        self.skip_if(not self.num_tasks, f"no number of ranks fits {nodes} nodes of {each} cores")
+        self.num_tasks_per_node = self.num_tasks // nodes
+
+    def fitting(self, nodes, ranks):
+        """Ranks to start on `nodes` nodes, a multiple of these and `ranks` at most; 0: none fit."""
+        return ranks

@@ -1,0 +1,33 @@
+"""Tells in ``reframe -l`` what no partition of the site can do, and why: ReFrame leaves it out."""
+
+import sys
+
+from reframe.core import runtime
+
+from roundtrip.sites import scales
+
+_told = set()
+
+
+def tell_if_skipped(test):
+    """A line for each kind of `test`, partition and feature that the partition lacks."""
+    if not {"-l", "-L", "--list", "--list-detailed"} & set(sys.argv):
+        return
+    check = type(test).__name__.split("_")[0]
+    for partition in runtime.runtime().system.partitions:
+        lacking = [_lacking(test, partition, environ) for environ in partition.environs]
+        if lacking and all(lacking):
+            line = f"{check}: skipped on {partition.name}, which lacks {lacking[0]}"
+            if line not in _told:
+                _told.add(line)
+                print(line)
+
+
+def _lacking(test, partition, environ):
+    """The first of the needs that is not offered, with the reason if it is a number; or None."""
+    offered = {*partition.features, *environ.features}
+    for feature in test.needs:
+        if feature not in offered:
+            why = scales.why(feature, partition.extras)
+            return f"{feature} ({why})" if why else feature
+    return None

@@ -1,0 +1,63 @@
+"""The NAS Parallel Benchmarks on as many ranks as the partition has room for.
+
+Of a number of cores that a benchmark does not take, such as 24 for one that wants a power of two,
+the largest number below is used that it takes and that all nodes can share alike.
+"""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from roundtrip.sites.scales import ALL_CORES
+from roundtrip.studies.npb import derived as npb
+
+from ..mixins.scale import Scale
+from .npb import NPBBase
+from .wan import AcrossTheWan
+
+
+class FittingRanks(Scale):
+    """The largest legal number of ranks."""
+
+    def fitting(self, nodes, ranks):
+        legal = (
+            count
+            for count in range(ranks - ranks % nodes, 0, -nodes)
+            if npb.legal_ranks(self.benchmark, self.problem_class, count)
+        )
+        return next(legal, 0)
+
+
+@rfm.simple_test
+class NPBAtScale(FittingRanks, NPBBase):
+    """In one machine, or in one cluster; NPB has the same with numbers of ranks."""
+
+    descr = "NAS Parallel Benchmarks on all ranks that the partition has room for"
+
+    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes.
+    placement = parameter([ALL_CORES], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.need_the_scale()
+
+
+@rfm.simple_test
+class NPBWanAtScale(FittingRanks, AcrossTheWan):
+    """Half of the nodes in each cluster, each node filled; the study had 16 ranks in each."""
+
+    descr = "NAS Parallel Benchmarks over an emulated WAN, on all ranks that there is room for"
+
+    problem_class = parameter(["A", "B"], type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes.
+    placement = parameter([ALL_CORES], type=str, loggable=True)
+    together = 2  # as many in the one cluster as in the other
+
+    @run_after("init")
+    def place_ranks(self):
+        self.skip_if(self.scale in ("pair", "node"), "it takes a node in each cluster: see NPBWan")
+
+    @run_after("init", always_last=True)
+    def need_a_wan(self):
+        self.need_the_scale("wan")

@@ -1,0 +1,30 @@
+"""OSU Micro-Benchmarks among as many ranks as the partition has room for."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE
+from roundtrip.studies.osu import derived as osu
+
+from ..mixins.scale import Scale
+from .osu import OSUBase
+
+
+@rfm.simple_test
+class OSUAtScale(Scale, OSUBase):
+    """Pairs at once, and collectives; OSUGroup has the same with numbers of ranks."""
+
+    descr = "OSU Micro-Benchmarks among all ranks that the partition has room for"
+
+    #: The program, without its prefix osu_.
+    benchmark = parameter(osu.AMONG_MANY, type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes; `one-per-node`: one rank on each.
+    placement = parameter([ALL_CORES, ONE_PER_NODE], type=str, loggable=True)
+    together = 2  # pairs take an even number of ranks
+
+    @run_after("init")
+    def place_ranks(self):
+        self.need_the_scale()
+
+    def fitting(self, nodes, ranks):
+        return ranks - ranks % 2 if nodes == 1 else ranks

@@ -1,0 +1,73 @@
+"""What a partition of so many nodes and cores can hold: scales, and the features that offer them.
+
+A partition says in its extras how many ``nodes`` it has and how many ``cores`` each; its features
+follow from these (`features`): ``nodes_4`` is one of at least four nodes, ``cores_4`` one whose
+nodes have at least four cores.  ReFrame selects by features, since it lists no test by a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NODES = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
+#: `pair`: two ranks; `node`: all of a node; `nodes_2` to `nodes_16`: of so many; `all`: of all.
+SCALES = ("pair", "node", *_NODES, "all")
+#: A rank on every core, or one on every node.
+ALL_CORES, ONE_PER_NODE = "all-cores", "one-per-node"
+
+
+def features(nodes: int | None, cores: int | None) -> list[str]:
+    """Features of a partition of `nodes` nodes with `cores` cores each; None: not known."""
+    counts = [2**power for power in range(1, 31)]
+    return [
+        f"{what}_{count}"
+        for what, there in (("nodes", nodes), ("cores", cores))
+        for count in counts
+        if count <= (there or 0)
+    ]
+
+
+def counted(ranks: int, per_node: int) -> list[str]:
+    """Features that `ranks` ranks, `per_node` in each node, need of a partition.
+
+    Two cores, and two nodes where it offers several, are what every partition has.
+    """
+    nodes = -(-ranks // per_node)
+    wanted = (("nodes", nodes), ("cores", per_node))
+    return [f"{what}_{_power(count)}" for what, count in wanted if count > 2]
+
+
+def needed(scale: str, placement: str, several: str = ONE_PER_NODE) -> list[str]:
+    """Features that a scale needs of a partition; one of several nodes offers `several`."""
+    if scale == "pair":
+        return [ONE_PER_NODE if placement == ONE_PER_NODE else "shared-memory"]
+    cores = ["cores_2"] if placement == ALL_CORES else []
+    if scale == "node":
+        return ["shared-memory", *cores]
+    return [several, "nodes_2" if scale == "all" else scale, *cores]
+
+
+def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, int]:
+    """(nodes, ranks in each) of a scale on the partition with these `extras`."""
+    each = 1 if placement == ONE_PER_NODE else int(extras.get("cores", 2))
+    if scale == "pair":
+        return (2, 1) if placement == ONE_PER_NODE else (1, 2)
+    if scale == "all":
+        return int(extras["nodes"]), each
+    return _NODES.get(scale, 1), each
+
+
+def why(feature: str, extras: Mapping[str, Any]) -> str | None:
+    """Why a partition with these `extras` has no such `feature`; None for what is no number."""
+    what = re.fullmatch(r"(nodes|cores)_\d+", feature)
+    if what is None:
+        return None
+    there = extras.get(what[1])
+    return f"it has {there}" if there else f"it does not say how many {what[1]} it has"
+
+
+def _power(count: int) -> int:
+    """The least power of two that is not below `count`."""
+    return 1 << (count - 1).bit_length()

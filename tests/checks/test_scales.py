@@ -1,0 +1,129 @@
+"""Checks at a scale: what a site can hold is listed, what it cannot is told with the reason."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import matrix, model
+from roundtrip.campaign.site import Site
+from roundtrip.sites import scripts
+
+CHECKOUT = Path(__file__).parents[2]
+CAMPAIGN = """\
+[[check]]
+name = "OSUAtScale"
+partitions = ["clusterA"]
+toolchains = ["mpich50-tcp"]
+parameters = { benchmark = ["allreduce"] }
+
+[[check]]
+name = "NPBWanAtScale"
+partitions = ["grid"]
+toolchains = ["mpich50-tcp"]
+parameters = { benchmark = ["CG", "BT"], problem_class = ["A"], source = ["native"], wan_rtt = [4] }
+
+[[check]]
+name = "NPBAtScale"
+partitions = ["clusterA"]
+toolchains = ["mpich50-tcp"]
+parameters = { benchmark = ["BT"], problem_class = ["A"], source = ["native"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Matrix]:
+    """The matrix on site `virtual` with one toolchain and no cluster up: 4 + 4 nodes of 4 cores."""
+    folder = tmp_path_factory.mktemp("scales")
+    for place in ("mpich50-boost181", "osu/mpich50"):
+        (folder / "toolchains" / place).mkdir(parents=True)
+    (folder / "toolchains" / "mpich50-boost181" / "toolchain.json").write_text("{}")
+    (folder / "toolchains" / "osu" / "mpich50" / "osu_allreduce").touch()
+    (folder / "scales.toml").write_text(CAMPAIGN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROUNDTRIP_TOOLCHAINS", str(folder / "toolchains"))
+        patch.setenv("ROUNDTRIP_RUNS", str(folder / "runs"))
+        patch.delenv("ROUNDTRIP_OSU", raising=False)
+        yield matrix.build(model.load(folder / "scales.toml"), Site("virtual", CHECKOUT))
+
+
+def scale_of(case: str) -> tuple[str, str, str]:
+    """(check, scale, placement) of a case's name."""
+    parts = [re.search(rf"{key}=([\w-]+)", case) for key in ("scale", "placement")]
+    scale, placement = (part[1] if part else "" for part in parts)
+    return case.split("/")[0], scale, placement
+
+
+def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix.Matrix) -> None:
+    expected = {scale_of(one.case.id) for one in made.expected}
+    assert expected == {
+        *(("OSUAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
+        *(("OSUAtScale", s, "one-per-node") for s in ("pair", "nodes_2", "nodes_4", "all")),
+        *(("NPBWanAtScale", s, "all-cores") for s in ("nodes_2", "nodes_4", "nodes_8", "all")),
+        *(("NPBAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
+    }
+    skipped = {scale_of(one.case)[:2]: one.reason for one in made.skipped}
+    assert set(skipped) == {
+        ("OSUAtScale", "nodes_8"),
+        ("OSUAtScale", "nodes_16"),
+        ("NPBWanAtScale", "nodes_16"),
+        ("NPBAtScale", "nodes_8"),
+        ("NPBAtScale", "nodes_16"),
+    }
+    told = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
+    assert skipped["NPBWanAtScale", "nodes_16"] == told
+
+
+def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix) -> None:
+    """32 ranks over the WAN are the study's 16 + 16; BT takes squares that nodes share alike."""
+    site = Site("virtual", CHECKOUT)
+    wanted = [
+        one.case
+        for one in made.expected
+        if scale_of(one.case.id)[1:]
+        in (("nodes_4", "all-cores"), ("all", "all-cores"), ("all", "one-per-node"))
+    ]
+    found = {}
+    for script in scripts.render(site, wanted):
+        options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.text, re.MULTILINE))
+        benchmark = dict(script.case.parameters)["benchmark"]
+        key = (*scale_of(script.case.id), benchmark)
+        found[key] = (options["ntasks"], options["ntasks-per-node"], options.get("constraint"))
+    assert found == {
+        ("OSUAtScale", "nodes_4", "all-cores", "allreduce"): ("16", "4", None),
+        ("OSUAtScale", "all", "all-cores", "allreduce"): ("16", "4", None),
+        ("OSUAtScale", "all", "one-per-node", "allreduce"): ("4", "1", None),
+        ("NPBAtScale", "nodes_4", "all-cores", "BT"): ("16", "4", None),
+        ("NPBAtScale", "all", "all-cores", "BT"): ("16", "4", None),
+        ("NPBWanAtScale", "nodes_4", "all-cores", "CG"): ("16", "4", "[clusterA*2&clusterB*2]"),
+        ("NPBWanAtScale", "all", "all-cores", "CG"): ("32", "4", "[clusterA*4&clusterB*4]"),
+        ("NPBWanAtScale", "nodes_4", "all-cores", "BT"): ("16", "4", "[clusterA*2&clusterB*2]"),
+        ("NPBWanAtScale", "all", "all-cores", "BT"): ("16", "2", "[clusterA*4&clusterB*4]"),
+    }
+
+
+def test_reframe_tells_by_hand_what_the_site_cannot_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("mpich50-boost181", "osu/mpich50"):
+        (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "mpich50-boost181" / "toolchain.json").write_text("{}")
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    monkeypatch.delenv("ROUNDTRIP_OSU", raising=False)
+    site = Site("local", CHECKOUT)
+    done = subprocess.run(
+        ["reframe", "-c", "checks/osu/scale.py", "-l"],
+        cwd=CHECKOUT,
+        env=site.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert "OSUAtScale: skipped on smp, which lacks one-per-node\n" in done.stdout
+    listed = set(re.findall(r"^- OSUAtScale .*%scale=(\w+)", done.stdout, re.MULTILINE))
+    several = "cores_2" in site.partitions["smp"]["features"]
+    assert listed == {"pair", *(["node"] if several else [])}

@@ -1,0 +1,79 @@
+"""Scales follow from the nodes and cores of a partition."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtrip.sites import scales, slurmconf
+
+BIG = {"nodes": 20, "cores": 48}
+SLURM_CONF = """\
+NodeName=DEFAULT Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 # of most
+NodeName=n[01-12,20],login NodeAddr=10.0.0.1
+NodeName=fat1 Sockets=1 CoresPerSocket=8
+PartitionName=all Nodes=n[01-12,20],fat1 State=UP
+PartitionName=thin Nodes=n[01-12]
+PartitionName=none
+"""
+
+
+def test_a_partition_offers_what_fits_into_it() -> None:
+    assert scales.features(1, 2) == ["cores_2"]
+    assert scales.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
+    assert scales.features(None, None) == []
+
+
+@pytest.mark.parametrize(
+    ("scale", "placement", "ranks"),
+    [
+        ("pair", "all-cores", (1, 2)),
+        ("pair", "one-per-node", (2, 1)),
+        ("node", "all-cores", (1, 48)),
+        ("nodes_2", "all-cores", (2, 48)),
+        ("nodes_16", "one-per-node", (16, 1)),
+        ("all", "all-cores", (20, 48)),
+        ("all", "one-per-node", (20, 1)),
+    ],
+)
+def test_a_scale_is_nodes_and_ranks_in_each(
+    scale: str, placement: str, ranks: tuple[int, int]
+) -> None:
+    assert scales.size(scale, placement, BIG) == ranks
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "fit"),
+    [
+        (1, 1, {"pair"}),
+        (1, 8, {"pair", "node"}),
+        (5, 8, {"pair", "node", "nodes_2", "nodes_4", "all"}),
+        (64, 8, set(scales.SCALES)),
+    ],
+)
+def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
+    offered = {"shared-memory", *scales.features(nodes, cores)}
+    offered |= {"one-per-node"} if nodes > 1 else set()
+    found = {s for s in scales.SCALES if set(scales.needed(s, "all-cores")) <= offered}
+    assert found == fit
+
+
+def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
+    assert scales.counted(2, 2) == []
+    assert scales.counted(2, 1) == []
+    assert scales.counted(16, 16) == ["cores_16"]
+    assert scales.counted(16, 1) == ["nodes_16"]
+    assert scales.counted(32, 16) == ["cores_16"]
+    assert scales.counted(9, 9) == ["cores_16"]
+
+
+def test_why_not() -> None:
+    assert scales.why("nodes_4", {"nodes": 2}) == "it has 2"
+    assert scales.why("cores_4", {}) == "it does not say how many cores it has"
+    assert scales.why("osu", {}) is None
+
+
+def test_slurm_says_how_large_its_partitions_are() -> None:
+    assert slurmconf.size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8}
+    assert slurmconf.size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32}
+    assert slurmconf.size(SLURM_CONF, "absent") == {}
+    assert slurmconf.expand("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]
