@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
-    """Lists by name in ``definitions.yaml`` of a site's Spack part."""
+    """Lists by name in ``definitions.yaml`` of a site's Spack part; UserError without the file."""
     file = folder / "definitions.yaml"
     if not file.is_file():
         raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
@@ -30,7 +30,7 @@ def names_used(environment: Path) -> set[str]:
 
 
 def expand(environment: Path, defined: dict[str, list[str]]) -> list[str]:
-    """Every root that ``spack.yaml`` asks for, in its order."""
+    """Every root that ``spack.yaml`` asks for, in its order; UserError for an undefined list."""
     roots: list[str] = []
     for item in yamlfile.load(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]

@@ -41,7 +41,7 @@ class Spack:
     version: str
 
     def schema_faults(self, files: Sequence[Path]) -> list[str]:
-        """One line for each file that Spack's own schema of its section refuses."""
+        """A line for each file that Spack's own schema refuses; UserError if Spack fails."""
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
         code = _VALIDATE.format(files=json.dumps(sections))
         statement = f"exec({code!r})"  # `spack python -c` takes one statement

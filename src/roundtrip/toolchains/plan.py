@@ -64,6 +64,7 @@ def upstream(version: str) -> str:
 
 @cache
 def compiler_version() -> str:
+    """Version of the C++ compiler, e.g. 12.2.0; UserError without one."""
     try:
         run = subprocess.run([CXX, "-dumpfullversion"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

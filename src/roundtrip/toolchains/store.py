@@ -31,12 +31,16 @@ def content_key(inputs: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Store:
+    """The units below `root`."""
+
     root: Path
 
     def place(self, key: str) -> Path:
+        """Folder of a unit, whether it is there or not."""
         return self.root / "by-key" / key
 
     def complete(self, key: str) -> bool:
+        """Whether a unit has been built to its end."""
         return (self.place(key) / _COMPLETE).is_file()
 
     def linked(self, name: str) -> str | None:
