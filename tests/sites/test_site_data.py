@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, extras, render
+from roundtrip.sites import data, extras, render, scales
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "site-configs" / "README.md").read_text()
@@ -30,6 +30,11 @@ def sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def environments(folder: Path) -> dict[str, dict[str, Any]]:
     return {item["name"]: item for item in render.render(folder)["environments"]}
+
+
+def partitions(folder: Path) -> dict[str, dict[str, Any]]:
+    (system,) = render.render(folder)["systems"]
+    return {item["name"]: item for item in system["partitions"]}
 
 
 def test_the_guides_second_mpich_stands_beside_the_first(sites: Path) -> None:
@@ -117,3 +122,23 @@ def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:
             assert extras.unknown("partition", partition["name"], partition["extras"]) == []
         for item in rendered["environments"]:
             assert extras.unknown("environment", item["name"], item["extras"]) == []
+
+
+def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: Path) -> None:
+    """16 + 16 ranks, a node each, on two clusters that were booted as large."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "NodeName=DEFAULT Sockets=1 CoresPerSocket=2\n"
+        "NodeName=a[1-16] Feature=clusterA\nNodeName=b[1-16] Feature=clusterB\n"
+        "PartitionName=clusterA Nodes=a[1-16]\nPartitionName=clusterB Nodes=b[1-16]\n"
+        "PartitionName=grid Nodes=a[1-16],b[1-16]\n"
+    )
+    file = sites / "virtual" / "site.toml"
+    usual = partitions(sites / "virtual")
+    assert (usual["grid"]["extras"]["nodes"], usual["clusterA"]["extras"]["cores"]) == (8, 4)
+    file.write_text(file.read_text().replace("/etc/slurm/slurm.conf", str(conf)))
+    large = partitions(sites / "virtual")
+    assert set(scales.counted(32, 1)) <= set(large["grid"]["features"])
+    assert not set(scales.counted(32, 1)) <= set(usual["grid"]["features"])
+    sizes = {name: (one["extras"]["nodes"], one["extras"]["cores"]) for name, one in large.items()}
+    assert sizes == {"clusterA": (16, 2), "clusterB": (16, 2), "grid": (32, 2)}

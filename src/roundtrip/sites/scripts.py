@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.campaign.site import Case, Site
+from roundtrip.campaign.site import Asked, Case, Site, asking
 from roundtrip.errors import UserError
 
 
@@ -66,8 +66,10 @@ def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str
     done = subprocess.run(
         [
             "reframe",
-            f"--checkpath={site.checkout / 'checks'}",
-            "--recursive",
+            *(
+                f"--checkpath={file}"
+                for file in sorted({site.checks[case.check] for case in cases})
+            ),
             "--dry-run",
             "--keep-stage-files",
             f"--prefix={folder}",
@@ -80,6 +82,7 @@ def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str
         cwd=site.checkout,
         env={
             **site.environment,
+            **asking(_asked(cases)),
             "ROUNDTRIP_RUNS": str(folder),
             "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
         },
@@ -88,6 +91,14 @@ def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str
     )
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     return lines[-1] if lines else "no output"
+
+
+def _asked(cases: list[Case]) -> Asked:
+    """The tests of `cases` and no others: making all that the checks have takes ReFrame seconds."""
+    asked: dict[str, list[dict[str, list[str]]]] = defaultdict(list)
+    for case in cases:
+        asked[case.check].append({key: [value] for key, value in case.parameters})
+    return asked
 
 
 def _neutral(text: str, site: Site, folder: Path) -> str:
