@@ -10,7 +10,11 @@ _NAMED = {
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
 #: How a row says where two ranks are, or all ranks.
-PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "on a node each"}
+PLACEMENTS = {
+    "shared-memory": "in one node",
+    "one-per-node": "on a node each",
+    "all-cores": "on every core",
+}
 
 
 def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
