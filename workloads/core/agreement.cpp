@@ -57,4 +57,12 @@ std::string broadcast(MPI_Comm comm, std::string text, int from) {
   return text;
 }
 
+bool decide(MPI_Comm comm, const std::function<bool()>& question) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  int answer = rank == 0 && question() ? 1 : 0;
+  MPI_Bcast(&answer, 1, MPI_INT, 0, comm);
+  return answer == 1;
+}
+
 }  // namespace roundtrip

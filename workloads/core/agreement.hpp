@@ -15,4 +15,7 @@ void agree(MPI_Comm comm, const std::function<void()>& part);
 /// Collective over `comm`: the text of rank `from`, on every rank.
 std::string broadcast(MPI_Comm comm, std::string text, int from);
 
+/// Collective over `comm`: rank 0's answer, on every rank. Only rank 0 asks.
+bool decide(MPI_Comm comm, const std::function<bool()>& question);
+
 }  // namespace roundtrip

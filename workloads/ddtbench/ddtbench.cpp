@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "core/failure.hpp"
 #include "core/interleaver.hpp"
+#include "core/subset.hpp"
 #include "core/whole_file.hpp"
 #include "ddtbench/original_format.hpp"
 #include "ddtbench/pack_speed.hpp"
@@ -15,23 +15,6 @@
 
 namespace roundtrip::ddtbench {
 namespace {
-
-/// The ranks of the ping-pong; freed with this. Others have none.
-class PairComm {
- public:
-  explicit PairComm(const Session& session) {
-    MPI_Comm_split(session.world(), session.rank() < 2 ? 0 : MPI_UNDEFINED, session.rank(), &comm_);
-  }
-  ~PairComm() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
-  PairComm(const PairComm&) = delete;
-  PairComm& operator=(const PairComm&) = delete;
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -106,9 +89,7 @@ void DdtBench::declare(CLI::App& app) {
                  "same state; cold: the same, out of cache")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--precision", precision_,
-                 "Half-width of the median's confidence interval to reach, percent")
-      ->capture_default_str();
+  precision_.declare(app);
   app.add_option("--ddtbench-format", format_file_,
                  "Also write the times of the first of --buffers in DDTBench's own columns");
   app.add_flag("--list", list_, "List the cases and leave");
@@ -120,9 +101,7 @@ void DdtBench::check_flags() {
   require_known("--methods", methods_, method_names());
   require_known("--buffers", buffers_, buffering_names());
   require_known("--sizes", {sizes_}, {"all", "largest"});
-  if (!std::isfinite(precision_) || precision_ <= 0) {
-    throw Failure(Exit::usage, "--precision: must be a positive number of percent");
-  }
+  precision_.check();
 }
 
 void DdtBench::run(Launch& launch) {
@@ -148,7 +127,7 @@ void DdtBench::run(Launch& launch) {
 Plan DdtBench::plan(const Launch& launch) const {
   Plan plan{.bufferings = {},
             .methods = {},
-            .precision = precision_ / 100,
+            .precision = precision_.relative(),
             .evicted_bytes = bytes_to_evict(),
             .seed = launch.flags.seed};
   for (const std::string& name : buffers_) {
@@ -174,7 +153,7 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   Interleaver(plan.seed).shuffle(order);
 
-  const PairComm pair(session);
+  const Subset pair(session.world(), session.rank() < 2);  // of the ping-pong
   std::vector<std::vector<ArmResult>> results(catalogue.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Case& item = catalogue[order[i]];

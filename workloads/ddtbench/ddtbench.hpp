@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/precision.hpp"
 #include "core/workload.hpp"
 #include "ddtbench/survey.hpp"
 
@@ -30,7 +31,7 @@ class DdtBench final : public Workload {
   std::vector<std::string> buffers_ = {"original", "same"};
   std::string sizes_ = "all";
   std::string format_file_;
-  double precision_ = 2;
+  Precision precision_;
   bool list_ = false;
   bool pack_speed_ = false;
 };

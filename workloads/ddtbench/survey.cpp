@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/agreement.hpp"
 #include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "core/interleaver.hpp"
@@ -52,13 +53,13 @@ class Survey {
     const double start = now();
     prove_all();
     if (!order_.empty()) {
-      settle_pace(now() - start, seconds);
+      set_pace(now() - start, seconds);
       std::size_t rounds = 0;
       std::size_t look = StoppingRule::next_look(0);
       do {
         round();
         ++rounds;
-      } while (agreed([&] { return goes_on(rounds, look, start + seconds); }));
+      } while (decide(ends_.comm, [&] { return goes_on(rounds, look, start + seconds); }));
     }
     std::vector<ArmResult> results;
     for (Arm& arm : arms_) results.push_back(std::move(arm.result));
@@ -122,9 +123,9 @@ class Survey {
 
   /// How many exchanges an outer iteration has, so that there are a few of them in the time given.
   /// Where one exchange of each method took a good part of it, that one was the warm-up.
-  void settle_pace(double proof_s, double seconds) {
+  void set_pace(double proof_s, double seconds) {
     constexpr double affordable = 0.1;
-    if (agreed([&] { return proof_s > affordable * seconds; })) {
+    if (decide(ends_.comm, [&] { return proof_s > affordable * seconds; })) {
       pace_ = {.warm = 0, .inner = 1};
       return;
     }
@@ -212,14 +213,6 @@ class Survey {
       all = all && result.converged;
     }
     return !all && !spent;
-  }
-
-  /// Rank 0's answer, on all ends.
-  template <class Question>
-  bool agreed(Question question) {
-    int answer = ends_.rank == 0 && question() ? 1 : 0;
-    MPI_Bcast(&answer, 1, MPI_INT, 0, ends_.comm);
-    return answer == 1;
   }
 
   void note(std::size_t arm, std::optional<std::size_t> word) {
