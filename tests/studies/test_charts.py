@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 from support.measured import STUDY, Measured, bundle
 
+from roundtrip.studies.axes import Axis, decades
 from roundtrip.studies.charts import dots, drawing, over_size, sizes
 from roundtrip.studies.colours import BLUE, ORANGE, palette
-from roundtrip.studies.layers import Arm, Axis, Drawing, decades
+from roundtrip.studies.layers import Arm, Drawing, rows
 from roundtrip.studies.panel import CasePanels
 
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
@@ -18,16 +19,9 @@ ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANG
 
 def drawings(*measured: Measured) -> list[Drawing]:
     panels = CasePanels(bundle(measured), STUDY)
-    scaled = [pl.col(name) * 1e6 for name in ("median", "low", "high")]
+    frame = rows(panels.intervals, 1e6)
     return [
-        drawing(
-            f"barrier-{number}",
-            panel,
-            panels.of(panels.intervals, panel).select(
-                arm="variant", x="size_bytes", median=scaled[0], low=scaled[1], high=scaled[2]
-            ),
-            ARMS,
-        )
+        drawing(f"barrier-{number}", panel, panels.of(frame, panel), ARMS)
         for number, panel in enumerate(panels.panels, 1)
     ]
 
@@ -61,6 +55,14 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     assert (marks(one.light, "area"), marks(one.light, "line")) == (2, 2)
     assert (marks(other.light, "area"), marks(other.light, "line")) == (0, 1)  # 3 launches
     assert over_size([], "Nothing", "Time (µs)") == () == dots([], "Nothing", "Time (µs)")
+
+
+def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
+    (figure,) = dots(
+        drawings(Measured("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time (µs)"
+    )
+    assert "window" not in figure.light and ">2\u202f000<" not in figure.light
+    assert figure.light.count('aria-roledescription="point"') == 1
 
 
 def test_one_size_alone_has_an_axis_around_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.measured import STUDY, Measured, bundle
 
 from roundtrip.collect.tables import settings
@@ -56,6 +57,19 @@ def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
         "Barrier@b": ("algorithm tree", "on local:smp"),
         "Barrier@c": ("on local:ib",),
     }
+
+
+def test_a_ratio_is_formed_within_a_launch() -> None:
+    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8))])
+    panels = CasePanels(data, STUDY)
+    (panel,) = panels.panels
+    expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
+    found = panels.ratios(panel, "mpi", "ring")
+    assert {size: sorted(ratios, reverse=True) for size, ratios in found.items()} == {
+        1: expected,
+        8: expected,
+    }
+    assert panels.ratios(panel, "mpi", "window") == {}
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:

@@ -4,9 +4,10 @@ One figure a panel, all of one call with the same axes.  A study hands over rows
 intervals, and says how its arms look::
 
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
+    frame = layers.rows(panels.intervals, scale=1e6)
     drawings = [
-        drawing(f"barrier-{number}", panel, frame, arms)
-        for number, (panel, frame) in enumerate(found, 1)
+        drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
+        for number, panel in enumerate(panels.panels, 1)
     ]
     figures = dots(drawings, "Time of a barrier", "Time (µs)")
 
@@ -25,8 +26,9 @@ import polars as pl
 from roundtrip.report import figures
 from roundtrip.report.blocks import Figure
 from roundtrip.report.figures import WIDTH, Theme, shade
-from roundtrip.studies import layers
-from roundtrip.studies.layers import INTERVAL, Arm, Axis, Drawing
+from roundtrip.studies import axes, layers
+from roundtrip.studies.axes import INTERVAL, Axis
+from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.panel import Panel
 
 _HEIGHT = 280
@@ -38,8 +40,11 @@ SizeAxis = Callable[[Theme], Any]
 def drawing(
     name: str, panel: Panel, frame: pl.DataFrame, arms: Mapping[str, Arm], subtitle: str = ""
 ) -> Drawing:
-    """Titled as the panel, with the number of its launches if nothing else is told."""
-    return Drawing(name, panel.label, subtitle or panel.counted, frame, arms)
+    """The arms' rows of `frame`, titled as the panel, with the number of its launches if nothing
+    else is told.
+    """
+    known = frame.filter(pl.col("arm").is_in(list(arms)))
+    return Drawing(name, panel.label, subtitle or panel.counted, known, arms)
 
 
 def over_size(
@@ -56,11 +61,11 @@ def over_size(
     """
     if not drawings:
         return ()
-    domain = y_domain or layers.decades([one.frame for one in drawings])
+    domain = y_domain or axes.decades([one.frame for one in drawings])
 
     def draw(one: Drawing, theme: Theme) -> Any:
         x = sizes(drawings, size_axis(theme))
-        y = layers.log_axis(domain, layers.decade_axis(domain, y_title))
+        y = axes.log_axis(domain, axes.decade_axis(domain, y_title))
         return curves(one, drawings, x, y, theme)
 
     return rendered(drawings, what, draw)
@@ -70,7 +75,7 @@ def sizes(drawings: Sequence[Drawing], axis: Any) -> Axis:
     """From the least size of all drawings to the largest; around one size alone."""
     found = pl.concat([one.frame["x"] for one in drawings]).to_list()
     low, high = float(min(found)), float(max(found))
-    return layers.log_axis((low, high) if low < high else (low / 2, 2 * high), axis)
+    return axes.log_axis((low, high) if low < high else (low / 2, 2 * high), axis)
 
 
 def curves(
@@ -98,7 +103,7 @@ def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, 
 
     def draw(one: Drawing, theme: Theme) -> Any:
         axis = alt.Axis(title=x_title, tickCount=5, gridColor=theme.grid)
-        x = layers.linear_axis((0.0, top), axis)
+        x = axes.linear_axis((0.0, top), axis)
         y_axis = alt.Axis(title=None, ticks=False, labelPadding=6, labelLimit=240)
         y = alt.Y("row:N", sort=[arm.title for arm in one.drawn.values()], axis=y_axis)
         drawn = []

@@ -22,6 +22,7 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval, median_intervals
+from roundtrip.studies import paired
 
 #: A row of cases.parquet, and what `Panels` adds to it.
 Row = Mapping[str, Any]
@@ -135,6 +136,12 @@ class CasePanels(Panels[Panel]):
         """Interval of `values`: `by`, variant, size_bytes, median, low, high, n."""
         keys = [*self.by, "variant", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
+
+    def ratios(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
+        """At each size the value of `base` over that of `variant`, one a launch that has both."""
+        both = self.of(self.values, panel).filter(pl.col("variant").is_in([variant, base]))
+        found = paired.ratios(both, ["launch", "case_id"], base, "value")
+        return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
     def _panel(self, row: Row) -> Panel:
         """By toolchain, ranks and placement; what else differs is told where it must be."""

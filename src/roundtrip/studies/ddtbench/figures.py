@@ -11,10 +11,11 @@ import polars as pl
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
 from roundtrip.studies import charts, layers
+from roundtrip.studies.axes import INTERVAL
 from roundtrip.studies.colours import BLUE, ORANGE, PURPLE, TEAL, Colour
 from roundtrip.studies.ddtbench import derived
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.layers import INTERVAL, Arm, Drawing
+from roundtrip.studies.layers import Arm, Drawing
 
 OVERHEAD_CAPTION: Text = (
     "Packing overhead in % of the round trip for each micro-app's largest message, as in the "

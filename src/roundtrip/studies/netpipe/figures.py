@@ -11,9 +11,10 @@ import polars as pl
 from roundtrip.report import figures, units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
-from roundtrip.studies import charts, layers
+from roundtrip.studies import axes, charts, layers
+from roundtrip.studies.axes import INTERVAL
 from roundtrip.studies.colours import BLUE, PURPLE, RUST, Colour
-from roundtrip.studies.layers import INTERVAL, Arm, Drawing
+from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.netpipe import derived, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
@@ -57,19 +58,19 @@ def bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figur
     drawings = _drawings(name, curves, curves.bandwidth, panels)
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS))
-    domain = layers.decades([one.frame for one in drawings], 1.0)
+    domain = axes.decades([one.frame for one in drawings], 1.0)
     return charts.over_size(drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain)
 
 
 def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> tuple[Figure, ...]:
     """Ratio to raw MPI, one figure a panel; all with the same axes."""
     drawings = _drawings(name, curves, curves.ratio, panels)
-    domain = layers.decades([one.frame for one in drawings], 1.0)
+    domain = axes.decades([one.frame for one in drawings], 1.0)
     strip = alt.Chart(pl.DataFrame({"low": [1 / (1 + margin)], "high": [1 + margin], "one": [1.0]}))
 
     def draw(one: Drawing, theme: Theme) -> Any:
         x = charts.sizes(drawings, figures.size_axis(theme, is_titled=False))
-        y = layers.linear_axis(
+        y = axes.linear_axis(
             _NEAR,
             figures.named_axis(
                 "Ratio to raw MPI, close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"
@@ -81,7 +82,7 @@ def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> 
             *layers.curves(one, x, y, theme),
         ]
         far_x = charts.sizes(drawings, figures.size_axis(theme))
-        far_y = layers.log_axis(domain, layers.decade_axis(domain, "Ratio to raw MPI, whole range"))
+        far_y = axes.log_axis(domain, axes.decade_axis(domain, "Ratio to raw MPI, whole range"))
         one_rule = strip.mark_rule(color=theme.muted).encode(far_y.y("one:Q"))
         return alt.vconcat(
             alt.layer(*close).properties(width=WIDTH, height=_CLOSE),
@@ -95,12 +96,12 @@ def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> 
 def _drawings(
     name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel]
 ) -> list[Drawing]:
-    rows = frame.select(*curves.by, *INTERVAL, arm="variant", x="size_bytes")
+    rows = layers.rows(frame)
     return [
         charts.drawing(
             f"{name}-{number}",
             panel,
-            curves.of(rows, panel).drop(curves.by),
+            curves.of(rows, panel),
             _ARMS,
             f"{panel.environ}, {panel.counted}",
         )

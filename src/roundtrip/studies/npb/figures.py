@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.report import figures
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import Theme
-from roundtrip.studies import charts, layers
+from roundtrip.studies import axes, charts
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, TEAL
 from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.npb import derived, wan
@@ -50,8 +50,8 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
         title = "Round-trip time of the link (ms)"
         x_axis = alt.Axis(title=title, tickCount=4, format="~g", grid=False)
         y_axis = figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid)
-        x = layers.linear_axis((0.0, farthest), x_axis)
-        y = layers.linear_axis((0.0, top), y_axis)
+        x = axes.linear_axis((0.0, farthest), x_axis)
+        y = axes.linear_axis((0.0, top), y_axis)
         at = [1.0, 2.0] if _scales(one.frame) else [1.0]
         bounds = alt.Chart(pl.DataFrame({"at": at})).mark_rule(color=theme.muted, opacity=0.7)
         below = [bounds.encode(y.y("at:Q"))]

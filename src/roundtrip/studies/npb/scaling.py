@@ -12,7 +12,7 @@ from roundtrip.report import figures, units
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
 from roundtrip.report.figures import Theme
 from roundtrip.stats.intervals import Interval
-from roundtrip.studies import charts, layers
+from roundtrip.studies import axes, charts
 from roundtrip.studies.colours import BLUE, ORANGE
 from roundtrip.studies.layers import Drawing
 from roundtrip.studies.npb import derived
@@ -81,11 +81,9 @@ def drawn(launches: Launches) -> tuple[Figure, ...]:
     def draw(one: Drawing, theme: Theme) -> Any:
         ranks = sorted(set(one.frame["x"]))
         x_axis = alt.Axis(title="Ranks", values=ranks, format="d", grid=False)
-        x = layers.log_axis((ranks[0], ranks[-1]), x_axis)
+        x = axes.log_axis((ranks[0], ranks[-1]), x_axis)
         y_axis = figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid)
-        y = layers.linear_axis(
-            (0.0, 1.1 * max([*one.frame["ideal"], *one.frame["median"]])), y_axis
-        )
+        y = axes.linear_axis((0.0, 1.1 * max([*one.frame["ideal"], *one.frame["median"]])), y_axis)
         ideal = alt.Chart(one.frame).mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
         below = [ideal.encode(x.x(), y.y("ideal:Q"))]
         return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.studies import charts
+from roundtrip.studies import charts, layers
 from roundtrip.studies.colours import BLUE, GREY, PURPLE, RUST, TEAL
 from roundtrip.studies.layers import Arm
 from roundtrip.studies.osu.curves import Curves, Panel
@@ -81,12 +81,10 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
 
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
     """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
-    scaled = {name: pl.col(name) * kind.scale for name in ("median", "low", "high")}
     return (
-        curves.of(curves.intervals, panel)
+        layers.rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
         .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
         .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
-        .select(arm="benchmark", x="size_bytes", **scaled)
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
         .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
     )

@@ -8,7 +8,8 @@ from functools import partial
 import polars as pl
 
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.studies import charts, layers
+from roundtrip.studies import axes, charts, layers
+from roundtrip.studies.axes import INTERVAL
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, PURPLE, TEAL, Colour
 from roundtrip.studies.layers import Arm
 from roundtrip.studies.ring import derived
@@ -48,7 +49,7 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     """One figure a panel; all with the same axes."""
     frames = [_frame(curves, panel) for panel in panels]
     physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
-    domain = layers.decades(frames)[0], layers.decades(physical)[1]
+    domain = axes.decades(frames)[0], axes.decades(physical)[1]
     drawings = [
         charts.drawing(f"ring-{number}", panel, frame, _arms(panel))
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
@@ -58,7 +59,7 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         "Effective bandwidth over region size",
         "Effective bandwidth (MB/s)",
         domain,
-        partial(layers.decimal_sizes, title="Region size (bytes)"),
+        partial(axes.decimal_sizes, title="Region size (bytes)"),
     )
 
 
@@ -71,7 +72,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
     shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = shown.select("median", "low", "high", arm="variant", x="size_bytes")
+    ours = layers.rows(shown).select(*INTERVAL, "arm", "x")
     rows = [
         {"arm": _STUDY, "x": size, "median": rate}
         for line in derived.PUBLISHED
