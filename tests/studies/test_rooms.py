@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.collect import analysis, schemas
+from roundtrip.studies.room import Room
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("collect", "report", "stats", "campaign")
@@ -18,6 +20,20 @@ def test_all_studies_are_found_in_their_order() -> None:
     found = [study.name for study in studies.found()]
     assert found == ["netpipe", "ddtbench", "ring", "osu", "npb"]
     assert [study.title for study in studies.found() if not study.question.endswith("?")] == []
+
+
+def test_every_room_has_the_modules_that_its_class_speaks_of() -> None:
+    rooms = [study for study in studies.found() if isinstance(study, Room)]
+    assert rooms
+    for study in rooms:
+        modules = {
+            "derived": ("summary", "SUMMARY_UNITS"),
+            "planned": ("primary_claims", "speeds"),
+            "section": ("section",),
+        }
+        for module, names in modules.items():
+            found = importlib.import_module(f"roundtrip.studies.{study.name}.{module}")
+            assert [name for name in names if not hasattr(found, name)] == []
 
 
 @pytest.mark.parametrize("room", SHARED)
