@@ -27,6 +27,12 @@ _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
 _PAIR = re.compile(rf"\s*({_DOTTED})\s*=")
+#: What a person is told of a fault, where pydantic names a type of Python.
+_TOLD = {
+    **dict.fromkeys(("model_type", "dict_type"), "input should be a table"),
+    "tuple_type": "input should be a list",
+    "too_short": "input should be a list with at least one value",
+}
 _Model = TypeVar("_Model", bound="Table")
 
 
@@ -82,7 +88,8 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
             told = f"'{path[-1]}' is missing"
         else:
             where = ".".join(map(str, path))
-            told = f"{where}: {told[0].lower()}{told[1:]}, not {first['input']!r:.60}"
+            told = _TOLD.get(first["type"], told[0].lower() + told[1:])
+            told = f"{where}: {told}, not {first['input']!r:.60}"
         raise fault(told, path, places, file) from None
 
 
@@ -100,13 +107,22 @@ def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:
     counts: dict[Path_, int] = {}
     for number, line in enumerate(lines, 1):
         if heading := _HEADING.match(line):
-            table = _split(heading[2])
+            table = _inside(_split(heading[2]), counts)
             if heading[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
         elif pair := _PAIR.match(line):
             yield (*table, *_split(pair[1])), number
+
+
+def _inside(keys: Path_, counts: Mapping[Path_, int]) -> Path_:
+    """The path of a heading: what lies in an array of tables lies in the last of them."""
+    path: Path_ = ()
+    for key in keys[:-1]:
+        path = (*path, key)
+        path = (*path, counts[path]) if path in counts else path
+    return (*path, *keys[-1:])
 
 
 def _split(dotted: str) -> Path_:

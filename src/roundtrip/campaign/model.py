@@ -17,14 +17,48 @@ A campaign file is TOML::
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from roundtrip import files
-from roundtrip.collect import records
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from roundtrip import tables
+from roundtrip.collect import records, shapes
 from roundtrip.errors import UserError
+from roundtrip.tables import Places, Strings, Table
+
+_Names = Annotated[Strings, Field(min_length=1)]
+
+
+def _plain(value: object) -> object:
+    if not isinstance(value, str | int | float):
+        raise PydanticCustomError("plain", "input should be a text or a number")
+    return value
+
+
+_Values = Annotated[
+    tuple[Annotated[Any, AfterValidator(_plain)], ...], Field(strict=False, min_length=1)
+]
+#: What the collector accepts after the launches is what may be declared before them.
+_Few = Annotated[int, Field(ge=0, le=shapes.MOST_FEW)]
+
+
+class _CheckTable(Table):
+    name: str = ""
+    toolchains: _Names | None = None
+    partitions: _Names | None = None
+    parameters: dict[str, _Values] = Field(default_factory=dict)
+    variables: dict[str, Any] = Field(default_factory=dict)
+
+
+class _File(Table):
+    title: Annotated[str, Field(max_length=200)] | None = None
+    launches: Annotated[_Few, Field(ge=1)] = 1
+    extra_launches: _Few = 0
+    time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
+    check: Annotated[tuple[_CheckTable, ...], Field(strict=False)] = ()
 
 
 @dataclass(frozen=True)
@@ -70,102 +104,40 @@ def find(name: str, folder: Path) -> Path:
 
 def load(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
-    text = files.read_text(file)
-    data = files.parse_toml(text, file)
-    return _Reader(file, text.splitlines()).campaign(data)
+    data, places = tables.read(file)
+    declared = tables.validate(data, _File, places, file)
+    name = file.stem
+    if fault := records.first_fault("campaign", {"name": name}):
+        raise UserError(f"{fault.where}: {fault.told}", file)
+    if not declared.check:
+        raise UserError("no [[check]] table: a campaign must run something", file)
+    return Campaign(
+        name=name,
+        file=file,
+        title=name if declared.title is None else declared.title,
+        launches=declared.launches,
+        extra_launches=declared.extra_launches,
+        time_limit_minutes=declared.time_limit_minutes,
+        checks=tuple(
+            _plan(table, ("check", number), places, file)
+            for number, table in enumerate(declared.check)
+        ),
+        launches_line=places[("launches",)][1] if ("launches",) in places else None,
+    )
 
 
-class _Reader:
-    """Validates the parsed data; it keeps the lines to say where a fault is."""
-
-    def __init__(self, file: Path, lines: list[str]) -> None:
-        self.file = file
-        self.lines = lines
-
-    def campaign(self, data: dict[str, Any]) -> Campaign:
-        self._known_keys(
-            data, {"title", "launches", "extra_launches", "time_limit_minutes", "check"}, 0
-        )
-        tables = data.get("check", [])
-        if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
-            raise UserError("check must be [[check]] tables", self.file, self._line("check", 0))
-        if not tables:
-            raise UserError("no [[check]] table: a campaign must run something", self.file)
-        starts = [n for n, line in enumerate(self.lines, 1) if line.strip().startswith("[[check]]")]
-        starts = (starts + [0] * len(tables))[: len(tables)]  # `check = [...]` has no headings
-        counts = self._collectable(data)
-        return Campaign(
-            name=self.file.stem,
-            file=self.file,
-            checks=tuple(map(self._check, tables, starts)),
-            launches_line=self._line("launches", 0),
-            **counts,
-        )
-
-    def _collectable(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Title and counts, held against what the collector will accept after the launches."""
-        name = self.file.stem
-        usual = {"title": name, "launches": 1, "extra_launches": 0, "time_limit_minutes": 24 * 60}
-        chosen = {key: data.get(key, default) for key, default in usual.items()}
-        if fault := records.first_fault("campaign", {"name": name, **chosen}):
-            line = self._line(fault.where, 0) if fault.where in data else None
-            raise UserError(f"{fault.where}: {fault.told}", self.file, line)
-        return chosen
-
-    def _check(self, table: dict[str, Any], start: int) -> CheckPlan:
-        self._known_keys(
-            table, {"name", "toolchains", "partitions", "parameters", "variables"}, start
-        )
-        if not isinstance(table.get("name"), str):
-            raise UserError("a [[check]] needs a name, the ReFrame check to run", self.file, start)
-        parameters = self._table(table, "parameters", start)
-        variables = self._table(table, "variables", start)
-        return CheckPlan(
-            name=table["name"],
-            line=start,
-            toolchains=self._names(table, "toolchains", start),
-            partitions=self._names(table, "partitions", start),
-            parameters={
-                key: self._names(parameters, key, start, str_only=False) or () for key in parameters
-            },
-            variables={key: _as_option(value) for key, value in variables.items()},
-        )
-
-    def _names(
-        self, table: dict[str, Any], key: str, start: int, str_only: bool = True
-    ) -> tuple[str, ...] | None:
-        if key not in table:
-            return None
-        value = table[key]
-        legal = (str,) if str_only else (str, int, float)
-        if not isinstance(value, list) or not value or not all(isinstance(v, legal) for v in value):
-            raise UserError(
-                f"{key} must be a list with at least one value", self.file, self._line(key, start)
-            )
-        return tuple(_as_option(v) for v in value)
-
-    def _table(self, data: dict[str, Any], key: str, start: int) -> dict[str, Any]:
-        value = data.get(key, {})
-        if not isinstance(value, dict):
-            raise UserError(f"{key} must be a table", self.file, self._line(key, start))
-        return value
-
-    def _known_keys(self, table: dict[str, Any], legal: set[str], start: int) -> None:
-        for key in table:
-            if key not in legal:
-                raise UserError(
-                    f"unknown key '{key}'; legal are {', '.join(sorted(legal))}",
-                    self.file,
-                    self._line(key, start),
-                )
-
-    def _line(self, key: str, start: int) -> int | None:
-        """Line of the first ``key =`` at or after line `start`."""
-        pattern = re.compile(rf"(^|[{{,])\s*{re.escape(key)}\s*=")
-        for number, line in enumerate(self.lines, 1):
-            if number >= start and pattern.search(line):
-                return number
-        return start or None
+def _plan(table: _CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:
+    if not table.name:
+        raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
+    chosen = table.parameters.items()
+    return CheckPlan(
+        name=table.name,
+        line=places.get(path, (file, 0))[1],
+        toolchains=table.toolchains,
+        partitions=table.partitions,
+        parameters={key: tuple(map(_as_option, values)) for key, values in chosen},
+        variables={key: _as_option(value) for key, value in table.variables.items()},
+    )
 
 
 def _as_option(value: object) -> str:

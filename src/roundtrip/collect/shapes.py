@@ -14,7 +14,9 @@ AMOUNT_OR_NULL = {"type": ["number", "null"], "minimum": 0, "maximum": 1e15}
 AMOUNT = {"type": "number", "minimum": 0, "maximum": 1e15}
 COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 COUNT_OR_NULL = {**COUNT, "type": ["integer", "null"]}
-FEW = {"type": "integer", "minimum": 0, "maximum": 10_000}
+#: The most launches of a case, and of other things that are few.
+MOST_FEW = 10_000
+FEW = {"type": "integer", "minimum": 0, "maximum": MOST_FEW}
 #: Names that become folders and labels; a `description` is what a person is told.
 NAME_PATTERN = r"[^\W_][\w.-]*( [\w.-]+)*"
 NAME = {
