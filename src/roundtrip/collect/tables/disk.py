@@ -60,7 +60,7 @@ def read(bundle: Path, schema: int) -> Tables:
 
 @contextmanager
 def decoding(file: Path) -> Iterator[Path]:
-    """Turns whatever the decoder of parquet meets, its own panics included, into one line."""
+    """Turns whatever the decoder of parquet meets, its own panics included, into a UserError."""
     try:
         yield file
     except pl.exceptions.SchemaError:
