@@ -28,9 +28,11 @@ class Axis:
     is_log: bool = True
 
     def x(self, field: str = "x:Q") -> Any:
+        """The horizontal channel of `field`."""
         return alt.X(field, scale=self.scale, axis=self.axis)
 
     def y(self, field: str = "median:Q") -> Any:
+        """The vertical channel of `field`."""
         return alt.Y(field, scale=self.scale, axis=self.axis)
 
     def part(self, value: float) -> float:

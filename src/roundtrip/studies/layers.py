@@ -59,7 +59,9 @@ class Drawing:
 
 
 def rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
-    """A frame of intervals as a drawing has them: values times `scale`, `arm` and size as x."""
+    """`intervals` as a drawing has them: median, low and high times `scale`, and the columns arm,
+    of column `arm`, and x, of size_bytes.
+    """
     return intervals.with_columns(pl.col(*INTERVAL) * scale, arm=arm, x="size_bytes")
 
 

@@ -107,7 +107,7 @@ class Panels(Generic[P]):
         return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
 
     def of(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
-        """Rows of `frame` that belong to `panel`, and have the values of `where`."""
+        """The rows of `frame` that belong to `panel`, with the values of `where`; all columns."""
         wanted = [*zip(self.by, panel.key, strict=True), *where.items()]
         return frame.filter(*(pl.col(name) == value for name, value in wanted))
 
@@ -126,14 +126,16 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Median of each launch: launch, case_id, case, variant, size_bytes, value."""
+        """Median of each launch: columns launch, case_id, case, variant, size_bytes, and value in
+        the metric's unit.
+        """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         measured = self.samples.filter(pl.col("phase") == "measure")
         return measured.group_by(keys).agg(pl.col("value").median()).sort(keys).collect()
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Interval of `values`: `by`, variant, size_bytes, median, low, high, n."""
+        """Interval of `values`: columns `by`, variant, size_bytes, median, low, high, n."""
         keys = [*self.by, "variant", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
 

@@ -67,24 +67,30 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def creations(self) -> pl.DataFrame:
-        """Interval of the time to make and to free, seconds, at each point of each panel."""
+        """Interval of the time to make and to free at each point of each panel: columns panel,
+        buffers, app, size_bytes, variant, phase; median, low and high in seconds; n.
+        """
         found = derived.creations(self.samples, _LAUNCH)
         return median_intervals(found, [*_BY, "phase"], "seconds", self.level)
 
     @cached_property
     def overheads(self) -> pl.DataFrame:
-        """Interval of the overhead at each point of each panel."""
+        """Interval of the overhead at each point of each panel: columns panel, buffers, app,
+        size_bytes, variant; median, low and high, parts of 1; n.
+        """
         known = self.values.filter(pl.col("overhead").is_not_null())
         packing = known.filter(pl.col("variant").is_in(derived.PACKING))
         return median_intervals(packing, _BY, "overhead", self.level)
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
-        """Interval of the round trip, seconds, at each point of each panel."""
+        """Interval of the round trip: as `overheads`, in seconds, of all methods; same columns."""
         return median_intervals(self.values, _BY, "round_trip", self.level)
 
     def at_largest(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
-        """Rows of `panel` with each micro-app's largest message, in the study's order."""
+        """The rows of `panel` with each micro-app's largest message, in the study's order; all
+        columns of `frame`, which needs app, size_bytes and variant.
+        """
         mine = self.of(frame, panel)
         top = mine.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
         order = pl.col("app").replace_strict(

@@ -152,9 +152,9 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def gains(figures: pl.DataFrame, by: list[str], by_hand: str = MANUAL) -> pl.DataFrame:
-    """Rows of datatypes with `ratio`: round trip by hand over their own, of the same `by`.
+    """Round trip by hand over that with datatypes, of the same `by`.
 
-    `by_hand` is MANUAL or TUNED.
+    `by_hand` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
     """
     both = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
     return paired.ratios(both, by, by_hand, "round_trip")

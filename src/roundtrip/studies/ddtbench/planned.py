@@ -32,7 +32,9 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 
 
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-    """Round trip with datatypes of each launch, each micro-app at its largest message: SPEEDS."""
+    """Round trip with datatypes of each launch, each micro-app at its largest message: columns
+    SPEEDS.
+    """
     original = samples.filter(pl.col("case").str.ends_with(f"/{_ORIGINAL}"))
     figures = derived.launch_figures(original, ["launch"])
     figures = figures.filter(pl.col("variant") == derived.DDT)

@@ -62,12 +62,14 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def everything(self) -> pl.DataFrame:
-        """Launch medians of all variants, those unknown to the study included."""
+        """Launch medians of all variants, those unknown to the study included: columns as of
+        `derived.launch_medians` by launch and case_id.
+        """
         return derived.launch_medians(self.samples, _LAUNCH)
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Launch medians of the study's variants at sizes above 0."""
+        """Launch medians of the study's variants at sizes above 0; columns of `everything`."""
         known = pl.col("variant").is_in(list(derived.VARIANTS))
         return self.everything.filter(known & (pl.col("size_bytes") > 0))
 
@@ -78,23 +80,27 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """Interval of the bandwidth, MB/s, at each point."""
+        """Interval of the bandwidth at each point: columns case_id, case, variant, size_bytes;
+        median, low and high in MB/s; n.
+        """
         return median_intervals(self.values, _BY, "bandwidth", self.level)
 
     @cached_property
     def seconds(self) -> pl.DataFrame:
-        """Interval of the time, s, at each point."""
+        """Interval of the time, s, at each point; columns of `bandwidth`."""
         return median_intervals(self.values, _BY, "seconds", self.level)
 
     @cached_property
     def ratio(self) -> pl.DataFrame:
-        """Interval of the ratio to raw MPI at each point."""
+        """Interval of the ratio to raw MPI at each point; columns of `bandwidth`."""
         ratios = paired.ratios(self.values, _LAUNCH, derived.BASE)
         return median_intervals(ratios, _BY, "ratio", self.level)
 
     @cached_property
     def first_byte(self) -> pl.DataFrame:
-        """Samples at 1 byte, of all launches together: tails of the latency, seconds."""
+        """Tails of the latency over the samples at 1 byte of all launches together: columns
+        case_id, case, variant, samples; least, p50, p90 and p99 in seconds.
+        """
         value = pl.col("value")
         return (
             self.samples.filter(pl.col("size_bytes") == 1)

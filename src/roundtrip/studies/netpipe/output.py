@@ -88,7 +88,10 @@ def _point(line: str, file: Path, number: int) -> Point:
 
 
 def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = None) -> list[Point]:
-    """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would."""
+    """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
+
+    UserError as of `parse`, and if there is no point.
+    """
     points = parse(file, schedule)
     if not points:
         raise UserError("NetPIPE wrote no point", file)

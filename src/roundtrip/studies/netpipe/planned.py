@@ -36,7 +36,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 
 
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-    """Half round trip or time per message of each launch at the compared sizes: SPEEDS."""
+    """Half round trip or time per message of each launch at the compared sizes: columns SPEEDS."""
     wanted = samples.filter(
         (pl.col("phase") == "measure")
         & pl.col("variant").is_in(list(_COMPARED))

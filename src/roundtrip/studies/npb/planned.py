@@ -40,7 +40,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 
 
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-    """Mop/s of each launch: SPEEDS.  Of classes for trying too, whose what says so by its name."""
+    """Mop/s of each launch: columns SPEEDS.  Of classes for trying too; `what` names the class."""
     rates = samples.filter((pl.col("metric") == "rate") & (pl.col("phase") == "total")).collect()
     return rates.select(
         "launch",

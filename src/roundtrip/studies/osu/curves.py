@@ -52,7 +52,9 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Interval over launches: panel, benchmark, metric, size_bytes, median, low, high, n."""
+        """Interval over launches: columns panel, benchmark, metric, size_bytes; median, low and
+        high in the metric's unit; n.
+        """
         keys = ["panel", "benchmark", "metric", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
 

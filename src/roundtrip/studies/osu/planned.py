@@ -31,7 +31,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 
 
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-    """The typical value of each launch at the sizes that people quote: SPEEDS."""
+    """The typical value of each launch at the sizes that people quote: columns SPEEDS."""
     quoted = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
     found = derived.typical(samples, ["launch"]).join(quoted, on=["case", "size_bytes"])
     if found.is_empty():

@@ -72,18 +72,21 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Time per pass and effective bandwidth of each launch at each point."""
+        """Of each launch at each point: columns of `derived.launch_medians` by launch, case_id."""
         known = pl.col("variant").is_in([*derived.TRANSPORTS, *map(derived.read_of, derived.READ)])
         return derived.launch_medians(self.samples.filter(known), _LAUNCH)
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """Interval of the effective bandwidth, MB/s, at each point."""
+        """Interval of the effective bandwidth at each point: columns case_id, case, variant,
+        size_bytes; median, low and high in MB/s; n.
+        """
         return median_intervals(self.values, _BY, "bandwidth", self.level)
 
     @cached_property
     def laps(self) -> pl.DataFrame:
-        """Single laps of all launches together: percentiles, seconds.
+        """Single laps of all launches together: columns case_id, case, variant, size_bytes, laps;
+        p1, p50, p90 and p99 in seconds.
 
         At the smallest size, at LAP_SIZE, and at each transport's largest.
         """

@@ -159,7 +159,9 @@ def title(variant: str, shared: int, network: int) -> str:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Time per pass of each (`by`, case, variant, size): seconds, bandwidth (MB/s); sorted."""
+    """Time per pass of each (`by`, case, variant, size_bytes): these columns, seconds, samples and
+    bandwidth (MB/s); sorted.
+    """
     keys = [*by, *POINT]
     return (
         samples.filter(pl.col("metric") == "time_per_pass")

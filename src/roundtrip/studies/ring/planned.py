@@ -34,7 +34,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 
 
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-    """Time per pass of MPI's two-sided call at the compared sizes: SPEEDS.
+    """Time per pass of MPI's two-sided call at the compared sizes: columns SPEEDS.
 
     A region is passed by the same code whatever the MPI, so it is not compared.
     """
