@@ -17,7 +17,7 @@ def tell_if_skipped(test):
     for partition in runtime.runtime().system.partitions:
         lacking = [_lacking(test, partition, environ) for environ in partition.environs]
         if lacking and all(lacking):
-            line = f"{check}: skipped on {partition.name}, which lacks {lacking[0]}"
+            line = f"skipped on {partition.name}: tests of {check} that need {lacking[0]}"
             if line not in _told:
                 _told.add(line)
                 print(line)

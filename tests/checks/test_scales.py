@@ -123,7 +123,7 @@ def test_reframe_tells_by_hand_what_the_site_cannot_do(
         capture_output=True,
         text=True,
     )
-    assert "OSUAtScale: skipped on smp, which lacks one-per-node\n" in done.stdout
+    assert "skipped on smp: tests of OSUAtScale that need one-per-node\n" in done.stdout
     listed = set(re.findall(r"^- OSUAtScale .*%scale=(\w+)", done.stdout, re.MULTILINE))
     several = "cores_2" in site.partitions["smp"]["features"]
     assert listed == {"pair", *(["node"] if several else [])}

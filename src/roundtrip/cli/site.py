@@ -33,7 +33,7 @@ def check(
         Path | None, typer.Option(help="Folder to write the rendered job scripts to.")
     ] = None,
 ) -> None:
-    """Check a site: loads, fabric and binding, Spack part, lock file, job scripts.
+    """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
     Exit status: 0 no fault; 1 a fault; 2 no such site.
     """
