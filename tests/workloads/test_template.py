@@ -61,12 +61,13 @@ def test_its_own_tests_pass(build: Path) -> None:
     assert "1/1 Test" in run("ctest", "-R", rf"^{NAME}[.]mpi", folder=build)
 
 
-def test_it_is_small_and_formatted(build: Path) -> None:
-    files = [file for file in (build.parent / "workloads" / NAME).rglob("*") if file.is_file()]
+@pytest.mark.parametrize("name", ["ab", "barrier", "zebra", "x" * 30])
+def test_it_is_small_and_formatted_whatever_its_name(tmp_path: Path, name: str) -> None:
+    files = [tmp_path / file for file in new.write(name, tmp_path) if file.parts[0] == "workloads"]
     assert sum(len(file.read_text().splitlines()) for file in files) < 130
-    shutil.copyfile(CHECKOUT / ".clang-format", build.parent / ".clang-format")
+    shutil.copyfile(CHECKOUT / ".clang-format", tmp_path / ".clang-format")
     sources = [file for file in files if file.suffix in (".cpp", ".hpp")]
-    run("clang-format", "--dry-run", "-Werror", *sources, folder=build.parent)
+    run("clang-format", "--dry-run", "-Werror", *sources, folder=tmp_path)
 
 
 def test_the_collector_takes_what_it_measures(build: Path, tmp_path: Path) -> None:
