@@ -58,7 +58,11 @@ class Table(BaseModel):
 
 def read(file: Path) -> tuple[dict[str, Any], Places]:
     """The TOML document in `file`, and where its values stand; UserError if it is none."""
-    text = files.read_text(file)
+    return parse(files.read_text(file), file)
+
+
+def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
+    """The TOML document `text` of `file`, and where its values stand; UserError if it is none."""
     return files.parse_toml(text, file), {
         path: (file, line) for path, line in reversed(list(_places(text.splitlines())))
     }

@@ -107,7 +107,8 @@ def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, told: s
     with pytest.raises(UserError) as caught:
         analysis.load(file)
     assert told in caught.value.what
-    assert caught.value.file == str(file)
+    at = file.read_text().split(new)[0].count("\n") + 1
+    assert (caught.value.file, caught.value.line) == (str(file), at)
 
 
 def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from roundtrip import files, studies
+from roundtrip import files, studies, tables
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
+from roundtrip.tables import Places
 
 FILE_NAME = "analysis.toml"
 _Thresholds = TypeVar("_Thresholds")
@@ -58,7 +59,7 @@ def default_text() -> str:
 
 def default() -> Analysis:
     """The thresholds that come with the package, parsed."""
-    return parse(default_text(), FILE_NAME)
+    return parse(default_text(), Path(FILE_NAME))
 
 
 def load(file: Path) -> Analysis:
@@ -66,33 +67,39 @@ def load(file: Path) -> Analysis:
     return parse(confined.text(file), file)
 
 
-def parse(text: str, file: Path | str) -> Analysis:
+def parse(text: str, file: Path) -> Analysis:
     """Parse and validate; no table or key may be unknown, none of a table may be missing.
+
+    UserError with the line of the first fault.
 
     A study that the file does not know (it is older than the study) gets the package's
     thresholds: a bundle with such a file has no launches of it.
     """
-    data = files.parse_toml(text, file)
+    data, places = tables.parse(text, file)
     own = {study.name: study.thresholds for study in studies.found() if study.thresholds}
     if unknown := sorted(set(data) - {*_SHARED, *own}):
         legal = ", ".join([*_SHARED, *own])
-        raise UserError(f"unknown table [{unknown[0]}]; legal are {legal}", file)
+        told = f"unknown table [{unknown[0]}]; legal are {legal}"
+        raise tables.fault(told, (unknown[0],), places, file)
     if missing := [name for name in _SHARED if name not in data]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
     data = {**files.parse_toml(default_text()), **data}
-    shared = {name: _table(kind, data[name], name, file) for name, kind in _SHARED.items()}
+    shared = {name: _table(kind, data[name], name, places, file) for name, kind in _SHARED.items()}
     levels = shared["statistics"]
     for key in ("confidence_level", "false_discovery_level"):
         if not 0 < getattr(levels, key) < 1:
-            raise UserError(f"[statistics] {key} must lie between 0 and 1", file)
-    tables = {kind: _table(kind, data[name], name, file) for name, kind in own.items()}
-    return Analysis(**shared, text=text, studies=tables)
+            told = f"[statistics] {key} must lie between 0 and 1"
+            raise tables.fault(told, ("statistics", key), places, file)
+    thresholds = {kind: _table(kind, data[name], name, places, file) for name, kind in own.items()}
+    return Analysis(**shared, text=text, studies=thresholds)
 
 
-def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
+def _table(kind: Any, data: Any, table: str, places: Places, file: Path) -> Any:
     names = {one.name for one in fields(kind)}
     if not isinstance(data, dict) or set(data) != names:
-        raise UserError(f"[{table}] needs exactly the keys {', '.join(sorted(names))}", file)
+        told = f"[{table}] needs exactly the keys {', '.join(sorted(names))}"
+        odd = next((key for key in data if key not in names), "") if isinstance(data, dict) else ""
+        raise tables.fault(told, (table, odd), places, file)
     for key, value in data.items():
         numbers = value if isinstance(value, list) else [value]
         if not numbers or not all(
@@ -100,5 +107,5 @@ def _table(kind: Any, data: Any, table: str, file: Path | str) -> Any:
             for v in numbers
         ):
             told = f"[{table}] {key} must be a number from 0 to {_MOST:g}, not {value!r}"
-            raise UserError(told[:200], file)
+            raise tables.fault(told[:200], (table, key), places, file)
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
