@@ -142,6 +142,11 @@ def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
     assert typed.value(record, row.row(0, named=True)) == told
 
 
+def test_a_record_that_fits_no_column_says_so() -> None:
+    with pytest.raises(TypeError, match=r"no column can hold what \{'minimum': 0\} allows"):
+        typed.columns({"properties": {"x": {"minimum": 0}}})
+
+
 def _example(schema: Any) -> Any:
     """Some value that the schema allows, with everything in it."""
     if "anyOf" in schema:

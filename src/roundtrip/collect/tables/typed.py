@@ -19,7 +19,10 @@ _PLAIN: dict[str, Any] = {
 
 
 def columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an object's schema: a type for each of its properties."""
+    """The columns of an object's schema: a type for each of its properties.
+
+    TypeError for a property whose schema does not say its type.
+    """
     return {name: _dtype(schema) for name, schema in record["properties"].items()}
 
 
@@ -90,7 +93,9 @@ def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     if "anyOf" in schema:
         (schema,) = [one for one in schema["anyOf"] if one != {"type": "null"}]
         return _bare(schema)
-    kinds = schema["type"]
+    kinds = schema.get("type")
+    if not isinstance(kinds, str | list):
+        raise TypeError(f"no column can hold what {dict(schema)} allows: it says no type")
     if isinstance(kinds, str):
         return schema
     (kind,) = [one for one in kinds if one != "null"]
