@@ -118,7 +118,7 @@ def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
     ("file", "old", "new", "message"),
     [
         ("definitions.yaml", "- boosts:", "- boost:", "does not define 'boosts'"),
-        ("packages.yaml", "mvapich:\n    require", "mvapich:\n    variants", "a mere preference"),
+        ("packages.yaml", "mvapich:\n    require", "mvapich:\n    variants", "only a preference"),
         ("packages.yaml", "mpich:\n    require", "mpich:\n    prefer", "mpich needs `require:`"),
         ("concretizer.yaml", "enable: false", "enable: true", "stale hashes"),
         ("packages.yaml", "  all:", "  all: [", "not YAML"),

@@ -20,7 +20,7 @@ _Thresholds = TypeVar("_Thresholds")
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Above any of these a launch counts as disturbed."""
+    """Limits above which a launch counts as disturbed; analysis.toml has their units."""
 
     steal_fraction: float
     involuntary_context_switches_per_s: float
@@ -30,7 +30,7 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The whole file; `text` is what is copied into the bundle and printed in the report."""
+    """The whole file; `text` is copied into the bundle and printed in the report."""
 
     disturbance: Disturbance
     statistics: Levels
@@ -44,7 +44,7 @@ class Analysis:
         return table
 
 
-#: Above any threshold that means something; also no infinity, and nothing a float cannot hold.
+#: Larger than any sensible threshold; it excludes infinity and integers that no float can hold.
 _MOST = 2.0**53
 _SHARED = {"disturbance": Disturbance, "statistics": Levels}
 

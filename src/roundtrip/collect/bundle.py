@@ -28,8 +28,8 @@ _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
 def build(run_dir: Path, bundles: Path | None = None) -> Path:
     """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``.
 
-    `bundles` is ``run_dir/bundles`` by default.  UserError if the tree is not that of a campaign
-    run, or if no launch of it came back: a report of nothing must not look like a success.
+    `bundles` is ``run_dir/bundles`` by default.  UserError if `run_dir` is not the tree of a
+    campaign run, or if no launch of it came back: a report of nothing must not look like a success.
     """
     state = records.read(run_dir / "state.json")
     thresholds = _analysis(run_dir)
@@ -102,7 +102,7 @@ def _facts(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keep(partial: Path, final: Path) -> Path:
-    """Rename to the final name, unless the same bundle is there already."""
+    """Rename to the final name, unless the same bundle exists already."""
     if final.exists():
         manifest.verify(final)
         return final

@@ -62,7 +62,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "simulated": case["simulated"],
         }
     if run:
-        details = run.get(case["study"])  # what a study's workload alone tells, under its name
+        details = run.get(case["study"])  # what only this study's workload writes
         compiler = run.get("compiler") or {}
         version = [compiler.get("id"), compiler.get("version")]
         row |= {
@@ -107,7 +107,7 @@ def _missing(
 
 
 def _named(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
-    """What a case id alone tells."""
+    """The columns that follow from a case id."""
     found = _CASE_ID.match(case_id)
     if not found:
         return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}

@@ -1,7 +1,7 @@
 """Reads files of a tree that somebody else may have written.
 
-Only regular files inside the tree are opened: no symbolic link below its root is followed, nothing
-is waited for (a FIFO, a device), and what is larger than its kind can be is not read.
+It opens only regular files inside the tree: it follows no symbolic link below the root, it does
+not wait for a FIFO or a device, and it refuses a file that is larger than its kind can be.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError
 
-#: The most bytes that are read of a record, and of samples: far more than any workload writes.
+#: The largest record and the largest samples.csv that are read, bytes; workloads write far less.
 RECORD = 1 << 26
 SAMPLES = 1 << 30
 _LINK = "a symbolic link: not followed"
@@ -30,7 +30,7 @@ def read(file: Path, root: Path | None = None, most: int = RECORD) -> bytes:
     """The content of `file`, a regular file of at most `most` bytes.
 
     No link is followed between `root` (the file's own folder by default) and the file; `root`
-    itself may be one, since the user named it.  UserError for whatever cannot be read so.
+    itself may be a link, because the user named it.  UserError if the file cannot be read so.
     """
     with _opened(file, root) as descriptor:
         size = os.fstat(descriptor).st_size
@@ -44,24 +44,24 @@ def read(file: Path, root: Path | None = None, most: int = RECORD) -> bytes:
 
 
 def text(file: Path, root: Path | None = None, most: int = RECORD) -> str:
-    """The content as UTF-8 text; else as `read`."""
+    """The content of `file` as UTF-8 text; otherwise as `read`, UserError too."""
     return files.decode(read(file, root, most), file)
 
 
 def json(file: Path, root: Path | None = None) -> Any:
-    """The JSON value in the file; else as `read`."""
+    """The JSON value in `file`; otherwise as `read`, UserError too."""
     return files.parse_json(text(file, root), file)
 
 
 def tail(file: Path, root: Path | None = None, most: int = 4096) -> bytes:
-    """The last bytes of `file`, at most `most`; else as `read`."""
+    """The last bytes of `file`, at most `most`; otherwise as `read`, UserError too."""
     with _opened(file, root) as descriptor:
         os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - most), os.SEEK_SET)
         return os.read(descriptor, most)
 
 
 def stamp(file: Path) -> tuple[int, ...]:
-    """Changes when the file does; the same for every file that is absent."""
+    """A value that changes when the file changes; () for a file that does not exist."""
     try:
         found = file.lstat()
     except (OSError, ValueError):
@@ -72,7 +72,7 @@ def stamp(file: Path) -> tuple[int, ...]:
 def folders(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
     """Folders `levels` below `root`, in the order of their names, each with "".
 
-    What cannot be gone into on the way there comes with the reason.
+    A folder on the way that cannot be entered comes with the reason instead of "".
     """
     if root.is_symlink():
         yield root, _LINK

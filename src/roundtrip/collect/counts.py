@@ -23,7 +23,7 @@ class Counts:
 
     @property
     def came(self) -> int:
-        """Those of them that came back: a launch too many of one case replaces none of another."""
+        """Launches asked for that came back; an extra launch of one case replaces no other case."""
         return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
 
     @property
@@ -33,7 +33,7 @@ class Counts:
 
     @property
     def missing(self) -> dict[str, int]:
-        """Launches short, by case; cases that are whole are not in it."""
+        """How many launches each case lacks; cases that lack none are left out."""
         short = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
         return {case: count for case, count in short.items() if count > 0}
 
@@ -46,9 +46,9 @@ class Counts:
 
 
 def of_rows(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
-    """From (case, status, launches asked for) of every row of a bundle's table of launches.
+    """Counts of (case, status, launches asked for), one for each row of cases.parquet.
 
-    A bundle older than the number asked for gets what came back and what is missing.
+    An older bundle does not say how many were asked for: then it is what came back and is missing.
     """
     asked: dict[str, int] = {}
     passed: dict[str, int] = {}

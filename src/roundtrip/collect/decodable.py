@@ -1,7 +1,7 @@
-"""Can the tables of a bundle be decoded?  Asked in a process of its own.
+"""Tests in a process of its own whether the tables of a bundle can be decoded.
 
-A forged table can ask its decoder for more memory than there is; polars then aborts its process,
-and no exception could be caught.  Where polars panics it prints pages before its exception.
+A forged table can make its decoder ask for more memory than there is.  Then polars aborts its
+process, and no exception can be caught.  If polars panics, it prints pages before its exception.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ for number, file in enumerate(sys.argv[1:]):
 
 
 def require(bundle: Path) -> None:
-    """UserError for a table of `bundle` whose decoder dies; all else is left to its reader."""
+    """UserError for a table of `bundle` whose decoder dies; its reader finds all other faults."""
     tables = sorted(bundle.rglob("*.parquet"))
     decoder = [sys.executable, "-c", _PROGRAM, *map(str, tables)]
     done = subprocess.run(decoder, capture_output=True, text=True)

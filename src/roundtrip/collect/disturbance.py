@@ -1,4 +1,4 @@
-"""Whether something else than the benchmark had its hands on a launch."""
+"""Whether anything but the benchmark used the machine during a launch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from roundtrip.collect.analysis import Disturbance
 
 
 def reasons(run: dict[str, Any], limits: Disturbance, cores: int | None) -> tuple[str, ...]:
-    """Why the launch of this run.json counts as disturbed; empty if it does not.
+    """Why the launch with this run.json counts as disturbed; empty if it does not.
 
-    `cores` is the number of cores of a node, None if it is not known: the load average is then
-    not judged.  Facts that the launch did not record are not judged either.
+    `cores` is the number of cores of a node; None, if it is not known, leaves the load average
+    out.  Facts that the launch did not record are left out as well.
     """
     facts = run.get("disturbance") or {}
     elapsed = run.get("elapsed_s") or 0.0

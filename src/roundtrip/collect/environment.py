@@ -1,4 +1,4 @@
-"""What a run recorded of its machine and software: ``env/``, with pseudonyms for hosts."""
+"""What a run recorded about its machine and software: ``env/``, with pseudonyms for hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roundtrip.collect.hosts import named
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 
-#: Files that are copied as they are: people or Spack wrote them, and no field of them is a host.
+#: Files that are copied unchanged: people or Spack wrote them, and they have no field for a host.
 _VERBATIM = (".lock", ".toml")
 #: ``<file>.resumed-<n>`` is what a resumed run recorded where it differs.
 _AGAIN = ".resumed-"

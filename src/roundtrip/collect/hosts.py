@@ -14,14 +14,14 @@ FIELDS = ("host", "hosts", "hostname")
 
 
 def cores(file: Path, root: Path | None = None) -> int | None:
-    """Number of online processors of the host described in host.json; None if not told."""
+    """Number of online processors of the host of a host.json; None if the file does not say it."""
     cpu = read(file, root).get("cpu")
     logical = cpu.get("logical") if isinstance(cpu, dict) else None
     return logical if isinstance(logical, int) and logical > 0 else None
 
 
 def read(file: Path, root: Path | None = None) -> dict[str, Any]:
-    """The object in a JSON file; empty if there is none."""
+    """The object in a JSON file; empty if the file cannot be read or holds none."""
     try:
         data = confined.json(file, root)
     except UserError:
@@ -30,7 +30,7 @@ def read(file: Path, root: Path | None = None) -> dict[str, Any]:
 
 
 def named(data: Any) -> Iterator[str]:
-    """Every name in a field of hosts, at any depth of JSON data."""
+    """Every host name in the fields `FIELDS` of JSON data, at any depth."""
     if isinstance(data, dict):
         for key, value in data.items():
             values = value if isinstance(value, list) else [value]

@@ -17,12 +17,12 @@ _FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME)
 
 @dataclass(frozen=True)
 class Launch:
-    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` None if it left none.
+    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it left none.
 
-    `case` and `run` are the contents of case.json and run.json, empty if not readable.
-    `disturbed` says why its timings are doubtful; a disturbed launch is kept.
-    `digest` is the sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its
-    session, `campaign_round` the round that this belonged to, None where nobody wrote it down.
+    `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
+    `disturbed` says why its timings are doubtful; a disturbed launch is kept.  `digest` is the
+    sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its session,
+    `campaign_round` the round of that session, None if it is not recorded.
     """
 
     id: str
@@ -40,13 +40,13 @@ class Launch:
 
     @property
     def sealed(self) -> bool:
-        """Whether run.json vouches for the samples, row for row."""
+        """Whether run.json has a seal of the samples."""
         return bool(self.run) and seal.is_whole(self.run["samples"])
 
 
 @dataclass(frozen=True)
 class Contents:
-    """case.json, run.json (empty if bad), the digest of samples.csv, and the first fault or ""."""
+    """case.json and run.json (empty if bad), the digest of samples.csv, the first fault or ""."""
 
     case: dict[str, Any]
     run: dict[str, Any]
@@ -55,9 +55,9 @@ class Contents:
 
 
 def contents(root: Path, folder: Path) -> Contents:
-    """What lies in the folder of a launch of the run tree `root`.
+    """The content of the folder of a launch in the run tree `root`.
 
-    A resumed campaign scans again after each round: what has been read is remembered.
+    The result is cached, because a campaign scans its tree again after each round.
     """
     return _contents(root, folder, tuple(confined.stamp(folder / name) for name in _FILES))
 

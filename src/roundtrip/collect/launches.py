@@ -1,10 +1,10 @@
-"""The one scanner of a run tree: every launch that came back, and every one that failed, with why.
+"""The one scanner of a run tree: every launch that came back, and why the others failed.
 
-A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete
-run.json and exactly the samples that run.json vouches for.  All others failed: what they left is
-below ``rounds/*/stage``, and what ReFrame says of them is in ``rounds/*/report.json``.
+A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
+and exactly the samples of its seal.  All others failed: their files are below ``rounds/*/stage``,
+and ``rounds/*/report.json`` has what ReFrame says about them.
 
-Each launch is read inside a fence: whatever its files hold, it alone fails.
+Each launch is read by itself: whatever its files hold, only this launch fails.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _in_order(session: str) -> tuple[bool, int, str]:
 
 
 def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
-    """A launch with the very samples of an earlier one is its copy, and counts as failed."""
+    """Launches in order; one with the same samples as an earlier one is a copy and failed."""
     first: dict[str, str] = {}
     for item in launches:
         original = first.setdefault(item.digest, item.id) if item.digest else item.id
@@ -65,7 +65,7 @@ def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
 
 
 def _unknown(folder: Path, session: str, reason: str, test: TestCase | None = None) -> Launch:
-    """A failed launch of which the place is known, and what ReFrame's report says if it does."""
+    """A failed launch of which only the place is known, and ReFrame's report if there is one."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
     case_id = test.case_id if test else _unknown_case(name, environ)
     return Launch(f"{round_}/{environ}/{name}", case_id, "failed", reason, round_, environ)
@@ -77,7 +77,7 @@ def _unknown_case(name: str, environ: str) -> str:
 
 @dataclass(frozen=True)
 class _Session:
-    """One folder of ``rounds/``: what ReFrame launched in it, and what it says of that."""
+    """One folder of ``rounds/``: what ReFrame launched in it, and what its report says."""
 
     folder: Path
     root: Path
@@ -101,7 +101,7 @@ class _Session:
                 yield self._without_folder(test)
 
     def _fenced(self, folder: Path, came_back: bool) -> Launch:
-        """The launch of a folder; a failed one if anything at all goes wrong with reading it."""
+        """The launch of a folder; a failed one if anything goes wrong while it is read."""
         try:
             found = self._launch(folder, came_back)
             cases.require_fits(found)
@@ -142,7 +142,7 @@ class _Session:
         return Launch(identity, test.case_id, status, reason, round_, test.environ)
 
     def _last_words(self, folder: Path) -> str:
-        """The last line on standard error of the job, if it wrote any."""
+        """The last line that the job wrote to standard error, or ""."""
         try:
             end = confined.tail(folder / "rfm_job.err", self.root)
         except UserError:

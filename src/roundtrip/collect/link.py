@@ -1,6 +1,6 @@
-"""link.json: what an emulated link was before and after a launch, and what that says of it.
+"""link.json: what an emulated link was before and after a launch, and whether the launch is valid.
 
-Written by ``testbed/vcluster lease --record``.  Only a link that nobody touched measured anything.
+``testbed/vcluster lease --record`` writes it.  A launch is valid only if nobody changed the link.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 from roundtrip.collect import confined, records
 
 FILE_NAME = "link.json"
-#: Frames may come out so much later than they should, in us on average.
+#: The mean lateness of frames from which a launch fails, µs.
 LATENESS_US = 500.0
-#: How much slower than its ping a link may seem to a program, and by how many ms in any case.
+#: A program may see a delay of so many times the link's own, and of so many ms in any case.
 _SLOWER, _SLACK_MS = 10.0, 1.0
 _SETTINGS = {
     "rtt_ms": "RTT {:g} ms",
@@ -35,7 +35,7 @@ def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
 
 
 def fault(record: dict[str, Any]) -> str:
-    """Why a launch over this link measured something else than it says, "" if it did not."""
+    """Why a launch over this link is not valid; "" if it is."""
     asked, before, after = record["asked"], record["before"], record["after"]
     if after is None:
         return "the link did not answer when the launch ended"
@@ -59,9 +59,9 @@ def fault(record: dict[str, Any]) -> str:
 
 
 def slowest_ms(record: dict[str, Any]) -> float | None:
-    """The longest that half of the promptest round trip may take, in ms; None if not known.
+    """The longest plausible half of the fastest round trip, ms; None if it is not known.
 
-    The link's own ping, before or after, with generous room for the software above it.
+    It is the link's own ping, before or after, with ample room for the software above it.
     """
     tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
     extra = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]

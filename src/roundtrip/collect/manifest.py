@@ -1,6 +1,6 @@
-"""The manifest of a bundle: what is in it, with checksums; the bundle's digest is its own.
+"""The manifest of a bundle: its files with checksums.  The digest of the manifest is the bundle's.
 
-Canonical JSON (sorted keys, no spaces, UTF-8): the same content is the same digest.
+It is canonical JSON (sorted keys, no spaces, UTF-8), so that the same content has the same digest.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from roundtrip.errors import UserError
 FILE_NAME = "manifest.json"
 #: Of what is written; bundles of schema 1 are read as well.
 SCHEMA = 2
-_LONGEST = 200  # bytes of a path in a bundle: no file system refuses to look for it
+_LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest and the digest of the bundle it stands for."""
+    """A manifest, and the digest of its bundle."""
 
     data: dict[str, Any]
     digest: str
@@ -49,7 +49,7 @@ def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
 
 
 def verify(bundle: Path) -> Manifest:
-    """The manifest of `bundle`, after every file has been compared with it.
+    """Compare every file of `bundle` with its manifest, and return the manifest.
 
     UserError if a file is missing, changed, not listed, or not inside the bundle.
     """
@@ -72,7 +72,7 @@ def verify(bundle: Path) -> Manifest:
 
 
 def _inside(bundle: Path, name: str, manifest: Path) -> Path:
-    """The regular file `name` of the bundle; no way out by `..`, `/`, or a symbolic link."""
+    """The regular file `name` of the bundle; UserError for `..`, `/` or a symbolic link in it."""
     pure = PurePosixPath(name)
     plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
     if not plain or pure.as_posix() != name or "\\" in name or name == FILE_NAME:

@@ -1,7 +1,6 @@
-"""Pseudonyms of hosts: put where a field holds a host's name, and in messages where one stands.
+"""Replaces the names of hosts by pseudonyms, in fields that hold a host and in messages.
 
-Words that people chose or that name software stay as they are: `open`, `mpi` and `node1` are names
-of hosts too.
+Other words stay as they are, even those that could be host names, such as `open` or `mpi`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 from roundtrip.collect.hosts import FIELDS
 
-#: Fields of JSON that hold what a program said.
+#: Fields of JSON that hold a message of a program.
 _MESSAGES = ("reason", "error", "finding", "message")
 _KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
 _COMMENT = re.compile(r"#.*$", re.MULTILINE)
@@ -20,7 +19,7 @@ _HOSTNAMES = re.compile(r"(?<=hostnames)[\"']\s*:\s*\[[^\]]*\]")
 
 
 class Pseudonyms:
-    """node1, node2, ... for host names, in order of the names: the same every time."""
+    """node1, node2, ... for host names, in the order of the names, so always the same."""
 
     def __init__(self, names: Iterable[str]) -> None:
         spelled = {name.casefold(): name for name in sorted(names) if name.strip(".")}
@@ -28,13 +27,13 @@ class Pseudonyms:
         self._names: dict[str, str] = {}
         for host in sorted(spelled):
             short = host.split(".")[0]
-            if not short or short.isdecimal():  # of an address, the first number says nothing
+            if not short or short.isdecimal():  # the first number of an address identifies nothing
                 short = host
             known = self._names.get(short) or f"node{len(set(self._names.values())) + 1}"
             self._names[host] = self._names[short] = known
         hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
-        # A name with a dot or with letters and digits is a word of its own; any other may be
-        # plain English, and stands for a host only where one is expected.  A number never does.
+        # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
+        # letters may be English, and is a host only where one is expected.  A number never is.
         alone = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
         words = _any_of(host for host in hosts if host.isalpha())
         self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{alone})(?![\w-])")
@@ -45,27 +44,27 @@ class Pseudonyms:
         self._account = _pattern(rf"(?P<before>@)(?P<host>{_any_of(hosts)})(?![\w-])")
 
     def of(self, host: str) -> str:
-        """Pseudonym of one host name; unknown names stay."""
+        """The pseudonym of `host`; an unknown name is returned as it is."""
         return self._names.get(host.casefold(), host)
 
     def fields(self, data: Any) -> Any:
-        """JSON data with the names in fields of hosts replaced, and those in messages."""
+        """JSON data with the host names in fields and in messages replaced."""
         return self._value(data, "")
 
     def message(self, text: str) -> str:
-        """What a program said, with host names replaced where they stand as such."""
+        """A message of a program, with host names replaced."""
         for pattern in (*self._anywhere, *self._expected):
             text = pattern.sub(self._replace, text)
         return text
 
     def library(self, text: str) -> str:
-        """A library's description of itself, which may name who built it where: ``user@host``."""
+        """A library's description of itself, with the host of a ``user@host`` replaced."""
         for pattern in self._account:
             text = pattern.sub(self._replace, text)
         return text
 
     def source(self, text: str) -> str:
-        """A site's configuration in Python: comments, and the values of ``hostnames``."""
+        """A site's configuration, with hosts replaced in comments and in ``hostnames``."""
         text = _HOSTNAMES.sub(lambda found: self._words(found[0]), text)
         return _COMMENT.sub(lambda found: self.message(found[0]), text)
 

@@ -38,8 +38,8 @@ _VALIDATORS = {
 def read(file: Path, root: Path | None = None) -> dict[str, Any]:
     """The object in `file`, checked against the schema of that file name.
 
-    No link between `root` (its own folder by default) and the file is followed.  UserError with
-    file and line for anything that is not such a file.
+    No link between `root` (the file's own folder by default) and the file is followed.  UserError
+    with file and line if the file does not fit its schema.
     """
     text = confined.text(file, root)
     data = files.parse_json(text, file)
@@ -51,21 +51,22 @@ def read(file: Path, root: Path | None = None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a schema forbids: the path to it, keys and indices, and why in one line."""
+    """A fault that a schema finds: the path to it, as keys and indices, and why in one line."""
 
     path: tuple[str | int, ...]
     told: str
 
     @property
     def where(self) -> str:
-        """The path, dotted; "" for the whole."""
+        """The path with dots; "" for the whole."""
         return printable(".".join(map(str, self.path)))
 
 
 def first_fault(kind: str, data: object) -> Fault | None:
-    """What `data` breaks of the schema of `kind`, a file's name or ``campaign``; None if nothing.
+    """The worst fault of `data` by the schema of `kind`; None if there is none.
 
-    The collector refuses what this finds: whoever writes such a file asks it beforehand.
+    `kind` is the name of a file, or ``campaign``.  The collector refuses what this finds, so
+    whoever writes such a file asks it first.
     """
     error = best_match(_VALIDATORS[kind].iter_errors(data))
     if error is None:
@@ -84,13 +85,13 @@ def case_id(case: dict[str, Any]) -> str:
 
 
 def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
-    """The same, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``."""
+    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``."""
     check, *parameters = display_name.split(" %")
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
 
 
 def _line(text: str, fault: Fault) -> int | None:
-    """Where the innermost named key of the fault first stands; None if it is nowhere."""
+    """The first line with the innermost key of the fault; None if no line has it."""
     keys = [part for part in fault.path if isinstance(part, str)]
     if not keys:
         return None

@@ -1,7 +1,7 @@
-"""Which round of its campaign a session's launches are of: ``rounds/NNN/round.json``.
+"""The round of a session: ``rounds/NNN/round.json``.
 
-A round launches every case that lacks a launch once, in one or several sessions of ReFrame.  What
-was launched in the same round was launched near each other in time, in random order.
+A round launches every case that lacks a launch once, in one or several sessions of ReFrame.
+Launches of the same round were near each other in time and in random order.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _MOST = 2**31
 
 
 def write(session: Path, number: int) -> None:
-    """Mark the folder of a session as of round `number`."""
+    """Mark the folder of a session as part of round `number`."""
     (session / _FILE).write_text(json.dumps({"round": number}) + "\n")
 
 
 def read(session: Path, root: Path | None = None) -> int | None:
-    """The round, in the run tree `root`; None where none is told, or nothing that could be one."""
+    """The round of a session in the run tree `root`; None if there is no valid number."""
     try:
         told = confined.json(session / _FILE, root)
     except UserError:

@@ -1,8 +1,8 @@
 """The reader of samples.csv: all good rows, and a list of ``file:line: reason``.
 
-Clean files take a fast path (polars).  Only a file in which the fast path finds anything wrong is
-read again line by line, to say what is wrong where and to keep every row that is right.  What a
-good row is, both take from the same patterns.
+A clean file takes a fast path (polars).  If the fast path finds anything wrong, the file is read
+again line by line, to say what is wrong where and to keep every good row.  Both paths use the same
+patterns for a good row.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _PATTERNS = {
 }
 _KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
-#: No size and no number of samples is larger; no value but 0 lies outside.
+#: Upper limit of sizes and numbers of samples; limits of all values except 0.
 MOST_COUNT = 2**53
 LEAST_VALUE, MOST_VALUE = 1e-15, 1e15
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in a file, at a line (1-based; 0 for the file as a whole)."""
+    """A fault in a file, at a line (1-based; 0 for the whole file)."""
 
     file: Path
     line: int
@@ -72,7 +72,7 @@ class Samples:
 
 
 def parse(content: bytes, file: Path) -> Samples:
-    """Read the content of one samples.csv; never raises for what it holds."""
+    """Read the content of one samples.csv; it raises nothing: faults are in `problems`."""
     metadata, body, first_line, problems = _head(content, file)
     if body is None:
         return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
@@ -86,12 +86,12 @@ def parse(content: bytes, file: Path) -> Samples:
 
 
 def read(file: Path) -> Samples:
-    """Read one samples.csv; UserError if it is no regular file that can be read."""
+    """Read one samples.csv; UserError if it is not a regular file that can be read."""
     return parse(confined.read(file, most=confined.SAMPLES), file)
 
 
 def whole(file: str | Path) -> pl.DataFrame:
-    """The rows of a samples.csv; UserError with the first problem if it is not a good one."""
+    """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
     found = read(Path(file))
     if found.problems:
         first = found.problems[0]

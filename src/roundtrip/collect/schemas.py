@@ -1,7 +1,7 @@
-"""JSON schemas of run.json, case.json, link.json and state.json: what the readers rely on, no more.
+"""JSON schemas of run.json, case.json, link.json and state.json: only what the readers rely on.
 
-What the workload of a study alone tells in run.json, the study's room describes.  A campaign is
-held against the same names and counts before its first launch: what can be run can be reported.
+The room of a study describes what only its workload writes to run.json.  Before its first launch, a
+campaign is checked against the same names and counts, so that what can be run can be reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roundtrip.collect.shapes import (
     record,
 )
 
-#: By study: what its workload alone tells, under its name; column `details` of a bundle.
+#: By study: what only its workload writes, under the study's name; column `details` of a bundle.
 DETAILS = {study.name: dict(study.record) for study in studies.found() if study.record}
 _DISTURBANCE = record(
     {},

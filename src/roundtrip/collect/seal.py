@@ -1,7 +1,7 @@
-"""The seal of samples.csv, in run.json under `samples`: are these the rows that were written?
+"""The seal of samples.csv, in run.json under `samples`: whether these are the rows as written.
 
 The workload writes it: ``rows``; ``sha256`` of the file; ``counts``, the number of samples of each
-series, a series being what `SERIES` tells apart.  Launches of before have ``rows`` only.
+series.  `SERIES` are the columns that identify a series.  Older launches have only ``rows``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ def of(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def digest(content: bytes) -> str:
-    """As in the seal: sha256 in hexadecimal."""
+    """The sha256 of `content` in hexadecimal, as in the seal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def is_whole(declared: dict[str, Any]) -> bool:
-    """Whether `samples` of a run.json is a seal, and not the number of rows alone."""
+    """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
     return "sha256" in declared and "counts" in declared
 
 
 def fault(found: str, frame: pl.DataFrame, declared: dict[str, Any]) -> str:
-    """What rows with the digest `found` have that `samples` of run.json does not say; or ""."""
+    """How the rows differ from the seal `declared`; "" if they do not.
+
+    `found` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
+    """
     if frame.height != declared["rows"]:
         return f"samples.csv has {frame.height} rows, run.json says {declared['rows']}"
     counted = frame.group_by(SERIES, maintain_order=True).agg(

@@ -1,4 +1,4 @@
-"""What ReFrame's run report says of each test case of a session."""
+"""What ReFrame's run report says about each test case of a session."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from roundtrip.collect import confined, records
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
-#: ReFrame writes what it knows of every test, fixtures included: megabytes.
+#: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
 _MOST = 1 << 28
 
 
 def _line(text: str) -> str:
-    """The first line of a text: what ReFrame captured of a job may hold anything."""
+    """The first line of a text, made printable, because it may come from a job's output."""
     lines = text.strip().splitlines()
     return printable(lines[0])[:500] if lines else ""
 
@@ -39,6 +39,8 @@ class TestCase:
 
     @staticmethod
     def of(entry: dict[str, Any]) -> TestCase:
+        """From an entry of ``testcases`` in ReFrame's report; a missing text is "" or "unknown"."""
+
         def text(key: str, default: str = "") -> str:
             return _line(str(entry.get(key) or default))
 
@@ -59,7 +61,7 @@ class TestCase:
         )
 
     def reason(self, report: SessionReport) -> str:
-        """Why it did not pass, in one line; "" if it passed."""
+        """Why the test did not pass, in one line; "" if it passed."""
         if self.result == "pass":
             return ""
         if self.result == "fail_deps":
@@ -81,7 +83,7 @@ class TestCase:
 
 @dataclass(frozen=True)
 class SessionReport:
-    """A run report; `whole` is False if it is absent or cannot be read: the session was killed."""
+    """A run report; `whole` is False if it cannot be read, because the session was killed."""
 
     tests: tuple[TestCase, ...]
     whole: bool
@@ -90,7 +92,7 @@ class SessionReport:
     def read(file: Path, root: Path | None = None) -> SessionReport:
         """Read a report.json of the run tree `root`; a broken one counts as absent."""
         try:
-            # Not through `files`: ReFrame's texts may hold halves of characters, see `_line`.
+            # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
             data = json.loads(confined.read(file, root, _MOST))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
@@ -98,12 +100,12 @@ class SessionReport:
             return SessionReport((), False)
 
     def find(self, environ: str, folder: str) -> TestCase | None:
-        """The last entry of that toolchain and stage folder."""
+        """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
         mine = [t for t in self.tests if (t.environ, t.folder) == (environ, folder)]
         return mine[-1] if mine else None
 
     def broken_fixture(self, environ: str) -> str:
-        """Why a test of that toolchain could not even start."""
+        """Why a test of toolchain `environ` could not start."""
         broken = [
             test
             for test in self.tests

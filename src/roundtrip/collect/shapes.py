@@ -31,7 +31,7 @@ COUNTS = {"type": ["array", "null"], "items": COUNT_OR_NULL}
 
 
 def record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    """An object that has all keys of `required`, and may have those of `optional` and any other."""
+    """Schema of an object with all keys of `required`; `optional` and any other keys may follow."""
     return {
         "type": "object",
         "required": list(required),
@@ -40,5 +40,5 @@ def record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> 
 
 
 def or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """What `schema` allows, or null."""
+    """Schema of null, or of what `schema` allows."""
     return {"anyOf": [{"type": "null"}, schema]}

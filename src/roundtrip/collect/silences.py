@@ -25,7 +25,7 @@ class Silence:
 
 
 def read(run_dir: Path) -> list[Silence]:
-    """All silences of a run tree, by start; lines that are none of the log's are passed over."""
+    """All silences of a run tree, by start; lines that do not belong to the log are ignored."""
     begun: dict[str, tuple[float, str]] = {}
     found: list[Silence] = []
     for moment, verb, identity, rest in _lines(run_dir / FILE_NAME):
@@ -34,7 +34,7 @@ def read(run_dir: Path) -> list[Silence]:
         elif verb in ("back", "left") and identity in begun:
             start, command = begun.pop(identity)
             found.append(Silence(start, max(start, moment), command))
-    # One that is killed while it waits says nothing more.
+    # A command that is killed while it waits writes no end.
     found += [Silence(start, None, command) for start, command in begun.values()]
     return sorted(found, key=lambda silence: silence.start)
 
@@ -51,9 +51,10 @@ def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
 
 
 def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
-    """Start and end of each time without an answer, however many commands it kept waiting.
+    """(start, end) of each time without an answer, in seconds since 1970.
 
-    One without an end is counted up to its start: how long it lasted, nobody saw.
+    Commands that waited at the same time count once.  A silence without an end counts 0 s, because
+    nobody saw how long it lasted.
     """
     merged: list[tuple[float, float]] = []
     for silence in sorted(silences, key=lambda silence: silence.start):
@@ -77,7 +78,7 @@ def told(pairs: Sequence[tuple[float, float]]) -> str:
 def record(run_dir: Path) -> None:
     """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence.
 
-    Without the errors themselves, which name hosts.
+    It does not hold the errors, because they name hosts.
     """
     if pairs := spells(read(run_dir)):
         content = [{"start": _utc(start), "seconds": round(end - start)} for start, end in pairs]
@@ -85,7 +86,7 @@ def record(run_dir: Path) -> None:
 
 
 def recorded(content: object) -> str:
-    """What ``env/scheduler.json`` of a bundle says, for people; "" if it is no such record."""
+    """What ``env/scheduler.json`` of a bundle says, for people; "" for any other content."""
     items = content.get("silences") if isinstance(content, dict) else None
     if not isinstance(items, list):
         return ""

@@ -1,4 +1,4 @@
-"""What a report is made of, without a look: both renderers draw the same blocks.
+"""What a report consists of, without its appearance: both renderers draw the same blocks.
 
 All text is data: the renderers escape it.  Inline marks are types, never markup in a string.
 """
@@ -14,14 +14,14 @@ Align = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Code:
-    """A name as a machine knows it."""
+    """A name that a machine uses, such as a file's."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Strong:
-    """A word that matters."""
+    """An emphasised word."""
 
     text: str
 
@@ -40,7 +40,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text; a note is set apart."""
+    """Running text; a note is shown apart from it."""
 
     text: Text
     is_note: bool = False
@@ -48,14 +48,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Items:
-    """A list without order."""
+    """An unordered list."""
 
     items: tuple[Text, ...]
 
 
 @dataclass(frozen=True)
 class Verbatim:
-    """A file, as it is."""
+    """The text of a file, unchanged."""
 
     text: str
 
@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """Name and alignment; numbers to the right."""
+    """Name and alignment of a column; numbers are aligned to the right."""
 
     name: str
     align: Align = "left"
@@ -106,7 +106,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Fold:
-    """Detail that is folded away on a screen, and open on paper."""
+    """Details that are folded on a screen, and open on paper."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -125,9 +125,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Part:
-    """A section: its answers and verdicts go to the top of the report, its blocks into its body.
+    """A section: its answers and verdicts go to the top of the report, its blocks into the body.
 
-    Its warnings, a plain line each, are notices of the report and are told at the terminal as well.
+    Its warnings, a plain line each, are notices of the report, and the terminal prints them too.
     """
 
     anchor: str
@@ -140,7 +140,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; `facts` are the small print under the title."""
+    """A whole report; `facts` are the (name, value) pairs under the title."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -150,7 +150,7 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of all parts."""
+        """The warnings of all parts."""
         return tuple(warning for part in self.parts for warning in part.warnings)
 
 

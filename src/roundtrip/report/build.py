@@ -29,7 +29,7 @@ class Correction:
 
 
 def build(data: Data, correction: Correction | None = None) -> Report:
-    """Judge the claims of all studies together, then lay out the report."""
+    """Judge the claims of all studies together, and make the report; `correction` is its note."""
     made = [study.section(data) for study in studies.found()]
     sections: list[Section] = [section for section in made if section is not None]
     if compared := toolchains.section(data):
@@ -68,7 +68,7 @@ def _facts(data: Data, judged: Mapping[Claim, Judged]) -> tuple[tuple[str, str],
 def _notices(
     data: Data, judged: Mapping[Claim, Judged], correction: Correction | None
 ) -> Iterator[Text]:
-    """What a reader must know before believing a number."""
+    """What a reader must know before they believe a number."""
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     counts = launches.counts(data)

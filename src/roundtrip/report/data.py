@@ -46,7 +46,7 @@ class Data:
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
     def passed(self, study: str) -> pl.DataFrame:
-        """Launches of a study that came back."""
+        """Launches of a study that came back, with the columns of `launches`."""
         return self.launches.filter((pl.col("study") == study) & (pl.col("status") == "passed"))
 
     def told(self, study: str) -> dict[str, dict[str, Any]]:
@@ -57,7 +57,10 @@ class Data:
 
 
 def read(bundle: Path) -> Data:
-    """Open a bundle after checking every file of it against its manifest."""
+    """Compare every file of `bundle` with its manifest, and open it.
+
+    UserError for a bundle that does not match its manifest, or whose tables no collector wrote.
+    """
     checked = manifest.verify(bundle)
     made = disk.read(bundle, checked.data["schema"])
     launches = made.frames["cases"]
@@ -66,7 +69,7 @@ def read(bundle: Path) -> Data:
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with disk.decoding(bundle / "samples.parquet") as file:
         rows = disk.scan(file, {**LABELS, **samples.SCHEMA})
-        # Decodes every page once: what reads them later need not fear any.
+        # This decodes every page once, so that no later reader can fail on one.
         require.measured(rows, launches, file)
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(

@@ -1,4 +1,4 @@
-"""Which of the compared sizes stand behind a finding."""
+"""Which of the compared sizes support a finding."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _FONT = (
     "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
     "sans-serif"
 )
-#: Coordinates, in whose many digits nobody is interested; never the text of a label.
+#: Coordinates, which have more digits than are needed; never the text of a label.
 _COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _CLIP_ID = re.compile(r' id="(clip\d+)"')
 _CLIP = re.compile(r'( id="|url\(#)(clip\d+)')
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a page; a study has those of its own curves, in pairs: light and dark."""
+    """Colours of a page.  A study has the colours of its own curves, in pairs: light and dark."""
 
     surface: str
     ink: str
@@ -57,12 +57,12 @@ DARK = Theme(
 
 
 def shade(colour: tuple[str, str], theme: Theme) -> str:
-    """Of a pair of colours, light and dark, that of the page."""
+    """The colour of a pair, light and dark, that fits the page."""
     return colour[theme is DARK]
 
 
 def render(name: str, alt_text: str, draw: Callable[[Theme], Any]) -> Figure:
-    """The figure that `draw` makes, in both themes."""
+    """The figure that `draw` makes of a theme, drawn in both themes."""
     return Figure(name, alt_text, _svg(draw(LIGHT), LIGHT), _svg(draw(DARK), DARK))
 
 
@@ -84,7 +84,7 @@ def size_axis(theme: Theme, is_titled: bool = True) -> Any:
 
 
 def named_axis(title: str, **settings: Any) -> Any:
-    """A vertical axis with its name above it, where it is read first."""
+    """A vertical axis with its name above it."""
     return alt.Axis(
         title=title,
         titleX=-38,

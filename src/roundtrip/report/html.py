@@ -36,7 +36,7 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def render(report: Report) -> str:
-    """The whole page."""
+    """The whole page as one HTML text."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("roundtrip.report", "templates"),
         autoescape=True,
@@ -67,6 +67,6 @@ def _inline(part: Inline) -> Markup:
 
 
 def _svg(svg: str, prefix: str) -> Markup:
-    """A drawing of ours as part of the page: it scales, and its identifiers are its own."""
+    """A drawing as part of the page: it scales, and no other drawing has its identifiers."""
     fluid = _SIZE.sub(r"<svg\1", svg.strip())
     return Markup(_ID.sub(rf"\g<1>{prefix}-", fluid))  # noqa: S704  drawn by us, text escaped

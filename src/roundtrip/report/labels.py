@@ -1,4 +1,4 @@
-"""How a row says that it was not measured on a real network."""
+"""The labels of rows that were not measured on a real network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
-#: How a row says where two ranks are, or all ranks.
+#: Where two ranks are, or all ranks, in words.
 PLACEMENTS = {
     "shared-memory": "in one node",
     "one-per-node": "on a node each",

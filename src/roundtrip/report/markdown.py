@@ -21,7 +21,7 @@ from roundtrip.report.blocks import (
     Verbatim,
 )
 
-#: What could begin a link, an image, HTML, emphasis, code, a table cell, an entity or mathematics.
+#: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 
 
@@ -107,5 +107,5 @@ def _inline(part: Inline) -> str:
 
 
 def escape(text: str) -> str:
-    """Any text on one line, with nothing left that Markdown or HTML would act on."""
+    """`text` on one line, with every character escaped that Markdown or HTML would interpret."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))

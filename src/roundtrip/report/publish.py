@@ -1,8 +1,8 @@
-"""Publishing: ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, never overwritten; and verifying.
+"""Publishes reports as ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, and verifies them.
 
-The date is that of the campaign's start.  A revision holds report.html, report.md, figures/, a
-copy of the bundle, report.json with the bundle's digest and that of every file, and warnings.txt if
-there is any.
+A report is never overwritten.  The date is that of the campaign's start.  A revision holds
+report.html, report.md, figures/, a copy of the bundle, report.json with the digests of the bundle
+and of every file, and warnings.txt if there are warnings.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
 
 
 def publish(bundle: Path, reports: Path, correction: Correction | None = None) -> Path:
-    """The revision folder of `bundle`: an existing one if it was published already, else a new one.
+    """The revision folder of `bundle`: the existing one if it was published, else a new one.
 
-    Two processes at once publish one.  UserError for a bundle that does not match its manifest, for
-    a correction of a revision that does not exist, and for a published one that is damaged.
+    Two processes at the same time publish one revision.  UserError for a bundle that does not match
+    its manifest, a correction of a revision that does not exist, and a damaged revision.
     """
     checked = manifest.verify(bundle)
     folder = _folder(checked, reports)
@@ -61,14 +61,14 @@ def publish(bundle: Path, reports: Path, correction: Correction | None = None) -
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Waits while another process publishes to `folder`."""
+    """Hold the lock of `folder`; wait while another process publishes to it."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _published(folder: Path, wanted: dict[str, Any]) -> Path | None:
-    """The revision of that identity; UserError if it is damaged."""
+    """The revision with the identity `wanted`, None without one; UserError if it is damaged."""
     for path in revision.revisions(folder):
         damage = revision.damage(path, wanted)
         if damage == []:
@@ -88,7 +88,7 @@ def _exists(folder: Path, name: str) -> bool:
 
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
-    """Write page, Markdown twin and figures of `bundle` to `folder`."""
+    """Write the page, its Markdown twin and the figures of `bundle` to `folder`."""
     report = build(data.read(bundle), correction)
     (folder / PAGE).write_text(html.render(report), encoding="utf-8")
     (folder / "report.md").write_text(markdown.render(report), encoding="utf-8")
@@ -102,16 +102,16 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
 
 
 def warnings(published: Path) -> list[str]:
-    """What a reader of this revision is warned of, a line each."""
+    """The warnings of this revision, one line each."""
     file = published / WARNINGS
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
 def verify(published: Path) -> list[str]:
-    """Rebuild a published revision from its own bundle; the paths that differ, best none.
+    """Rebuild a published revision from its own bundle; return the paths that differ.
 
-    Everything in the revision counts, links and files too many included.  UserError for a bundle
-    that is not the one that its manifest lists.
+    Everything in the revision is compared, also links and files that do not belong to it.
+    UserError if this is no published report, or if its bundle does not match its manifest.
     """
     facts = revision.read_facts(published)
     if facts is None:
@@ -134,7 +134,7 @@ def verify(published: Path) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """One line that does nothing to a terminal."""
+    """One line without characters that a terminal would interpret."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
@@ -154,7 +154,7 @@ def _copy(bundle: Path, target: Path, checked: manifest.Manifest) -> None:
 
 
 def _name(partial: Path, folder: Path) -> Path:
-    """Give the finished folder the next free number, even if another process publishes too."""
+    """Give the finished folder the next free number, even if another process does so too."""
     taken = [revision.number(path.name) or 0 for path in revision.revisions(folder)]
     number = 1 + max(taken, default=0)
     while True:

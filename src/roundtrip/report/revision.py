@@ -1,4 +1,4 @@
-"""A published revision as it lies on disk: what it is of, what it holds, what is damaged."""
+"""A published revision on disk: its identity, its contents, its damage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"r([1-9][0-9]*)")
 
 
 def number(name: str) -> int | None:
-    """N of ``r<N>``; None of any other name."""
+    """N of ``r<N>``; None for any other name."""
     found = _NAME.fullmatch(name)
     return int(found[1]) if found else None
 
@@ -34,7 +34,7 @@ def revisions(folder: Path) -> list[Path]:
 
 
 def identity(checked: manifest.Manifest, correction: Correction | None) -> dict[str, Any]:
-    """What a revision is of: two with the same are one."""
+    """The identity of a revision: its bundle and its correction; no two revisions share it."""
     return {
         "schema": 1,
         "digest": checked.digest,
@@ -58,7 +58,7 @@ def read_facts(revision: Path) -> dict[str, Any] | None:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """All that lies below `folder`, by path: the sha256 of a regular file, else what it is."""
+    """Everything below `folder` by path: the sha256 of a regular file, else what it is in words."""
     found = {}
     for place, folders, names in os.walk(folder):
         for name in (*folders, *names):
@@ -90,9 +90,10 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
 
 
 def damage(revision: Path, wanted: Mapping[str, Any]) -> list[str] | None:
-    """None if the revision is not of the identity `wanted`; else what is not as it was published.
+    """None if the revision has another identity than `wanted`; else the paths that were changed.
 
-    A revision from before the digests of its files were kept is held against its manifest only.
+    An older revision without digests of its files is compared with its manifest only; UserError if
+    it does not match.
     """
     facts = read_facts(revision)
     if facts is None:

@@ -21,7 +21,7 @@ _BYTES = {
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`digits` significant digits, thousands set apart, never an exponent."""
+    """`value` with `digits` significant digits and spaces between thousands, never an exponent."""
     if not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -42,7 +42,7 @@ def microseconds(seconds: float) -> str:
 
 
 def interval(value: Interval, scale: float = 1.0, digits: int = 3) -> str:
-    """Median and interval; says so where there is none."""
+    """Median and interval, times `scale`; "no CI" where there is no interval."""
     median = number(value.median * scale, digits)
     if value.low is None or value.high is None:
         return f"{median} (no CI, n{_SPACE}={_SPACE}{value.n})"
@@ -51,7 +51,7 @@ def interval(value: Interval, scale: float = 1.0, digits: int = 3) -> str:
 
 
 def spread(values: list[float]) -> str:
-    """Least to largest of some ratios, or the one; two digits."""
+    """The smallest and the largest of some ratios, or the one, with two digits."""
     low, high = (f"{v:.2f}" if v >= 0.1 else number(v, 2) for v in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 

@@ -1,5 +1,4 @@
-"""The yardsticks of all studies, measured: what a disturbance did to a launch, and how far launches
-of one case lie apart."""
+"""The yardsticks of all studies: a few figures that show how launches of one case differ."""
 
 from __future__ import annotations
 
@@ -10,9 +9,10 @@ from roundtrip.studies.yardsticks import Yardstick
 
 
 def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
-    """All yardsticks that `rows` of a bundle have, one row a launch: columns number (of the
-    yardstick), name, launch, case_id, case, variant, median and samples (both as shown, the latter
-    in the order in which they were taken).
+    """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
+
+    Columns: number and name of the yardstick, launch, case_id, case, variant, median, and samples
+    in the order in which they were taken; both in the unit of the yardstick.
     """
     keys = ["launch", "case_id", "case", "variant"]
     there_are = [(study.name, one) for study in studies.found() for one in study.yardsticks]
@@ -28,7 +28,7 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
-    """Of `rows` of one study those of the figure, with the column `shown`."""
+    """The rows of one study that belong to the yardstick, with the column `shown`."""
     matches = [pl.col(column) == value for column, value in yardstick.where]
     shown = pl.col("value") * yardstick.scale
     if yardstick.bandwidth:

@@ -1,1 +1,1 @@
-"""Sites: what Spack has locked and installed there, and checking or writing a site's folder."""
+"""Sites: renders, checks and writes a site's folder, and reads what Spack has locked for it."""

@@ -1,4 +1,4 @@
-"""``roundtrip site check``: all that can be said of a site where one happens to be."""
+"""``roundtrip site check``: everything that can be checked about a site on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roundtrip.sites.findings import Finding
 
 
 def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
-    """Findings in the order of the site's parts; scripts are written to `scripts_to` if given."""
+    """Findings in the order of the site's parts; writes job scripts to `scripts_to` if given."""
     try:
         _ = site.partitions
     except UserError as error:

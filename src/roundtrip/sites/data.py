@@ -1,4 +1,4 @@
-"""A site as declared: ``site-configs/<site>/site.toml``, laid over the files that it names as base.
+"""A site as declared: ``site-configs/<site>/site.toml``, merged over the files of its bases.
 
 site-configs/README.md describes the keys.
 """
@@ -23,9 +23,9 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Launch(Table):
-    """How an MPI family starts its ranks, and what it needs set.
+    """How an MPI family starts its ranks, and which variables it needs.
 
-    Without a `launcher` it is the partition's.  `pmi`: what srun is told by ``--mpi``.
+    Without a `launcher`, the partition's launcher is used.  `pmi` is the value of srun's ``--mpi``.
     """
 
     launcher: str | None = None
@@ -36,7 +36,7 @@ class Launch(Table):
 
 
 class Condition(Table):
-    """Holds if `file` exists and has the text `contains` in it."""
+    """A condition that holds if `file` exists and has the text `contains` in it."""
 
     file: str
     contains: str
@@ -47,8 +47,8 @@ class Condition(Table):
 
 
 class Transport(Table):
-    """An environment of its own: the last Boost's toolchain of `mpi`, with `variables` that choose
-    the transport `over`, as it is on show."""
+    """An environment of its own: the toolchain of `mpi` with the last Boost, and `variables` that
+    choose the transport; `over` is the transport's name for people."""
 
     mpi: str
     over: str
@@ -57,10 +57,10 @@ class Transport(Table):
 
 
 class Partition(Table):
-    """A ReFrame partition; `name` is that of its table by default.
+    """A ReFrame partition; `name` is the name of its table by default.
 
-    `without`: MPI families that cannot run there.  `account`: an option, added if
-    ``$ROUNDTRIP_ACCOUNT`` is set, for which ``{account}`` stands in it.
+    `without` are MPI families that cannot run there.  `account` is an option with the placeholder
+    ``{account}``; it is added if ``$ROUNDTRIP_ACCOUNT`` is set.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Partition(Table):
 class SiteData(Table):
     """A site; `software` says who makes its toolchains: `roundtrip toolchains`, Spack, or nobody.
 
-    `bind`: options of every launch, after its own.  `detect`: features of each partition, if the
-    machine has them.  `declared`: environments as ReFrame takes them.
+    `bind` are options of every launch, after its own.  `detect` are features that each partition
+    has if the machine has them.  `declared` are environments in ReFrame's own form.
     """
 
     description: str
@@ -134,7 +134,7 @@ def load(file: Path, checkout: Path) -> SiteData:
 def _partition(
     key: str, table: dict[str, Any], known: dict[str, str], places: Places, file: Path
 ) -> dict[str, Any]:
-    """The partition with its extras as further placeholders."""
+    """The partition, filled in; its extras are placeholders too."""
     path: Path_ = ("partition", key)
     extras = _fill(table.get("extras", {}), known, (*path, "extras"), places, file)
     pairs = extras.items() if isinstance(extras, dict) else ()
@@ -160,7 +160,7 @@ def _with_bases(file: Path, folder: Path, below: tuple[str, ...]) -> tuple[dict[
 
 
 def _inherit_places(places: Places, partitions: Any) -> None:
-    """What a partition has from `every_partition` stands there."""
+    """Give the place of a key in `every_partition` to each partition that has it from there."""
     every = {path[1:]: place for path, place in places.items() if path[0] == "every_partition"}
     for key in partitions if isinstance(partitions, dict) else ():
         for path, place in every.items():
@@ -187,7 +187,7 @@ def _fill(value: Any, known: dict[str, str], path: Path_, places: Places, file: 
 
 
 def _require_references(site: SiteData, places: Places, file: Path) -> None:
-    """Conditions that are named are declared."""
+    """UserError for a condition that is named and not declared."""
     named: list[tuple[str, Path_]] = []
     for key, one in site.partition.items():
         path: Path_ = ("partition", key)

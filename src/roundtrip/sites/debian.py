@@ -1,8 +1,8 @@
-"""Debian's MPIs and build tools as Spack externals: a prefix for each MPI, and the entries.
+"""Debian's MPIs and build tools as Spack externals: makes a prefix for each MPI, and the entries.
 
-``/usr`` cannot be an MPI's prefix: ``/usr/bin/mpicc`` is whichever MPI the alternatives chose, and
-headers and libraries lie in folders of their own.  Spack does not expand variables in a prefix, so
-the entries hold real paths and belong to this machine only.
+``/usr`` cannot be the prefix of an MPI: ``/usr/bin/mpicc`` belongs to the MPI that the alternatives
+chose, and headers and libraries are in other folders.  Spack expands no variables in a prefix, so
+the entries hold real paths and are valid on this machine only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from roundtrip import paths
 
 # Spack's recipe of Open MPI asks for `mpic++`.
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
-#: Spack's name: Debian's package whose version it has.
+#: Spack's name of a tool, and the Debian package that has its version.
 _TOOLS = {
     "cmake": "cmake",
     "ninja": "ninja-build",
@@ -57,7 +57,7 @@ _MPIS = (
 
 
 def externals(folder: Path) -> list[External]:
-    """What Debian has installed here; MPI prefixes are made in `folder`."""
+    """Externals for what Debian has installed here; makes MPI prefixes in `folder`."""
     found = [
         External(name, f"{name}@{version}", "/usr")
         for name, package in _TOOLS.items()
@@ -74,7 +74,7 @@ def externals(folder: Path) -> list[External]:
 
 
 def installed_version(package: str) -> str | None:
-    """Upstream's part of the version of an installed Debian package, e.g. 4.1.4."""
+    """Upstream's part of the version of an installed Debian package, e.g. 4.1.4; else None."""
     if not shutil.which("dpkg-query"):
         return None
     done = subprocess.run(
@@ -114,7 +114,7 @@ def _link(mpi: _Mpi, prefix: Path) -> None:
             place.symlink_to(target)
     (prefix / "bin").mkdir(exist_ok=True)
     for name in _WRAPPERS:
-        # Not links: Hydra looks for its helper beside the name it was started by.
+        # Not links: Hydra looks for its helper in the folder of the name that it was started by.
         program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
         if program.exists():
             place.write_text(f'#!/bin/sh\nexec {program} "$@"\n')

@@ -18,7 +18,7 @@ class Finding:
 
 
 def summarise(subject: str, faults: list[str], fine: str) -> list[Finding]:
-    """A finding for each fault, or one that says what is fine."""
+    """A finding for each fault; without faults, one that says what is `fine`."""
     if not faults:
         return [Finding("ok", subject, fine)]
     return [Finding("fault", subject, fault) for fault in faults]

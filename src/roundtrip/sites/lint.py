@@ -1,4 +1,4 @@
-"""Checks a site's ReFrame part: data only, fabric and binding chosen, partitions that exist."""
+"""Checks a site's ReFrame part: data only, fabric and binding chosen, partitions exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RDMA = ("infiniband", "roce")
 
 
 def site_file(site: Site) -> list[Finding]:
-    """The site's files: short, without launchers of their own and catch-all host names."""
+    """Whether the site's files are short, and have no launchers and no catch-all host names."""
     faults = []
     told = []
     for name in ("reframe.py", FILE):
@@ -35,7 +35,7 @@ def site_file(site: Site) -> list[Finding]:
         if isinstance(node, ast.Call)
     }
     if "register_launcher" in called:
-        faults.append("registers a launcher: that belongs into reframe/settings.py, once for all")
+        faults.append("registers a launcher: put it into reframe/settings.py, for all sites")
     faults += [
         f"host name pattern '{pattern}' fits any machine"
         for pattern in site.system["hostnames"]
@@ -45,7 +45,7 @@ def site_file(site: Site) -> list[Finding]:
 
 
 def partitions(site: Site) -> list[Finding]:
-    """Each partition says which fabric and binding it has, and sets what they need."""
+    """Whether each partition names its fabric and binding, and sets what they need."""
     faults = []
     for name, partition in site.partitions.items():
         extras, features = partition.get("extras", {}), partition.get("features", [])

@@ -1,7 +1,7 @@
 """Reads a ``spack.lock`` and proves that every label in it stands for one build.
 
-Spack solves each root of the environment alone, so that one "MPICH 4.3" may end up as two
-different builds in one lock file; a comparison across them would be worthless.
+Spack solves each root of the environment by itself, so that one "MPICH 4.3" may become two
+different builds in one lock file.  A comparison across them would mean nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from roundtrip.errors import UserError
 
 @dataclass(frozen=True)
 class Concrete:
-    """One concrete spec.  `external` is its prefix if Spack did not build it.
+    """One concrete spec; `external` is its prefix if Spack did not build it.
 
-    `dependencies` are (name, hash, virtuals that this edge provides).
+    `dependencies` are tuples (name, hash, virtuals that this edge provides).
     """
 
     hash: str
@@ -39,7 +39,7 @@ class Concrete:
 
 @dataclass(frozen=True)
 class Root:
-    """What the user asked for, and the hash it became."""
+    """What the user asked for, and the hash of its concrete spec."""
 
     asked: str
     hash: str
@@ -47,7 +47,7 @@ class Root:
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock file: roots in its order, concrete specs by hash."""
+    """A lock file: its roots in order, and its concrete specs by hash."""
 
     file: Path
     spack: str
@@ -55,7 +55,7 @@ class Lock:
     specs: dict[str, Concrete]
 
     def reached(self, start: str) -> Iterator[Concrete]:
-        """The spec of hash `start` and all it depends on, each once."""
+        """The spec of hash `start` and all its dependencies, each once."""
         waiting, seen = [start], {start}
         while waiting:
             spec = self.specs[waiting.pop()]
@@ -67,7 +67,7 @@ class Lock:
 
     @cached_property
     def mpis(self) -> dict[str, Concrete]:
-        """Every concrete spec that some other uses as its MPI, by hash."""
+        """Every concrete spec that another one uses as its MPI, by hash."""
         return {
             hash_: self.specs[hash_]
             for spec in self.specs.values()
@@ -85,7 +85,7 @@ class Lock:
 
 
 def read(file: Path) -> Lock:
-    """UserError if `file` is no lock file, or one that refers to specs it does not hold."""
+    """The lock file `file`; UserError if it is none, or refers to specs that it does not hold."""
     if not file.is_file():
         raise UserError("no lock file: run `spack concretize` in the environment first", file)
     content = files.read_json(file)
@@ -127,7 +127,7 @@ def _hash(value: object) -> str:
 
 
 def split_builds(lock: Lock) -> list[str]:
-    """One line for each (MPI, version) that is more than one build; it names the odd one."""
+    """One line for each (MPI, version) with more than one build; it names the less used build."""
     builds: dict[str, list[Concrete]] = defaultdict(list)
     for spec in lock.mpis.values():
         builds[spec.label].append(spec)

@@ -1,4 +1,4 @@
-"""The matrix of ``spack.yaml`` with a site's definitions, expanded; and what a lock lacks of it."""
+"""Expands the matrix of ``spack.yaml`` with a site's definitions; compares a lock with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def definitions(folder: Path) -> dict[str, list[str]]:
 
 
 def names_used(environment: Path) -> set[str]:
-    """Names of definitions that ``spack.yaml`` refers to."""
+    """Names of the definitions that ``spack.yaml`` uses."""
     specs = yamlfile.load(environment)["spack"]["specs"]
     return set(re.findall(r"\$\^?(\w+)", str(specs)))
 
@@ -40,7 +40,7 @@ def expand(environment: Path, defined: dict[str, list[str]]) -> list[str]:
 
 
 def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
-    """Lines on roots that the lock lacks, or holds without being asked for; at most 3 of each."""
+    """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
     asked, held = (
         Counter(map(canonical, wanted)),
         Counter(canonical(root.asked) for root in lock.roots),
@@ -52,8 +52,8 @@ def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
 
 
 def canonical(spec: str) -> str:
-    """One spelling of a spec: variants sorted, dependencies sorted.  Spack writes it otherwise
-    in the lock file than people do in spack.yaml."""
+    """A spec with sorted variants and dependencies, because Spack spells it differently in the lock
+    file than people do in spack.yaml."""
     parts = []
     for part in re.split(r"\s*\^", spec):
         name, *rest = _TOKEN.findall(part)

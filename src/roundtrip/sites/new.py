@@ -1,4 +1,4 @@
-"""Writes a site's folder: a data file over one of the bases, with what a probe found."""
+"""Writes a site's folder: a data file over one of the bases, with the facts that a probe found."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NEEDS = {
 
 
 def write(name: str, facts: Facts, checkout: Path) -> Path:
-    """The new folder ``site-configs/<name>``; UserError if there is one, or the name is no name."""
+    """Write the folder ``site-configs/<name>``; UserError if it exists, or for an illegal name."""
     sites = checkout / "site-configs"
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
         raise UserError(f"'{name}' is no name for a site: letters, digits, - and _ only")
@@ -73,7 +73,7 @@ def choose_base(facts: Facts) -> str:
 
 
 def site_toml(name: str, base: str, facts: Facts) -> tuple[str, list[str]]:
-    """The text of ``site.toml``, and what it does not know and has the usual value of."""
+    """The text of ``site.toml``, and the keys with a usual value because nothing was found."""
     text = (
         f"# Site `{name}`: README.md beside it says what was found. It is laid over\n"
         f"# site-configs/base/{base}.toml: whatever stands there may be replaced here.\n"
@@ -108,7 +108,7 @@ def _size(facts: Facts) -> tuple[str, list[str]]:
 
 
 def readme(name: str, base: str, facts: Facts, unknown: list[str]) -> str:
-    """What was found, and what is left to set."""
+    """The README of the site: what was found, and what is left to set."""
     lines = facts.lines() + (starters.lines(facts) if facts.partition else [])
     found = "\n".join(f"- {line}" for line in lines)
     left = "\n".join(f"- {item}" for item in unknown) or "- nothing, but read every value once"

@@ -1,4 +1,4 @@
-"""What becomes of a site on which nothing can run, while ReFrame loads it."""
+"""Tells, while ReFrame loads a site, that nothing can run on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def tell(system: str, why: str) -> None:
-    """A line on standard error; ConfigError if ReFrame was told to run: nothing is no success."""
+    """Print a line on standard error; ConfigError if ReFrame is to run: nothing is no success."""
     said = f"site '{system}' can run no check: {why}"
     if {"-r", "--run"} & set(sys.argv):
         from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it

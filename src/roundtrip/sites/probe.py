@@ -1,4 +1,4 @@
-"""What a machine says of itself: Slurm, processors, InfiniBand or RoCE ports, installed MPIs.
+"""What a machine says about itself: Slurm, processors, InfiniBand or RoCE ports, installed MPIs.
 
 Each parser takes the text of one command, so that it can be tested without the machine.
 A command that is missing or fails is no error: that fact stays unknown.
@@ -41,7 +41,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Facts:
-    """What was found; None or empty where nothing was."""
+    """What was found; None or empty where nothing was found."""
 
     partitions: tuple[Partition, ...] = ()
     slurm: str | None = None
@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def partition(self) -> Partition | None:
-        """Slurm's default partition, or else the one with most nodes."""
+        """Slurm's default partition, or the one with most nodes."""
         ranked = sorted(self.partitions, key=lambda p: (not p.default, -p.nodes, p.name))
         return ranked[0] if ranked else None
 
@@ -70,7 +70,7 @@ class Facts:
         return ranked[0] if ranked else None
 
     def interface(self, infiniband: bool) -> str | None:
-        """The first network interface that is (IPoIB), or is not, one over InfiniBand."""
+        """The first network interface that runs over InfiniBand (IPoIB), or that does not."""
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
     def lines(self) -> list[str]:
@@ -95,7 +95,7 @@ class Facts:
 
 
 def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
-    """Ask this machine.  `run(*command)` gives what a command prints, or None."""
+    """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
     run = run or _run
     sinfo = run("sinfo", "-h", "-o", SINFO)
     slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
@@ -139,13 +139,13 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
 
 
 def parse_pmi(text: str) -> tuple[str, ...]:
-    """``srun --mpi=list``: a heading, then a plugin a line, or some on one."""
+    """From ``srun --mpi=list``: a heading, then one plugin on a line, or several."""
     words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
     return tuple(dict.fromkeys(words))
 
 
 def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
-    """``lscpu -J``: model, sockets, cores of a socket."""
+    """From ``lscpu -J``: model, sockets, cores of a socket."""
     try:
         entries = json.loads(text)["lscpu"]
     except (json.JSONDecodeError, KeyError):
@@ -164,7 +164,7 @@ def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
 
 
 def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
-    """``ibv_devinfo``: a block for each device with a block for each port."""
+    """From ``ibv_devinfo``: a block for each device, with a block for each port."""
     ports = []
     for block in re.split(r"^hca_id:\s*", text, flags=re.MULTILINE)[1:]:
         device = block.split(maxsplit=1)[0]
@@ -183,7 +183,7 @@ def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
 
 
 def parse_ibstat(text: str) -> tuple[Port, ...]:
-    """``ibstat``: ``CA 'mlx5_0'`` blocks with ``Port 1:`` blocks."""
+    """From ``ibstat``: ``CA 'mlx5_0'`` blocks with ``Port 1:`` blocks."""
     ports = []
     for block in re.split(r"^CA '", text, flags=re.MULTILINE)[1:]:
         device = block.split("'", 1)[0]

@@ -1,4 +1,4 @@
-"""Whether Spack has made ready what a site runs with, told before anything is launched.
+"""Whether Spack has installed what a site runs with; checked before anything is launched.
 
 A lock file of another site, or of an older ``spack.yaml``, would put wrong labels on all numbers.
 """
@@ -15,7 +15,10 @@ from roundtrip.sites.lock import Lock
 
 
 def require(site: Site) -> None:
-    """UserError says what to do next; nothing is asked of a site without a Spack part."""
+    """UserError, which says what to do next, unless the site is ready.
+
+    A site without a Spack part always is.
+    """
     if site.spack is None:
         return
     file = toolchains.active_lock()
@@ -33,7 +36,7 @@ def require(site: Site) -> None:
 
 
 def require_current(lock: Lock, site: Site) -> None:
-    """UserError if `lock` is not what spack.yaml asks for on this site, which has a Spack part."""
+    """UserError if `lock` is not what spack.yaml asks for on `site`, which has a Spack part."""
     defined = matrix.definitions(site.spack or site.folder)
     wanted = matrix.expand(site.checkout / "spack.yaml", defined)
     if stale := matrix.mismatches(lock, wanted):

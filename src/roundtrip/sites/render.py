@@ -52,7 +52,7 @@ def render(folder: Path) -> dict[str, Any]:
 
 
 def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, Any]]:
-    """All that the site declares, whether installed or not."""
+    """All environments that the site declares, installed or not."""
     if site.software == "none":
         tables = site.declared.items()
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
@@ -67,7 +67,7 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
 
 
 def _plain(system: str, made: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
-    """The environment of a toolchain, by its own name."""
+    """The environment of a toolchain, under the toolchain's name."""
     launch, last = _launch(site, made.mpi), known.last_boost
     return prebuilt.environment(
         system,
@@ -175,7 +175,7 @@ def _launch(site: SiteData, mpi: Mpi) -> Launch:
 
 
 def _options(launch: Launch, site: SiteData) -> list[str]:
-    """`pmi` and `bind` are for srun: an MPI's own program has neither."""
+    """Options of a launch; `pmi` and `bind` are for srun only."""
     if launch.launcher not in (None, "srun"):
         return list(launch.options)
     return [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *launch.options, *site.bind]

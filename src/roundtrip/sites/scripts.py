@@ -1,4 +1,4 @@
-"""Job scripts that a site's checks would submit, rendered by ReFrame without submitting any."""
+"""Renders the job scripts that a site's checks would submit; ReFrame submits none of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Script:
 
 
 def choose(site: Site, cases: Iterable[Case]) -> list[Case]:
-    """One case of each check, placement, partition and MPI: what can differ between scripts."""
+    """One case of each check, placement, partition and MPI, because their scripts can differ."""
     chosen: dict[tuple[str, ...], Case] = {}
     for case in sorted(cases, key=lambda case: case.id):
         extras = site.toolchains[case.environ].get("extras", {})
@@ -41,7 +41,7 @@ def choose(site: Site, cases: Iterable[Case]) -> list[Case]:
 
 
 def render(site: Site, cases: Iterable[Case]) -> list[Script]:
-    """Scripts of `cases`; UserError if ReFrame wrote none for one of them."""
+    """Scripts of `cases`; UserError if ReFrame wrote no script for one of them."""
     by_partition: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_partition[case.partition].append(case)
@@ -60,8 +60,8 @@ def render(site: Site, cases: Iterable[Case]) -> list[Script]:
 
 
 def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str:
-    """Run ReFrame; its last line, for a message.  Its exit status tells nothing: sanity may need
-    output that a dry run does not have."""
+    """Run ReFrame and return its last line, for a message.  Its exit status means nothing: sanity
+    may need output that a dry run does not have."""
     environs = "|".join(sorted({case.environ for case in cases}))
     done = subprocess.run(
         [

@@ -16,7 +16,7 @@ from roundtrip.sites.lock import Lock
 
 
 def files(folder: Path, environment: Path) -> list[Finding]:
-    """What can be said of a ``spack/`` folder without Spack."""
+    """What can be checked in a ``spack/`` folder without Spack."""
     defined = matrix.definitions(folder)
     faults = [
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
@@ -27,9 +27,9 @@ def files(folder: Path, environment: Path) -> list[Finding]:
         name = re.split(r"[@+~ ]", mpi, maxsplit=1)[0]
         settings = packages.get(name, {})
         if not settings.get("require") and not settings.get("externals"):
-            faults.append(f"packages.yaml: {name} needs `require:`, or its fabric may drift")
+            faults.append(f"packages.yaml: {name} needs `require:`, or its fabric may change")
     faults += [
-        f"packages.yaml: {name} uses `variants:`, a mere preference: use `require:`"
+        f"packages.yaml: {name} uses `variants:`, only a preference: use `require:`"
         for name, settings in packages.items()
         if isinstance(settings, dict) and "variants" in settings
     ]
@@ -44,7 +44,7 @@ def files(folder: Path, environment: Path) -> list[Finding]:
 
 
 def schema(folder: Path, environment: Path) -> list[Finding]:
-    """Spack's own schema, if Spack is at hand."""
+    """Whether Spack's own schema accepts the files; not checked without Spack."""
     subject = "Spack's schema"
     try:
         found = spack.find()
@@ -58,7 +58,8 @@ def schema(folder: Path, environment: Path) -> list[Finding]:
 
 
 def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
-    """The active environment's lock: one build an MPI, the matrix whole, one spec a toolchain."""
+    """Whether the active lock has one build for each MPI, the whole matrix, and one spec for each
+    toolchain."""
     active = toolchains.active_lock()
     if active is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
@@ -79,7 +80,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
 
 
 def one_build_per_mpi(lock: Lock) -> list[Finding]:
-    """One concrete hash per (MPI, version), one target."""
+    """Whether each (MPI, version) has one concrete hash, and all have one target."""
     builds = {spec.label: spec.hash[:7] for spec in lock.mpis.values()}
     listing = ", ".join(f"{label} {hash_}" for label, hash_ in sorted(builds.items()))
     faults = locks.split_builds(lock) + locks.split_targets(lock)
@@ -87,7 +88,7 @@ def one_build_per_mpi(lock: Lock) -> list[Finding]:
 
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """Each ReFrame environment is one root of the lock file, each such root one environment."""
+    """Whether each ReFrame environment is one root of the lock, and each root one environment."""
     roots = {item.root.hash: item.name for item in toolchains.toolchains(lock)}
     faults = []
     taken: dict[str, str] = {}
@@ -110,7 +111,7 @@ def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Findin
 
 
 def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
-    """Boost externals with MPI must say whose: Spack cannot know and would take any."""
+    """Boost externals that do not name their MPI; Spack would take any MPI for them."""
     externals = packages.get("boost", {}).get("externals", [])
     return [
         f"packages.yaml: external '{item['spec']}' does not name its MPI (^openmpi@...)"

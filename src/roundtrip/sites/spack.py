@@ -1,4 +1,4 @@
-"""The ``spack`` command, where there is one: its version, and its schemas."""
+"""The ``spack`` command, if there is one: its version and its schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the Spack part of a new site: a shipped one, filled in with what a probe found."""
+"""Writes the Spack part of a new site: a shipped part, filled in with what a probe found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def packages(externals: list[External]) -> str:
 
 
 def definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
-    """``definitions.yaml`` for external MPIs: only what exists, each Boost with its own MPI.
+    """``definitions.yaml`` for external MPIs: only what exists, and each Boost with its own MPI.
 
     A Boost external is built for one MPI; the product MPI x Boost holds no other pair then.
     Without any, Spack builds those of the template.
@@ -55,7 +55,7 @@ def _pairs(externals: list[External], boost: str, mpi: str) -> list[External]:
 
 
 def write(source: Path, folder: Path, facts: Facts) -> list[str]:
-    """Write ``spack/`` of the site in `folder` after that in `source`; what is left to set."""
+    """Write ``spack/`` of the site in `folder` after `source`; return what is left to set."""
     target = folder / "spack"
     target.mkdir()
     for file in sorted(source.glob("*.yaml")):

@@ -1,4 +1,4 @@
-"""How a new site starts the ranks of each MPI: by srun if that can and binds, else by itself."""
+"""How a new site starts the ranks of each MPI: by srun if srun can and binds, else by the MPI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HYDRA = ("mpiexec", "-bind-to")
 
 
 def pmi(mpi: str, facts: Facts) -> str | None:
-    """What srun is told by ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
+    """The value of srun's ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
     if facts.binds_tasks is False:
         return None
     if not facts.pmi:
@@ -40,7 +40,7 @@ def tables(facts: Facts) -> str:
 
 
 def as_started(packages: str, facts: Facts) -> str:
-    """The text of a ``packages.yaml`` with each MPI built for what starts it."""
+    """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
     mpich = pmi("mpich", facts)
     if mpich is None:
         packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
@@ -61,7 +61,7 @@ def as_started(packages: str, facts: Facts) -> str:
 
 
 def lines(facts: Facts) -> list[str]:
-    """How each MPI is started, for people; and what could not be found out."""
+    """How each MPI starts its ranks, for people; and what could not be found out."""
     chosen = {mpi: pmi(mpi, facts) for mpi in _SPEAKS}
     told = [
         f"{mpi}: srun --mpi={name}" if name else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(facts)}"

@@ -62,7 +62,7 @@ def active_lock() -> Path | None:
 
 
 def toolchains(lock: Lock) -> list[Toolchain]:
-    """The toolchains of a lock file; UserError names two specs that would get one name."""
+    """The toolchains of a lock file; UserError if two specs would get the same name."""
     suites: dict[str, dict[str, Concrete]] = {}
     for root in lock.roots:
         spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
@@ -91,7 +91,7 @@ def toolchains(lock: Lock) -> list[Toolchain]:
 
 
 def prefix(spec: Concrete, lock: Lock) -> str:
-    """Where `spec` is installed: its own place if external, else in the view of spack.yaml."""
+    """Where `spec` is installed: its own prefix if external, else in the view of spack.yaml."""
     if spec.external is not None:
         return spec.external
     parts = [f"{spec.name}-{spec.version}"]
@@ -117,7 +117,7 @@ def environments(
         return []
     lock = locks.read(file)
     found = toolchains(lock)
-    # What knows no Boost is enough with one of them: the last of each MPI.
+    # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(found, key=lambda item: item.name)}
     all_ = [
         _environment(item, lock, system, launch, variables or {}, last[item.mpi.hash])

@@ -1,4 +1,4 @@
-"""YAML in and out, with the place of a fault.  PyYAML comes with ReFrame."""
+"""Reads and writes YAML, with the place of a fault.  PyYAML comes with ReFrame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roundtrip.errors import UserError
 
 
 def load(file: Path) -> Any:
-    """UserError, with the line, if `file` is missing or no YAML."""
+    """The content of `file`; UserError, with the line, if it is missing or not YAML."""
     text = files.read_text(file)
     try:
         return yaml.safe_load(text)
@@ -25,5 +25,5 @@ def load(file: Path) -> Any:
 
 
 def dump(content: object) -> str:
-    """Block style, keys in the order given."""
+    """`content` as YAML in block style, with keys in the order given."""
     return str(yaml.safe_dump(content, sort_keys=False, width=100))

@@ -18,7 +18,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def value(interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE) -> Cell:
-    """Median and interval, `scale` times."""
+    """A cell with median and interval, times `scale`; `otherwise` without an interval."""
     return otherwise if interval is None else Cell(units.interval(interval, scale))
 
 
@@ -34,7 +34,7 @@ def judged(
 
 
 def verdict(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
-    """Least to largest of some ratios, and what they say together."""
+    """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
     return Cell(units.spread(list(ratios)), tone, words) if ratios else NOT_MEASURED
 
 
@@ -44,7 +44,7 @@ def grid(
     columns: Mapping[K, str],
     rows: Sequence[tuple[str, Mapping[K, Cell]]],
 ) -> Table:
-    """A row for each name and a column for each key; what has no cell was not measured."""
+    """A row for each name and a column for each key; a missing cell was not measured."""
     return Table(
         caption,
         (Column(corner), *map(Column, columns.values())),
@@ -57,10 +57,10 @@ def grid(
 def in_numbers(
     panels: CasePanels, caption: str, arms: Mapping[str, str], scale: float = 1.0
 ) -> Table:
-    """Medians and intervals of all panels; `arms`: titles.
+    """Medians and intervals of all panels; `arms` are titles by arm.
 
-    Of a study without sizes a row a panel and a column an arm; else a row a panel and arm, and a
-    column a size.
+    Without sizes, there is a row for each panel and a column for each arm.  Otherwise there is a
+    row for each panel and arm, and a column for each size.
     """
     sizes = sorted(set(panels.intervals["size_bytes"]))
     rows = []

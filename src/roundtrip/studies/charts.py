@@ -1,7 +1,7 @@
 """The figures of all studies: curves over size with bands, and dots with intervals.
 
-One figure a panel, all of one call with the same axes.  A study hands over rows of medians and
-intervals, and says how its arms look::
+There is one figure for each panel, and all figures of a call share their axes.  A study passes rows
+of medians and intervals, and says how its arms look::
 
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = layers.rows(panels.intervals, scale=1e6)
@@ -11,7 +11,7 @@ intervals, and says how its arms look::
     ]
     figures = dots(drawings, "Time of a barrier", "Time (µs)")
 
-For what is drawn beside the curves a study makes its own layers, and calls `rendered`.
+For anything beside the curves, a study makes its own layers and calls `rendered`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def over_size(
 ) -> tuple[Figure, ...]:
     """Curves over message size on two log axes, with the band of their interval.
 
-    `what` names the figures to those who cannot see them.  No row may be at size 0, or have a value
-    of 0 or less.  `y_domain`: powers of ten, by default those around all there is.
+    `what` names the figures for those who cannot see them.  No row may have size 0, or a value of 0
+    or less.  `y_domain` are powers of ten, by default those around all values.
     """
     if not drawings:
         return ()
@@ -72,7 +72,7 @@ def over_size(
 
 
 def sizes(drawings: Sequence[Drawing], axis: Any) -> Axis:
-    """From the least size of all drawings to the largest; around one size alone."""
+    """An axis from the smallest size of all drawings to the largest."""
     found = pl.concat([one.frame["x"] for one in drawings]).to_list()
     low, high = float(min(found)), float(max(found))
     return axes.log_axis((low, high) if low < high else (low / 2, 2 * high), axis)
@@ -95,7 +95,7 @@ def curves(
 
 
 def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, ...]:
-    """A row an arm: the median as a dot, its interval as a rule, on an axis from 0."""
+    """Figures with a row for each arm: the median is a dot, its interval a line; from 0 on."""
     if not drawings:
         return ()
     values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
@@ -126,7 +126,7 @@ def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, 
 def rendered(
     drawings: Sequence[Drawing], what: str, draw: Callable[[Drawing, Theme], Any]
 ) -> tuple[Figure, ...]:
-    """One figure a drawing, with its title."""
+    """One figure for each drawing, with its title."""
 
     def titled(one: Drawing, theme: Theme) -> Any:
         title = alt.TitleParams(one.title, subtitle=one.subtitle)

@@ -19,5 +19,5 @@ _PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
 
 
 def palette(names: Iterable[str]) -> dict[str, Colour]:
-    """A colour for each name, in their order; the seventh has that of the first again."""
+    """A colour for each name, in order; the seventh name has the colour of the first again."""
     return {name: _PALETTE[number % len(_PALETTE)] for number, name in enumerate(names)}

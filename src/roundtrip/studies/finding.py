@@ -1,4 +1,4 @@
-"""What our numbers say of the statements of a study, and the claims that it rests on."""
+"""What our numbers say about the statements of a study, and the claims behind it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Evidence = tuple[tuple[int, Judged], ...]
 class Comparison:
     """Speed of `variant` over that of `base` at one size: a claim of the report.
 
-    `panel` is the panel's key; `case` tells the samples of one panel apart where there are several.
+    `panel` is the panel's key; `case` distinguishes several cases of samples in one panel.
     """
 
     study: str
@@ -50,8 +50,8 @@ S = TypeVar("S")
 class Finding(Generic[S, P]):
     """What one panel says of `statement`.
 
-    `outcome` is in a word or two, and `settled` its tone; `everywhere`: it speaks of all `compared`
-    sizes, in bytes.  `evidence` has those that were measured.
+    `outcome` is a word or two, and `settled` its tone.  `everywhere` says that it is about all
+    `compared` sizes, in bytes; `evidence` has the sizes that were measured.
     """
 
     statement: S
@@ -64,12 +64,12 @@ class Finding(Generic[S, P]):
 
     @property
     def ratios(self) -> list[float]:
-        """Medians at the sizes that were measured."""
+        """Median ratios at the sizes that were measured."""
         return [judged.interval.median for _, judged in self.evidence]
 
     @property
     def where(self) -> str:
-        """Which compared sizes were measured; nothing if all were."""
+        """Which compared sizes were measured, in words; "" if all were."""
         return where_measured(dict(self.evidence), self.compared)
 
     @property
@@ -85,20 +85,20 @@ class Finding(Generic[S, P]):
 
     @property
     def tone(self) -> Tone:
-        """What was not measured everywhere is neither green nor settled."""
+        """The tone of the verdict; a finding that was not measured everywhere is never green."""
         return "warn" if self.everywhere and self.where else self.settled
 
     @property
     def cell(self) -> Cell:
-        """Least to largest ratio, and the verdict."""
+        """The smallest and the largest ratio, and the verdict."""
         return cells.verdict(self.ratios, self.tone, self.verdict)
 
 
 def evidence(judged: Mapping[Comparison, Judged], keys: Mapping[int, Comparison]) -> Evidence:
-    """Size and what was found there, of the comparisons that were made."""
+    """(size, judged) of the comparisons that were made."""
     return tuple((size, judged[key]) for size, key in keys.items() if key in judged)
 
 
 def worst(tones: Iterable[Tone]) -> Tone:
-    """Of several findings together; of none it is open."""
+    """The tone of several findings together; "warn" without any."""
     return max(tones, key=_TONES.index, default="warn")

@@ -15,7 +15,7 @@ from typing import Any
 from roundtrip.collect import confined, samples, seal
 from roundtrip.errors import UserError
 
-#: What a program that is not ours does not tell; a converter fills in what its output has.
+#: What such a program does not say; a converter fills in what it finds in the output.
 _UNTOLD: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
@@ -70,10 +70,10 @@ def write(
     rows: Iterable[Sequence[object]],
     notes: Mapping[str, str] | None = None,
 ) -> None:
-    """Write both files beside `output`, sealed; the launch ended when `output` was written.
+    """Write both files beside `output`, sealed; the time of `output` is the end of the launch.
 
-    `record` has the entries of run.json that are known, at least workload, version, command, ranks
-    and points; `rows` have the columns of samples.csv, `notes` go to its head.  UserError for rows
+    `record` has the known entries of run.json, at least workload, version, command, ranks and
+    points.  `rows` have the columns of samples.csv; `notes` go into its head.  UserError for rows
     that the reader of samples.csv would refuse.
     """
     head = {"schema": 1, "workload": f"{record['workload']} {record['version']}", **(notes or {})}
@@ -101,7 +101,7 @@ def write(
 
 
 def point(case: str, variant: str, size_bytes: int, **known: Any) -> dict[str, Any]:
-    """An entry of `points`: one sample, neither repeated nor judged, but for what is `known`."""
+    """An entry of `points` for one sample; `known` replaces what is not known otherwise."""
     return {
         "case": case,
         "variant": variant,

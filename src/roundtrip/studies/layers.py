@@ -21,7 +21,7 @@ _DASHES = [5, 4]
 
 @dataclass(frozen=True)
 class Arm:
-    """How a curve or a dot looks, and its name beside it; `point` is the area of its points."""
+    """How a curve or a dot looks, and the name beside it; `point` is the area of its points."""
 
     title: str
     colour: Colour
@@ -33,10 +33,10 @@ class Arm:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure to be: file name without suffix, title, rows, and arms in their order.
+    """A figure to be drawn: file name without suffix, title, rows, and arms in order.
 
-    `frame` has the columns arm (a key of `arms`), median, low and high, low and high null where
-    there is no interval; and x, of curves.
+    `frame` has the columns arm (a key of `arms`), median, low and high (null without an interval),
+    and for curves x.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Drawing:
 
     @property
     def drawn(self) -> dict[str, Arm]:
-        """The arms of which there are rows."""
+        """The arms that have rows."""
         there = set(self.frame["arm"])
         return {name: arm for name, arm in self.arms.items() if name in there}
 
     def of(self, arm: str) -> pl.DataFrame:
-        """The rows of one arm; of curves in the order of x."""
+        """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
         rows = self.frame.filter(pl.col("arm") == arm)
         rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
         return rows.sort("x") if "x" in rows.columns else rows

@@ -1,7 +1,7 @@
-"""The metrics that a sample may be of, as ``metrics.json`` here and in each study's room has them.
+"""The metrics of samples, as ``metrics.json`` here and in the room of each study declares them.
 
-CMake makes the workloads' ``core/metrics.hpp`` of the same files. A row of samples.csv with any
-other metric is a problem.
+CMake makes ``core/metrics.hpp`` of the workloads from the same files.  A row of samples.csv with
+any other metric is a fault.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Metric:
-    """Unit of the raw value, whether less is better, and whether a coarse clock may show 0."""
+    """The unit of the raw value, whether less is better, and whether 0 is a legal value."""
 
     unit: str
     lower_is_better: bool

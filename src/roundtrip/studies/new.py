@@ -23,9 +23,9 @@ _PLACES = {
 
 
 def write(name: str, checkout: Path) -> list[Path]:
-    """Write all files of study `name`; gives their paths, relative to `checkout`, sorted.
+    """Write all files of study `name` and return their paths, relative to `checkout`, sorted.
 
-    UserError, and nothing written, if the name cannot be used or one of the files is there.
+    UserError, and nothing is written, if the name cannot be used or one of the files exists.
     """
     _require_usable(name)
     files = {Path(place): text for place, text in _rendered(name)}
@@ -51,7 +51,7 @@ def _require_usable(name: str) -> None:
 
 
 def _rendered(name: str) -> list[tuple[str, str]]:
-    """(path below the checkout, text) of each file; ``NAME`` in a file's name is the study's."""
+    """(path below the checkout, text) of each file; ``NAME`` in a path becomes the study's name."""
     template = resources.files(studies).joinpath("template")
     words = {"{{name}}": name, "{{Name}}": name.capitalize()}
     found = []

@@ -8,8 +8,8 @@ import polars as pl
 def ratios(medians: pl.DataFrame, by: list[str], base: str, time: str = "seconds") -> pl.DataFrame:
     """Speed of each variant over that of `base` in the same `by` (the launch), case and size.
 
-    Result: the rows of `medians` but for those of `base` and those without one beside them, and
-    `ratio`: the base's `time` over their own; sorted.
+    The result has the rows of `medians` for which `base` was measured too, without those of `base`,
+    and a further column ratio: the base's `time` over their own.  It is sorted.
     """
     keys = [*by, "case", "size_bytes"]
     theirs = medians.filter(pl.col("variant") == base).select(*keys, base=time)

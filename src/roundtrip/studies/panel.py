@@ -1,6 +1,6 @@
-"""Panels: the launches of a study that are seen together, a row of a table or a figure each.
+"""Panels: the launches of a study that are shown together, as a row of a table or as a figure.
 
-A study that measures one value a launch and arm needs no more than this::
+A study with one value for each launch and arm needs no more than this::
 
     panels = CasePanels(data, "barrier")
     for panel in panels.panels:
@@ -33,9 +33,9 @@ class Panel:
     """One toolchain in one setting.
 
     `key` are its values in the columns `Panels.by`.  `where` follows the toolchain on every row and
-    figure ("2 ranks in one node"); `kind` is "" of measured values, else says that they are
-    emulated or simulated.  `facts` are what makes the setting, in words; `apart` are those that
-    tell the panel from others that would have its label.
+    figure ("2 ranks in one node").  `kind` is "" for measured values; otherwise it says that they
+    are emulated or simulated.  `facts` describe the setting in words; `apart` are the facts that
+    distinguish the panel from others that would have the same label.
     """
 
     key: tuple[str, ...]
@@ -48,7 +48,7 @@ class Panel:
 
     @property
     def label(self) -> str:
-        """Name on every row and figure."""
+        """The name of the panel on every row and figure."""
         named = ", ".join(filter(None, (self.toolchain, self.where, *self.apart)))
         return f"{named} ({self.kind})" if self.kind else named
 
@@ -59,7 +59,7 @@ class Panel:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sorts as shown: measured before emulated."""
+        """Key to sort panels as they are shown: measured before emulated."""
         return bool(self.kind), self.label, self.key
 
 
@@ -74,7 +74,7 @@ class Panels(Generic[P]):
     `level` is that of the intervals.
     """
 
-    #: Columns whose values a panel's rows share, in `values` and in frames that come of it.
+    #: Columns whose values the rows of a panel share, in `values` and in frames made from it.
     by: tuple[str, ...] = ("case_id", "case")
 
     def __init__(self, data: Data, study: str) -> None:
@@ -86,7 +86,7 @@ class Panels(Generic[P]):
 
     @property
     def values(self) -> pl.DataFrame:
-        """A row a launch and point: launch, the columns of `by`, and what the study measures."""
+        """A row for each launch and point: launch, the columns of `by`, and the measured values."""
         raise NotImplementedError
 
     def _panel(self, row: Row) -> P:
@@ -95,12 +95,12 @@ class Panels(Generic[P]):
 
     @cached_property
     def panels(self) -> tuple[P, ...]:
-        """All panels, in the order to be shown."""
+        """All panels, in the order in which they are shown."""
         found = [self._panel(row) for row in self._rows().iter_rows(named=True)]
         return tuple(sorted(_told_apart(found), key=lambda panel: panel.order))
 
     def _rows(self) -> pl.DataFrame:
-        """One a panel, for `_panel`."""
+        """One row for each panel, for `_panel`."""
         counts = self.values.group_by(self.by).agg(
             launches=pl.col("launch").n_unique().cast(pl.Int64)
         )
@@ -112,12 +112,12 @@ class Panels(Generic[P]):
         return frame.filter(*(pl.col(name) == value for name, value in wanted))
 
     def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
-        """The one row of a frame of intervals; None if it was not measured."""
+        """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
         rows = self.of(frame, panel, **where)
         return interval_of(rows.row(0, named=True)) if rows.height else None
 
     def interval(self, values: Sequence[float]) -> Interval | None:
-        """Median of `values`, one a launch; None of nothing."""
+        """Median and interval of `values`, one for each launch; None without values."""
         return median_interval(values, self.level) if values else None
 
 
@@ -146,7 +146,7 @@ class CasePanels(Panels[Panel]):
         return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
     def _panel(self, row: Row) -> Panel:
-        """By toolchain, ranks and placement; what else differs is told where it must be."""
+        """A panel named by toolchain, ranks and placement, and by what else distinguishes it."""
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
@@ -176,12 +176,12 @@ def parameters(row: Row) -> dict[str, str]:
 
 
 def interval_of(row: Row) -> Interval:
-    """Of a row with the columns median, low, high, n."""
+    """The interval in a row with the columns median, low, high, n."""
     return Interval(row["median"], row["low"], row["high"], row["n"])
 
 
 def _told_apart(panels: Iterable[P]) -> Iterator[P]:
-    """Panels that would have the same label get the facts in which they differ added to it."""
+    """Panels; those that would have the same label get the facts in which they differ added."""
     alike: dict[str, list[P]] = defaultdict(list)
     for panel in panels:
         alike[panel.label].append(panel)

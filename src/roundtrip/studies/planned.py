@@ -1,12 +1,12 @@
-"""What a study plans to claim: its primary claims, and what tells toolchains apart."""
+"""What a study plans to claim: its primary claims, and what distinguishes toolchains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: What a value depends on beside the machine: of what does not depend on Boost, two toolchains
-#: that differ in nothing else are not compared.
+#: What a value depends on besides the machine.  Two toolchains that differ only in Boost are not
+#: compared by a value that does not depend on Boost.
 MPI, BOOST = "mpi", "boost"
 
 
@@ -23,7 +23,7 @@ class PlannedCase:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def number(self, variable: str, default: float) -> float:
-        """A variable as a number; `default` if it is not set, or is none."""
+        """A variable as a number; `default` if it is not set, or is not a number."""
         try:
             return float(self.variables.get(variable, default))
         except ValueError:

@@ -1,10 +1,10 @@
-"""What two toolchains are compared by: the frame that `Study.speeds` gives."""
+"""The values by which two toolchains are compared: the frame that `Study.speeds` returns."""
 
 from __future__ import annotations
 
 import polars as pl
 
-#: One row a launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.planned`.
+#: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.planned`.
 SPEEDS = {
     "launch": pl.String,
     "what": pl.String,
@@ -17,5 +17,5 @@ SPEEDS = {
 
 
 def none() -> pl.DataFrame:
-    """No row: of a study by which toolchains are not compared."""
+    """A frame without rows, with the columns SPEEDS: the study compares no toolchains."""
     return pl.DataFrame(schema=SPEEDS)

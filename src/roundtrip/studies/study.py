@@ -1,8 +1,8 @@
-"""What a study is: all that the rooms of `roundtrip.studies` tell the rest of Roundtrip.
+"""What a study is: everything that a room of `roundtrip.studies` tells the rest of Roundtrip.
 
 A room is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class that
-derives from `Study`; `roundtrip.studies.found` finds it.  A room is imported whenever Roundtrip
-starts, so its ``__init__`` imports what is heavy only where it is used.
+derives from `Study`; `roundtrip.studies.found` finds it.  Roundtrip imports every room whenever it
+starts, so an ``__init__`` imports large modules only where it uses them.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ def with_units(figures: Mapping[str, float], units: Mapping[str, str]) -> dict[s
 
 
 class Claim(Hashable, Protocol):
-    """Names one ratio of the report, and says what it is corrected together with."""
+    """Names one ratio of the report, and the family in which it is corrected."""
 
     @property
     def family(self) -> Family:
-        """Fixed by the study's definition, never by what was found."""
+        """The family, which the study's definition fixes, never the data."""
 
 
 class Section(Protocol):
-    """What the report needs of a study, or of what compares several."""
+    """What the report needs from a study, or from a comparison of several."""
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Ratios to be judged, one a launch."""
+        """The ratios to judge, for each claim one for each launch."""
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
-        """The study's part of the report."""
+        """The study's part of the report, with the verdicts on its claims."""
 
 
 class Study:
@@ -64,9 +64,9 @@ class Study:
     #: A frozen dataclass of numbers and tuples of numbers: its table in analysis.toml, whose text
     #: with the values of the package is ``thresholds.toml`` of the room.
     thresholds: ClassVar[type | None] = None
-    #: JSON schema of what its workload tells in run.json, under the study's name.
+    #: JSON schema of what only its workload writes to run.json, under the study's name.
     record: ClassVar[Mapping[str, Any] | None] = None
-    #: A few figures by which its launches are compared with each other.
+    #: A few figures that show how its launches differ from each other.
     yardsticks: ClassVar[tuple[Yardstick, ...]] = ()
     #: Which of its claims are primary, a sentence for the report; "" if none is.
     primary: ClassVar[str] = ""
@@ -83,22 +83,23 @@ class Study:
     def primary_claims(
         self, cases: Sequence[PlannedCase], settings: Analysis
     ) -> list[PlannedClaims]:
-        """Those that launches of `cases`, all of this study, will support: few.
+        """The primary claims, which are few, that launches of `cases` of this study will support.
 
-        They follow from the declared cases and the thresholds alone, never from the data; launches
+        They follow only from the declared cases and the thresholds, never from the data.  Launches
         are planned so that each of them can be told.
         """
         return []
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """What two toolchains are compared by: columns `speeds.SPEEDS`, a row a launch and value.
+        """The values by which two toolchains are compared: columns `speeds.SPEEDS`.
 
-        `samples` has the columns of samples.csv and `launch`, of this study only.
+        There is a row for each launch and value.  `samples` has the columns of samples.csv and
+        launch, and holds only this study.
         """
         from roundtrip.studies import speeds
 
         return speeds.none()
 
     def section(self, data: Data) -> Section | None:
-        """Its section of the report; None if the bundle has no launch of it that came back."""
+        """Its section of the report; None if no launch of the study in the bundle came back."""
         return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Yardstick:
     """A figure: its name with its unit, and the rows of samples.csv that are its samples.
 
-    `where` are columns and their values.  What is shown is `scale` times the sample, or with
-    `bandwidth` the bytes of the message over it, in MB/s.
+    `where` are columns and their values.  The shown value is `scale` times the sample; with
+    `bandwidth` it is the bytes of the message over the sample, in MB/s.
     """
 
     name: str

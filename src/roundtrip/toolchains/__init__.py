@@ -1,4 +1,5 @@
-"""Toolchains of site `local`: compiler + MPI + Boost, built once and cached by content.
+"""Toolchains of site `local`: a compiler, an MPI and a Boost, built once and cached by content.
 
-`spec` names them, `plan` says what each is made of here, `store` keeps them, `build` makes them.
+`spec` names them, `plan` says what each consists of on this machine, `store` keeps them, and
+`build` makes them.
 """

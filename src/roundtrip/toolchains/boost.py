@@ -1,7 +1,7 @@
 """Boost for one MPI: headers, libboost_mpi and libboost_serialization in a prefix of their own.
 
-Debian builds Boost.MPI for its Open MPI only.  For the others the two libraries are compiled from
-Debian's source package.  Its patches there touch only the Python bindings, so upstream's files do.
+Debian builds Boost.MPI only for its Open MPI.  For other MPIs the two libraries are compiled from
+Debian's source package, without Debian's patches, which change only the Python bindings.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
 
 
 def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
-    """Fill `place`/lib from Debian's packages for Open MPI; returns their origin."""
+    """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
     names = [f"libboost-{name}{boost.version}" for name in LIBRARIES]
     for deb in (debs := archive.packages(names)):
         run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
@@ -77,7 +77,10 @@ def compile_libraries(
     log: Path,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi; progress(done, of)."""
+    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi.
+
+    `progress(done, of)` is called after each file.  BuildError if a file does not compile.
+    """
     compiler = place / "mpi" / "bin" / "mpicxx"
     objects = place / "objects"
     jobs: dict[Path, list[str | Path]] = {}
@@ -89,7 +92,7 @@ def compile_libraries(
             output.parent.mkdir(parents=True, exist_ok=True)
             flags = [*plan.flags, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
             jobs[output] = [compiler, *flags, "-c", source, "-o", output]
-    # The slowest file (a grammar) must not come last.
+    # The slowest file, a grammar, must not come last.
     order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]

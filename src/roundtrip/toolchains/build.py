@@ -1,4 +1,4 @@
-"""Build what is asked for and not there yet; what is complete is never touched."""
+"""Builds the toolchains that are asked for and do not exist yet; complete ones are left alone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from roundtrip.toolchains.selftest import selftest
 from roundtrip.toolchains.spec import Toolchain
 from roundtrip.toolchains.store import Store
 
-#: (toolchain name, what it is doing or ``good``)
+#: Is called with the toolchain's name and what is being done for it, at last ``good``.
 Report = Callable[[str, str], None]
 
 
 def pending(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
-    """Plans of those whose name does not mean the toolchain as it would be built now."""
+    """Plans of the toolchains that do not exist as they would be built now."""
     plans = [plan(toolchain) for toolchain in toolchains]
     return [p for p in plans if store.linked(p.toolchain.name) != p.key]
 
 
 def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
-    """Build each plan in turn; BuildError at the first that fails.  Needs the store's lock."""
+    """Build each plan in turn; BuildError at the first failure.  The caller holds the store."""
     work = store.root / "work"
     try:
         for each in plans:

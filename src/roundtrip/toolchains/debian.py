@@ -1,6 +1,6 @@
-"""Debian packages and their sources, fetched without touching the system's apt configuration.
+"""Fetches Debian packages and their sources without changing the system's apt configuration.
 
-A private apt folder offers what the machine's own sources offer, plus their source packages.
+A private apt folder offers what the machine's own sources offer, and their source packages too.
 apt checks every file against the signed package lists.
 """
 
@@ -50,7 +50,7 @@ def derive_sources(etc: Path, private: Path) -> None:
 
 @dataclass(frozen=True)
 class Archive:
-    """Packages as this machine's sources offer them.  `work` is an empty folder to use up."""
+    """Packages as this machine's sources offer them; `work` is an empty folder that it may fill."""
 
     work: Path
     log: Path
@@ -77,7 +77,7 @@ class Archive:
         return options
 
     def packages(self, names: list[str]) -> list[Path]:
-        """Download binary packages; their .deb files."""
+        """Download binary packages and return their .deb files, in the order of `names`."""
         into = self.work / "deb"
         into.mkdir(parents=True, exist_ok=True)
         command = ["apt-get", *self._options, "download", *names]
@@ -85,7 +85,7 @@ class Archive:
         return [next(into.glob(f"{name}_*.deb")) for name in names]
 
     def source(self, name: str) -> Path:
-        """Download a source package; its upstream tar file."""
+        """Download a source package and return its upstream tar file."""
         into = self.work / "src"
         into.mkdir(parents=True, exist_ok=True)
         command = ["apt-get", *self._options, "source", "--download-only", name]

@@ -1,7 +1,7 @@
-"""One prefix for each MPI, with the same names in it wherever the MPI comes from.
+"""Makes a prefix for each MPI, with the same names in it wherever the MPI comes from.
 
-bin/ holds exec wrappers, not links: Open MPI's programs look at the name they are called by, and
-the compiler must not depend on the system's alternatives or on the user's environment.
+bin/ holds wrappers, not links: Open MPI's programs depend on the name that they are called by, and
+the compiler must depend neither on the system's alternatives nor on the user's environment.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def wrapper(mpi: Mpi, program: Path) -> str:
 
 
 def make_prefix(plan: MpiPlan, place: Path, log: Path) -> None:
-    """Fill `place` with bin/ and, for a wheel, the MPI itself.
+    """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
-    Nothing in it links to a system folder, so that no clean-up can ever reach one.
+    Nothing in it links to a system folder, so that no clean-up can reach one.
     """
     if plan.pin is None:
         programs = {name: Path("/usr/bin") / f"{name}.{plan.mpi.family}" for name in PROGRAMS}

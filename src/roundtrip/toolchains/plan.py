@@ -1,4 +1,4 @@
-"""What each toolchain is made of on this machine, and the content keys that follow from it."""
+"""What each toolchain consists of on this machine, and the content keys that follow from it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from roundtrip.host.packages import installed
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 from roundtrip.toolchains.store import Store, content_key
 
-#: Bump when the build steps change in a way that the other inputs of the keys do not show.
+#: Increase it when the build steps change in a way that no other input of the keys shows.
 RECIPE = 1
 CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
-#: Debian's own flags for Boost: its binary Boost.MPI and those built here differ only in the MPI.
+#: Debian's own flags for Boost, so that Debian's Boost.MPI and ours differ only in the MPI.
 FLAGS = (
     "-std=gnu++17",
     "-O2",
@@ -32,7 +32,7 @@ SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
 
 @dataclass(frozen=True)
 class MpiPlan:
-    """An MPI as found here: `origin` says where from; `pin` is a wheel's locked requirement."""
+    """An MPI as it is on this machine: `origin` in words; `pin` is a wheel's locked requirement."""
 
     mpi: Mpi
     version: str
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def from_debian(self) -> bool:
-        """Debian's binary Boost.MPI fits: it is linked with this MPI."""
+        """Whether Debian has a Boost.MPI that is linked with this MPI."""
         return self.toolchain.mpi.boost_packages
 
 
@@ -113,7 +113,7 @@ def boost_key(boost: Boost, part: str) -> str:
 
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
-    """By name: ``good``, ``stale`` (built from other things than are here now), ``not built``."""
+    """``good``, ``stale`` (built from other parts than there are now) or ``not built``, by name."""
     found = {}
     for toolchain in toolchains:
         linked = store.linked(toolchain.name)

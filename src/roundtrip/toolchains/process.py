@@ -1,4 +1,4 @@
-"""Run build commands with all output in a log file; a failure shows the log's end and its place."""
+"""Runs build commands with all output in a log file; a failure shows its end and its path."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-#: Variables of a surrounding MPI or batch job would steer the MPI that is being tested.
+#: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
 _FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLURM_", "MPI_")
 
 
 class BuildError(Exception):
-    """A step failed: `what` it was, the log that tells why, and the failing command's `output`."""
+    """A step failed: `what` it was, its `log`, and the `output` of the command."""
 
     def __init__(self, what: str, log: Path, output: str = "") -> None:
         self.what = what
@@ -22,13 +22,13 @@ class BuildError(Exception):
         super().__init__(what)
 
     def explain(self, lines: int = 15) -> str:
-        """The last `lines` of the output, then what failed and where the log is."""
+        """The last `lines` of the output, then a line with what failed and where the log is."""
         printed = self.output.splitlines()[-lines:]
         return "\n".join([*printed, f"{self.what}; whole log: {self.log}"])
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without anything that steers an MPI or a compiler."""
+    """The environment of this process without variables that change an MPI or a compiler."""
     compiler = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH"}
     return {
         name: value
@@ -46,9 +46,9 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 1800,
 ) -> str:
-    """Run `command`, append what it prints to `log` and return it; BuildError if it fails.
+    """Run `command`, append its output to `log` and return it.
 
-    `timeout` is in seconds.
+    BuildError if it fails or takes longer than `timeout` seconds.
     """
     line = shlex.join(str(part) for part in command)
     try:

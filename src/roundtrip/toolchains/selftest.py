@@ -1,4 +1,4 @@
-"""Does a toolchain work?  Compile a Boost.MPI program, run two ranks, look at the answer."""
+"""Tests a toolchain: compiles a Boost.MPI program, runs it on two ranks, checks the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SOURCE = Path(__file__).with_name("selftest.cpp")
 
 
 def run_environment() -> dict[str, str]:
-    """Environment in which two ranks run anywhere: as root, and on one core."""
+    """An environment in which two ranks run anywhere, also as root and on one core."""
     environment = clean_environment()
     environment |= {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -25,7 +25,7 @@ def run_environment() -> dict[str, str]:
 
 
 def faults(plan: Plan, output: str) -> list[str]:
-    """What is wrong with the program's answer; nothing if it is this toolchain's."""
+    """What is wrong with the answer of the program; [] if nothing is."""
     lines = output.strip().splitlines()[-4:]
     if len(lines) < 4:
         return ["the self-test printed no complete answer"]
@@ -44,7 +44,7 @@ def faults(plan: Plan, output: str) -> list[str]:
 
 
 def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
-    """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it is not good."""
+    """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
     program, lib = prefix / "selftest", prefix / "lib"
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
     command += [str(_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]

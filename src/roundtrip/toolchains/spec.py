@@ -13,15 +13,15 @@ from roundtrip import paths, tables
 from roundtrip.errors import UserError
 from roundtrip.tables import Places, Strings, Table
 
-#: What ReFrame accepts as a name, and a toolchain's name can be put together from.
+#: Names that ReFrame accepts, and of which the name of a toolchain can be composed.
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 
 
 class Family(Table):
-    """MPIs that are built with and known again alike.
+    """MPIs that are used in the same way.
 
-    `compilers`: prefix of the variables with the compilers that wrappers call.  `answers`: a
-    pattern for what stands before the version in what ``MPI_Get_library_version`` says.
+    `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
+    is a pattern for the text before the version in the answer of ``MPI_Get_library_version``.
     """
 
     title: str
@@ -52,10 +52,11 @@ class _File(Table):
 
 @dataclass(frozen=True)
 class Mpi:
-    """One MPI of version `series`, major.minor.
+    """An MPI of version `series`, major.minor.
 
-    It comes from the Debian `package`, or is the wheel that `pin`, a locked requirement, names.
-    `boost_packages`: Debian has Boost.MPI for it.  `netpipe`: Debian's NetPIPE program for it.
+    It comes from the Debian `package`, or from the wheel that `pin`, a locked requirement, names.
+    `boost_packages` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE
+    program for it.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Catalogue:
 
     @property
     def last_boost(self) -> Boost:
-        """What knows no Boost is measured with this one alone."""
+        """The Boost with which programs are measured that do not use Boost."""
         return list(self.boosts.values())[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:

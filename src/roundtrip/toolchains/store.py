@@ -1,8 +1,8 @@
-"""Content-keyed folders under one root, made by one process at a time.
+"""Folders named by content under one root, made by one process at a time.
 
-    <root>/by-key/<key>/     a unit; it counts only once `.complete` is in it, written last
+    <root>/by-key/<key>/     a unit; it counts only if it has `.complete`, which is written last
     <root>/<name>            link to a unit
-    <root>/logs/<name>.log   what the last build of it printed
+    <root>/logs/<name>.log   output of the last build of <name>
 
 Units are built in their final place, because libraries and wrappers hold its path; an interrupted
 build leaves a folder without `.complete`, which the next holder of the lock removes.
@@ -44,20 +44,23 @@ class Store:
         return (self.place(key) / _COMPLETE).is_file()
 
     def linked(self, name: str) -> str | None:
-        """Key of the complete unit that `name` links to, or None."""
+        """Key of the complete unit that `name` links to; None if there is none."""
         link = self.root / name
         key = link.readlink().name if link.is_symlink() else None
         return key if key and self.complete(key) else None
 
     def link(self, name: str, key: str) -> None:
-        """Let `name` mean `key` from now on; readers see the old link or the new one."""
+        """Link `name` to the unit `key`; readers see the old link or the new one."""
         new = self.root / f".{name}.new"
         new.unlink(missing_ok=True)
         new.symlink_to(Path("by-key") / key)
         new.replace(self.root / name)
 
     def ensure(self, key: str, make: Callable[[Path], None]) -> Path:
-        """The unit's folder, filled by `make(folder)` unless it is complete.  Needs the lock."""
+        """The folder of the unit `key`; `make(folder)` fills it unless it is complete.
+
+        The caller holds the store.
+        """
         place = self.place(key)
         if not self.complete(key):
             shutil.rmtree(place, ignore_errors=True)
@@ -79,7 +82,7 @@ class Store:
 
     @contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold the store, without leftovers; calls `waiting()` if another process holds it."""
+        """Hold the store and remove incomplete units; call `waiting()` before it has to wait."""
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         try:

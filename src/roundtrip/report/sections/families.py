@@ -1,4 +1,4 @@
-"""What was tested together: the families of claims, and what so many launches can say."""
+"""The families of claims that were tested together, and what so many launches can tell."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _HEADS = {
 
 
 def told(judged: Mapping[Claim, Judged]) -> str:
-    """Of the facts under the title: ``8 primary, 32 secondary``."""
+    """For the facts under the title: ``8 primary, 32 secondary``."""
     counts = Counter(claim.family for claim in judged)
     return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
 
 
 def notice(judged: Mapping[Claim, Judged]) -> Text | None:
-    """For the top of the report, if launches were too few for what they found."""
+    """For the top of the report: how many claims cannot be told for want of launches, or None."""
     mute = [one for one in judged.values() if one.would_do is not None]
     if not mute:
         return None
@@ -54,7 +54,7 @@ def notice(judged: Mapping[Claim, Judged]) -> Text | None:
 
 
 def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
-    """A row a family, and which claims are primary; nothing without claims."""
+    """A row for each family, and which claims are primary; None without claims."""
     if not judged:
         return None
     present = [family for family in Family if any(claim.family is family for claim in judged)]

@@ -1,4 +1,4 @@
-"""What did not come back, what was disturbed, and what that changed."""
+"""Which launches did not come back, which were disturbed, and what that changed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _counts(data: Data) -> Table:
 
 
 def _unsealed(data: Data) -> list[Block]:
-    """Says of which launches nothing proves that their samples are as they were written."""
+    """Says for how many launches nothing proves that their samples are as they were written."""
     passed = data.launches.filter(pl.col("status") == "passed")
     count = passed.filter(~pl.col("sealed").fill_null(False)).height
     if not count:
@@ -76,7 +76,7 @@ def _unsealed(data: Data) -> list[Block]:
 
 
 def _silences(data: Data) -> list[Block]:
-    """When the scheduler did not answer; a bundle without such a record has nothing to say."""
+    """When the scheduler did not answer; nothing for a bundle without such a record."""
     record = data.environment.get("scheduler.json")
     told = silences.recorded(record)
     if not told:
@@ -125,7 +125,7 @@ def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
         ).iter_rows()
     )
     listed = Table(
-        "Something else than the benchmark had its hands on these.",
+        "Something other than the benchmark used the machine during these launches.",
         (Column("Launch"), Column("Toolchain"), Column("Why")),
         rows,
     )

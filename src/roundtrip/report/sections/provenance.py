@@ -1,4 +1,4 @@
-"""Where the numbers come from: machine, toolchains, code."""
+"""The section that says where the numbers come from: machine, toolchains, code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG = 12
 
 
 def part(data: Data) -> Part:
-    """Everything that was recorded, in the order a reader asks for it."""
+    """Everything that was recorded, in the order in which a reader asks for it."""
     blocks: list[Block] = [_code(data), *_machine(data), _toolchains(data), _clocks(data)]
     blocks += _others(data)
     blocks += [
@@ -80,7 +80,7 @@ def _machine(data: Data) -> list[Block]:
 
 
 def _flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """(name, value) of every leaf; lists of plain values stay on one line."""
+    """(name, value) of every leaf of `data`; a list of plain values is one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
             yield from _flat(value, f"{prefix} {key}".strip())

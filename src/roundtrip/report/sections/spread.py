@@ -1,4 +1,4 @@
-"""Where the noise is: in a launch or between launches, and what to do with the time instead."""
+"""Where the noise is: in launches or between them, and how the same time would be spent better."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ FEWEST = 9
 _READING: tuple[Text, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
-        "does not mean that the next launch would find the same, and no interval in this report "
-        "rests on it: all are over launches.",
+        "does not mean that the next launch would find the same. No interval in this report "
+        "depends on it: all intervals are over launches.",
     ),
     (
-        "Spread between launches: standard deviation of the launches' medians, less what their own "
-        "samples explain. Where it is much larger than the half-width in a launch, longer launches "
-        "do not help, more of them do. Ratios that are paired in a launch spread far less.",
+        "Spread between launches: the standard deviation of the launches' medians, without the "
+        "part that their own samples explain. Where it is much larger than the half-width in a "
+        "launch, more launches help and longer ones do not. Ratios that are paired in a launch "
+        "spread far less.",
     ),
     (
-        "The last two columns compare plans by the normal approximation, from these variances and "
-        f"from the seconds that a launch took besides measuring; no plan has fewer than {FEWEST} "
-        "launches.",
+        "The last two columns compare plans by the normal approximation. It uses these variances "
+        "and the seconds that a launch took without measuring. No plan has fewer than "
+        f"{FEWEST} launches.",
     ),
 )
 

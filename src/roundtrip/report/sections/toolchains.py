@@ -38,18 +38,18 @@ Pair = tuple[str, str]
 
 
 class ToolchainsSection:
-    """Toolchain against toolchain, by round."""
+    """Compares toolchains with each other, by round."""
 
     def __init__(self, data: Data, toolchains: Toolchains) -> None:
         self._level = data.analysis.statistics.confidence_level
         self._toolchains = toolchains
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Speed with one toolchain over that with another, one a round that launched both."""
+        """Ratios of speed with one toolchain over another, one for each shared round."""
         return {key: one.ratios for key, one in self._toolchains.compared.items()}
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
-        """A table for each study and pair; what was not compared, and why."""
+        """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
         pairs = list(dict.fromkeys((key.one, key.other) for key in self._toolchains.compared))
         tables = [self._table(pair, judged) for pair in pairs]
@@ -78,7 +78,7 @@ class ToolchainsSection:
         return [Answer((Strong(self._versus(p)), f": {self._told(p, judged)}.")) for p in pairs]
 
     def _told(self, pair: Pair, judged: Mapping[Claim, Judged]) -> str:
-        """How often each is faster, and where while that is said in a few words."""
+        """How often each toolchain of a pair is faster; and where, if these are few places."""
         found: dict[Verdict, list[str]] = {}
         for key in self._toolchains.compared:
             if (key.one, key.other) == pair:
@@ -160,11 +160,11 @@ def section(data: Data) -> ToolchainsSection | None:
 
 
 _HOW: Text = (
-    "A machine drifts from launch to launch by more than most toolchains differ, so launches are "
+    "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
     "compared only with those of the same round, which were launched side by side in random "
-    "order: each round gives one ratio. “Rounds” says how many launched both, of how many that "
-    "launched either, and in how many the first of the two came first. What shares no rounds, as "
-    "a second campaign or another report, is never compared. Of two toolchains that differ in "
-    "MPI alone what depends on MPI is compared, of those that differ in Boost alone what depends "
-    "on Boost.",
+    "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
+    "that launched either, and in how many the first of the two came first. Launches that share "
+    "no round, such as those of a second campaign, are never compared. For two toolchains that "
+    "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
+    "what depends on Boost.",
 )

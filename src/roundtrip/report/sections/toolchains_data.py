@@ -1,4 +1,4 @@
-"""Launches of cases that differ in the toolchain alone, paired by round, and their values."""
+"""Launches of cases that differ only in the toolchain, paired by round, and their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from roundtrip.studies.planned import BOOST, MPI
 
 @dataclass(frozen=True)
 class Setting:
-    """A case but for its toolchain; `kind` says that it is emulated or simulated, else ""."""
+    """A case without its toolchain; `kind` says that it is emulated or simulated, else ""."""
 
     study: str
     check: str
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class ToolchainComparison:
-    """Speed with one toolchain over that with the other: a claim of the report."""
+    """A claim of the report: the speed with one toolchain over that with the other."""
 
     setting: Setting
     one: str
@@ -49,7 +49,7 @@ class ToolchainComparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """What is behind a comparison: both sides' values, one a shared round, above 1 is faster."""
+    """The values of both sides of a comparison in `unit`, one for each shared round."""
 
     pairing: Pairing
     ones: tuple[float, ...]
@@ -59,7 +59,7 @@ class Compared:
 
     @property
     def ratios(self) -> list[float]:
-        """Speed of the one over that of the other, one a round."""
+        """Speed of the one over that of the other, one for each round; above 1 is faster."""
         both = zip(self.ones, self.others, strict=True)
         return [b / a if self.lower_is_better else a / b for a, b in both]
 
@@ -83,7 +83,7 @@ class Toolchains:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Toolchain by environment; with the environment's name where two are called alike."""
+        """Title of each environment's toolchain, with the environment's name if two are alike."""
         named = {
             environ: str(rows[0]["toolchain"])
             for group in self._groups.values()
@@ -205,7 +205,7 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
 
 
 def _launched(row: Mapping[str, Any]) -> Launched:
-    """With the campaign's round; where it was not written down, a session is one."""
+    """A launch with its round; where no round was recorded, a session counts as one."""
     number = row.get("campaign_round")
     if number is None:
         number = int(row["round"]) if str(row.get("round")).isdigit() else -1
@@ -213,16 +213,17 @@ def _launched(row: Mapping[str, Any]) -> Launched:
 
 
 def _made_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """(MPI library, Boost) as the programs themselves told."""
+    """(MPI library, Boost) as the programs themselves report them."""
     return str(rows[0].get("mpi_library")), str(rows[0].get("boost"))
 
 
 def _depends_on(
     one: tuple[str, str], other: tuple[str, str], there_are: set[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """What of a measurement may differ between two toolchains; nothing: they are not compared.
+    """What may differ between two toolchains, MPI or Boost; () if they are not compared.
 
-    Two that differ in MPI and Boost both are left out if there is one between them.
+    Two that differ in both are left out if a third one shares its MPI with one of them and its
+    Boost with the other.
     """
     same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
     if same_mpi != same_boost:

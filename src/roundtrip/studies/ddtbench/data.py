@@ -62,7 +62,7 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """`derived.launch_figures` of every launch, with column panel."""
+        """`derived.launch_figures` of every launch, with the columns launch and panel too."""
         return derived.launch_figures(self.samples, _LAUNCH)
 
     @cached_property
@@ -101,14 +101,14 @@ class DdtData(Panels[Panel]):
     def gains(
         self, panel: Panel, by_hand: str = derived.MANUAL
     ) -> dict[tuple[str, int], list[float]]:
-        """(app, size): round trip by hand over that with datatypes, one a launch."""
+        """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
         found = derived.gains(self.of(self.values, panel), _LAUNCH, by_hand)
         grouped = found.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in grouped.iter_rows()}
 
     @cached_property
     def refused(self) -> tuple[Refused, ...]:
-        """Every refusal, told once for each toolchain."""
+        """Every refusal, once for each toolchain."""
         found: dict[tuple[str, str, str, str, str], set[str]] = {}
         told = ["finding_call", "finding_error", "finding_consequence"]
         refused = self.points.drop_nulls(told).join(self.launches, on="launch")

@@ -19,8 +19,8 @@ from roundtrip.studies.layers import Arm, Drawing
 
 OVERHEAD_CAPTION: Text = (
     "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
-    "study's figure: median over launches, lines are 95 % rank intervals. Below 0: the method was "
-    "faster than the network had been for a buffer packed by hand.",
+    "study's figure: median over launches, lines are 95 % rank intervals. Below 0 the method was "
+    "faster than the network was for a buffer packed by hand.",
 )
 TIME_CAPTION: Text = (
     "Where a round trip goes, µs: median of each epoch on rank 0, then over launches, for each "

@@ -129,27 +129,27 @@ _READING: tuple[Text, ...] = (
     (
         "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
         "so its packing lies inside rank 0's communication. The time of the network is therefore "
-        "the round trip by hand less twice the packing and unpacking of rank 0; subtracted only "
-        "once, the other rank's packing would count as network.",
+        "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "
+        "subtracted only once, the packing of rank 1 would count as network.",
     ),
     (
-        "Overhead is (round trip - network time) / round trip. It can be negative and is shown so: "
-        "network time is that of a buffer that was just written and is then overwritten by the "
-        "reply, which in shared memory moves cache lines between cores. Data that are sent from "
-        "one place and received in another may travel faster than that.",
+        "Overhead is (round trip - network time) / round trip. It can be negative, and is shown "
+        "so. The network time is that of a buffer that was just written and that the reply then "
+        "overwrites, which in shared memory moves cache lines between cores. Data that are sent "
+        "from one place and received in another may travel faster.",
     ),
     (
-        "So there is a second series that the study did not have: before every exchange, untimed, "
-        "both ranks rewrite all that any method sends and read all that any method received, and "
-        "every method has the same two buffers. No method then finds a better cache than another.",
+        "So there is a second series, which the study did not have. Before every exchange, outside "
+        "the timing, both ranks rewrite everything that any method sends and read everything that "
+        "any method received, and all methods use the same two buffers. Then no method finds the "
+        "cache in a better state than another.",
     ),
     (
-        "Packed by hand means the loop nest that the application has. Where loops written for "
-        "speed are more than 10 % faster than that, they are a method of their own, tuned; the "
-        "study has no such method.",
+        "“Packed by hand” uses the loop nest of the application. Where loops written for speed are "
+        "more than 10 % faster, they are another method, “tuned”, which the study does not have.",
     ),
     (
-        "Making and freeing datatypes is not part of the round trip, as in the study. Their times "
-        "have tables of their own.",
+        "As in the study, making and freeing datatypes is not part of the round trip. Other tables "
+        "show these times.",
     ),
 )

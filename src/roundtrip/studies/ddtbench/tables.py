@@ -41,7 +41,7 @@ def advice(judged: Judged | None) -> Cell:
 
 
 def verdicts(panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str) -> Table:
-    """One row a micro-app, one column a toolchain; at the largest message."""
+    """A row for each micro-app and a column for each toolchain, at the largest message."""
     by_hand = {key: one for key, one in judged.items() if key.base == derived.MANUAL}
     rows = [
         (app, {key.panel: advice(one) for key, one in by_hand.items() if key.case == app})
@@ -114,7 +114,7 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 
 
 def creation(data: DdtData, panel: Panel) -> Table | None:
-    """What it costs to make and to free datatypes, at the largest message; None if not measured."""
+    """The time to make and to free datatypes, at the largest message; None if not measured."""
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == derived.DDT)
     for row in mine.iter_rows(named=True):
@@ -131,9 +131,9 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     )
     return Table(
         f"{panel.label}: making and freeing the datatypes of one exchange, µs; median over "
-        "launches, 95 % interval. In turn: after other methods had theirs, so that the library's "
-        "code may be out of cache. At once: right after the same types were freed, as in the "
-        "study's own loop; compare this one with DDTBench.",
+        "launches, 95 % interval. In turn: after the other methods, so that the library's code may "
+        "be out of cache. At once: right after the same types were freed, as in the study's own "
+        "loop; compare this time with DDTBench.",
         (
             Column("Micro-app"),
             Column("Bytes", "right"),

@@ -1,4 +1,4 @@
-"""The NetPIPE section's answers: one sentence a toolchain."""
+"""The answers of the NetPIPE section: one sentence for each toolchain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roundtrip.studies.netpipe.findings import AGREES, BETTER, DIFFERS, UNKNOWN,
 
 
 def headline(plain: Sequence[Finding]) -> Answer:
-    """The campaign's question answered over all toolchains; `plain` are their first findings."""
+    """The answer to the campaign's question; `plain` are the first findings of all toolchains."""
     compared = [finding for finding in plain if finding.evidence]
     alone = [finding.panel.label for finding in plain if not finding.evidence]
     if not compared:

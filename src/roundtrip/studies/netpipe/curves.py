@@ -27,7 +27,7 @@ _BUFFERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one setting; `setting` is the same text for panels to be seen together.
+    """One toolchain in one setting; panels that are shown together have the same `setting`.
 
     `rtt_ms` is the round-trip time of an emulated WAN.
     """
@@ -75,7 +75,7 @@ class Curves(Panels[Panel]):
 
     @property
     def unknown_variants(self) -> list[str]:
-        """Variants that are in the samples but not in the study."""
+        """Variants that the samples have and the study does not."""
         return sorted(set(self.everything["variant"].unique()) - set(derived.VARIANTS))
 
     @cached_property

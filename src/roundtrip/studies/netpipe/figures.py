@@ -54,7 +54,7 @@ def ratio_caption(margin: float) -> Text:
 
 
 def bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure a panel, and the study's own last; all with the same axes."""
+    """One figure for each panel, and the study's own last; all with the same axes."""
     drawings = _drawings(name, curves, curves.bandwidth, panels)
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS))

@@ -1,4 +1,4 @@
-"""The study's four findings, put to the test with our numbers."""
+"""Tests the study's four findings with our numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def comparison(panel: tuple[str, ...], variant: str, base: str, size: int) -> Co
 
 
 def claims(curves: Curves, settings: Thresholds) -> dict[Comparison, Sequence[float]]:
-    """The ratios, one a launch, behind every comparison of the report."""
+    """The ratios behind every comparison of the report, one for each launch."""
     found: dict[Comparison, Sequence[float]] = {}
     sizes = pl.col("size_bytes").is_in(list(settings.compared_sizes))
     medians = curves.values.filter(sizes)

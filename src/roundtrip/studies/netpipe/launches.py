@@ -35,7 +35,7 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
     return Table(
         "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
         "percentiles over all samples of all launches. A sample is the mean over a batch of "
-        "messages, so tails of single messages are flatter than they are.",
+        "messages, so single messages have longer tails than shown here.",
         (Column("Toolchain"), Column("Variant"), *(Column(name, "right") for name in names)),
         tuple(rows),
     )
@@ -56,7 +56,7 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
     names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
     return Table(
         "Convergence of the points of all launches (a point is one variant at one size). A point "
-        "that reached the precision says nothing of the next launch: see “Where the noise is”.",
+        "that reached the precision says nothing about the next launch: see “Where the noise is”.",
         (
             Column("Toolchain"),
             *(Column(name, "right") for name in names),

@@ -36,12 +36,12 @@ class Schedule:
     perturbation: int = 3
 
     def options(self) -> list[str]:
-        """For NetPIPE's command line."""
+        """The options for NetPIPE's command line."""
         return ["-l", str(self.start), "-u", str(self.end), "-p", str(self.perturbation)]
 
     def sizes(self) -> Iterator[int]:
-        """Powers of two times the start and one and a half times them, in their order; each also
-        with the perturbation below and above once the steps are wide enough."""
+        """Powers of two times the start, and one and a half times these, in order.  Once the steps
+        are wide enough, each comes also with the perturbation below and above."""
         centre, increment, steps = self.start, max(1, self.start // 2), int(self.start > 1)
         while centre <= self.end:
             if steps > 2 and steps % 2:
@@ -55,10 +55,10 @@ class Schedule:
 def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     """Points of an output file; UserError with file and line for anything else.
 
-    Their sizes are those of `schedule` (NetPIPE's own by default), from the first on; where they
-    end is for the caller to judge, since NetPIPE stops where a message takes it too long.  The time
-    is computed back from the rate, which has six decimals: the time column is rounded to 10 ns, 3 %
-    of a shared-memory latency.
+    Their sizes are those of `schedule` (NetPIPE's own by default), from the first on.  The caller
+    judges where they end, because NetPIPE stops where a message takes too long.  The time is
+    computed from the rate, which has six decimals: the time column is rounded to 10 ns, which is
+    3 % of a shared-memory latency.
     """
     points: list[Point] = []
     lines = [line for line in foreign.lines(file, "NetPIPE") if line.strip()]

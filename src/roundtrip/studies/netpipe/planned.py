@@ -19,12 +19,12 @@ _COMPARED = {derived.BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
 
 
 def is_primary(case: str, variant: str, base: str) -> bool:
-    """Of a ratio of `variant` to `base`; `case` as in samples.csv."""
+    """Whether the ratio of `variant` to `base` in `case` (as in samples.csv) is a primary claim."""
     return case.startswith("pingpong/") and (variant, base) == (_VARIANT, derived.BASE)
 
 
 def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[PlannedClaims]:
-    """One for each compared size that a ping-pong of all five variants reaches."""
+    """A claim for each compared size that a ping-pong of all five variants reaches."""
     found = []
     for case in cases:
         if (case.parameters.get("variants"), case.parameters.get("mode")) == ("five", "pingpong"):

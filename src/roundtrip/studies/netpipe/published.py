@@ -1,4 +1,4 @@
-"""The figure of the Boost.MPI study, and what the study says of it.
+"""The figure of the Boost.MPI study, and what the study says about it.
 
 Boost.MPI documentation, "Performance Evaluation" (D. Gregor and M. Troyer, 2005-2007): NetPIPE
 3.6.2 on the Odin cluster of Indiana University (2 AMD Opteron a node, InfiniBand), Open MPI 1.1,

@@ -37,9 +37,9 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
         Heading(3, "The reference: NetPIPE 3.7.2"),
         Paragraph(
             (
-                "The upstream program, in launches of its own, so this ratio is not paired and no "
-                "verdict is drawn from it. It reports the least of three trials, each the mean of "
-                "many messages; so it is to be compared with the least of our samples.",
+                "This is the upstream program, in launches of its own, so the ratio is not paired "
+                "and gives no verdict. It reports the shortest of three trials, each the mean of "
+                "many messages, so compare it with the shortest of our samples.",
             )
         ),
         Table(

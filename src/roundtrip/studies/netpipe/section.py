@@ -148,8 +148,8 @@ def _outcome_text(great_loss: float, margin: float) -> Text:
         ": the intervals are too wide for either. “On par” means that the whole interval of the "
         f"ratio lies within {units.percent(margin)} of 1; “slower” that it excludes 1, by more "
         "than the minimum effect, after correction for false discoveries; “suffers greatly” that "
-        f"it lies below {great_loss:g}. What the study says of datatypes and serializing is about "
-        "many bytes: it is tested from 1 KiB on.",
+        f"it lies below {great_loss:g}. What the study says about datatypes and serializing "
+        "concerns many bytes, so it is tested from 1 KiB on.",
     )
 
 
@@ -171,12 +171,12 @@ _READING: tuple[Text, ...] = (
         "confidence interval. Fewer than 6 launches: no interval.",
     ),
     (
-        "A ratio is formed within a launch, from that launch's two medians, before anything is "
-        "averaged over launches: it is paired, so a slow launch slows both sides of it.",
+        "A ratio is formed within a launch, from its two medians, before anything is summarised "
+        "over launches. So it is paired: a slow launch slows both sides of it.",
     ),
     (
         "The study's figure labels its axis “MB/s”. Its 1.4 at 1 byte would then be a half round "
-        "trip of 0.7 µs, which no network of 2005 had; in NetPIPE's own unit, Mbit/s of 2²⁰ "
+        "trip of 0.7 µs, which no network of 2005 reached; in NetPIPE's own unit, Mbit/s of 2²⁰ "
         "bits, it is 5.4 µs. So we read the figure as Mbit/s and convert it to MB/s here.",
     ),
     (

@@ -28,7 +28,7 @@ _TONES: dict[Verdict, Tone] = {
 
 
 def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
-    """One row a toolchain and setting, one column a finding of the study."""
+    """A row for each toolchain and setting, and a column for each finding of the study."""
     several = len({four[0].panel.setting for four in all_findings}) > 1
     rows = []
     for four in all_findings:
@@ -140,7 +140,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     return Table(
         "Peak bandwidth, n½, and the rate of one message of each size that every launch measured: "
         "total bytes over total time. Median over launches, rank interval. “Up to”: the largest "
-        "size measured, of the launch that came least far and of the one that came farthest.",
+        "measured size, of the launch where it was smallest and of the one where it was largest.",
         (
             Column("Toolchain"),
             Column("Variant"),

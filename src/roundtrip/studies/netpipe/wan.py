@@ -30,13 +30,13 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
         _table(
-            "Half-round-trip time at 1 byte, µs, over the round-trip time of the EMULATED WAN: no "
-            "less than half of it is possible.",
+            "Half-round-trip time at 1 byte, µs, by the round-trip time of the EMULATED WAN. It "
+            "cannot be shorter than half of that.",
             over,
             latency,
         ),
         _table(
-            f"Bandwidth at {units.size(_LARGE)}, MB/s, over the round-trip time of the EMULATED "
+            f"Bandwidth at {units.size(_LARGE)}, MB/s, by the round-trip time of the EMULATED "
             "WAN. The nodes share this machine's processors: compare along a row, not with a "
             "real network.",
             over,

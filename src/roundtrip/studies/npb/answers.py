@@ -1,4 +1,4 @@
-"""What the NPB section answers over a slow link, a sentence or two a benchmark."""
+"""The answers of the NPB section over a slow link: a sentence or two for each benchmark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtrip.studies.npb.speedup import headline, waiting
 
 
 def over_the_link(launches: Launches, found: Sequence[Finding]) -> list[Answer]:
-    """One for each benchmark over the link, from its series that share no processors first."""
+    """An answer for each benchmark over the link, first from series that share no processors."""
     answers = []
     for name in dict.fromkeys(series.name for series in launches.over_the_link):
         mine = [series for series in launches.over_the_link if series.name == name]
@@ -54,7 +54,7 @@ def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
 
 
 def _waits(launches: Launches, series: Sequence[Series], rtts: Sequence[float]) -> str:
-    """Which part of its time a rank spends in MPI, at the least delay and at the greatest."""
+    """Which part of its time a rank spends in MPI, at the smallest and at the largest delay."""
     told = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
         shares = [share for one in series for share in waiting(launches, one, rtt)]

@@ -19,7 +19,7 @@ from roundtrip.studies.npb.series import Series, of_row
 
 @dataclass(frozen=True)
 class Lost:
-    """A case of which launches did not come back."""
+    """A case with launches that did not come back."""
 
     series: Series
     rtt: float | None
@@ -28,7 +28,7 @@ class Lost:
 
 
 class Launches:
-    """All of a bundle; intervals are over rounds at `level`."""
+    """All NPB launches of a bundle; intervals are over rounds, at `level`."""
 
     def __init__(self, data: Data) -> None:
         self.level = data.analysis.statistics.confidence_level
@@ -91,7 +91,7 @@ class Launches:
 
     @cached_property
     def lost(self) -> list[Lost]:
-        """Cases with launches that failed or are missing; skipped ones are in their own table."""
+        """Cases with launches that failed or are missing; skipped ones have their own table."""
         gone = [row for row in self._rows if row["status"] in ("failed", "missing")]
         return [
             Lost(*self._series(row), str(row["status"]), str(row["reason"] or "")) for row in gone
@@ -119,7 +119,7 @@ class Launches:
         return derived.messages(self._messages.filter(pl.col("launch") == of[0]))
 
     def histories(self, series: Series) -> list[str]:
-        """Of each launch what its record says of the iterations; "not measured" without one."""
+        """What the record of each launch says about its iterations; "not measured" without one."""
         return [
             _history(self._told.get(row["launch"]))
             for row in self._rows
@@ -144,7 +144,7 @@ class Launches:
         return [series for series in self.points if not series.wan]
 
     def fewest_of(self, series: Series) -> Series:
-        """The same in the same place on the fewest ranks: the base of its speed-up over ranks."""
+        """The same benchmark in the same place on the fewest ranks: the base of its speed-up."""
         alike = [
             other
             for other in self.inside
@@ -155,7 +155,7 @@ class Launches:
         return min(alike, key=lambda other: (other.ranks, other.order))
 
     def base_of(self, series: Series) -> Series | None:
-        """The same in one cluster: with half the ranks, or where those cannot be, as many."""
+        """The same benchmark in one cluster: with half the ranks, or with as many if need be."""
         candidates = [
             other
             for other in self.points
@@ -172,7 +172,7 @@ class Launches:
     def pairs(
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
     ) -> list[tuple[dict[str, float], dict[str, float]]]:
-        """Those of the same round, which are near each other in time."""
+        """Pairs of launches of the same round, which are near each other in time."""
         found = self.pairing(first, second)
         return [(first[one], second[other]) for one, other in found.pairs]
 

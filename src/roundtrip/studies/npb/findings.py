@@ -1,4 +1,4 @@
-"""The findings of the study, put to the test with our numbers."""
+"""Tests the findings of the study with our numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TONES: dict[str, Tone] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What our numbers say of a finding: where, what was found, and whether it holds.
+    """What our numbers say about a finding: where, what was found, and whether it holds.
 
     `limits`: which part of what was to be compared stands behind an outcome that speaks of all of
     it; nothing if all does.
@@ -50,14 +50,14 @@ class Finding:
 
     @property
     def tone(self) -> Tone:
-        """What was not measured everywhere is neither green nor settled."""
+        """The tone of the verdict; a finding that was not measured everywhere is never green."""
         return "warn" if self.limits else TONES[self.outcome]
 
 
 def findings(
     judged: Mapping[Claim, Judged], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
-    """All five of the study; those without launches of a measuring class are "not measured"."""
+    """All five findings of the study; "not measured" without launches of a measuring class."""
     transports = {
         key: one
         for key, one in judged.items()
@@ -91,7 +91,7 @@ def _not_measured(statement: Statement) -> Finding:
 
 
 def foremost(found: Sequence[Finding]) -> list[Finding]:
-    """Without the series whose ranks share processors, where a finding has others."""
+    """The findings, without series whose ranks share processors if there are other series."""
     own = {one.statement for one in found if one.series and not one.series.shared}
     return [
         one
@@ -101,7 +101,7 @@ def foremost(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _planned(launches: Launches) -> list[tuple[Series, Series]]:
-    """Each pair of transports at each RTT at which both were launched, came back or not."""
+    """Each pair of transports at each RTT at which both were launched, even if one was lost."""
     return [
         (one, other)
         for (one, rtt), (other, other_rtt) in combinations(launches.over_the_link_or_lost, 2)
@@ -110,7 +110,7 @@ def _planned(launches: Launches) -> list[tuple[Series, Series]]:
 
 
 def _part(measured: int, planned: int) -> str:
-    """The number of comparisons that were made; of how many, where some were not."""
+    """The number of comparisons that were made, and of how many if some were not."""
     if measured >= planned:
         return units.plural(measured, "comparison")
     return f"{measured} of {units.plural(planned, 'comparison')}"

@@ -1,4 +1,4 @@
-"""What the NPB study claims: its primary questions, and what tells one toolchain from another."""
+"""What the NPB study claims: its primary questions, and what distinguishes toolchains."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
 
 
 def is_primary_speedup(benchmark: str, problem_class: str, rtt: float) -> bool:
-    """Of a speed-up over one cluster; `rtt` in ms."""
+    """Whether a speed-up over one cluster is a primary claim; `rtt` in ms."""
     in_study = benchmark in wan.PUBLISHED and rtt == wan.STUDY_RTT_MS
     return in_study and problem_class not in derived.TRIAL_CLASSES
 
 
 def is_primary_source(problem_class: str) -> bool:
-    """Of our program's rate over that of NPB 3.4."""
+    """Whether our program's rate over that of NPB 3.4 is a primary claim."""
     return problem_class not in derived.TRIAL_CLASSES
 
 
 def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[PlannedClaims]:
-    """Speed-ups that have a base to be over, and pairs of our program with NPB's own."""
+    """Speed-ups that have a base, and pairs of our program with NPB's own."""
     inside = [case for case in cases if "wan_rtt" not in case.parameters]
     found = []
     for case in cases:

@@ -1,4 +1,4 @@
-"""What an NPB launch tells in run.json: the variants it chose, how it was verified, its memory."""
+"""What an NPB launch records in run.json: its chosen variants, its verification, its memory."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _NAMES = {derived.NATIVE: "Ours", derived.UPSTREAM: "NPB 3.4"}
 
 
 def table(launches: Launches) -> Table:
-    """One row a series on more than the fewest ranks."""
+    """One row for each series on more than the fewest ranks."""
     rows = []
     for series in launches.inside:
         speedup, base = _speedup(launches, series), launches.fewest_of(series)
@@ -60,7 +60,7 @@ def table(launches: Launches) -> Table:
 
 
 def answers(launches: Launches, found: Compared) -> list[Answer]:
-    """One for each benchmark, class and toolchain; classes for trying only where no other ran."""
+    """An answer for each benchmark, class and toolchain; small classes only if no other ran."""
     series = [one for one in launches.inside if one.source == derived.NATIVE]
     measuring = [one for one in series if one.problem_class not in derived.TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = {}
@@ -70,7 +70,7 @@ def answers(launches: Launches, found: Compared) -> list[Answer]:
 
 
 def drawn(launches: Launches) -> tuple[Figure, ...]:
-    """One figure a benchmark and class that ran on several numbers of ranks."""
+    """One figure for each benchmark and class that ran on several numbers of ranks."""
     frames: dict[str, list[dict[str, Any]]] = {}
     for series in launches.inside:
         if speedup := _speedup(launches, series):

@@ -27,7 +27,7 @@ from roundtrip.studies.study import Claim
 
 
 class NpbSection:
-    """Eight benchmarks in a cluster, and over an emulated WAN."""
+    """The report on eight benchmarks in a cluster, and over an emulated WAN."""
 
     def __init__(self, data: Data) -> None:
         self._launches = Launches(data)
@@ -125,10 +125,10 @@ _QUESTION: Text = (
     "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and Ishikawa "
     "ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 ms, with "
     "three MPI libraries. Every launch counted here verified its results against the published "
-    "ones; one that did not is a failure and is listed as such, however fast it was.",
+    "ones. A launch that did not verify is a failure and is listed as such, however fast it was.",
 )
 _NO_UPSTREAM: Text = (
-    "No launch of NPB 3.4's own programs beside ours: this report says nothing of how our programs "
+    "NPB 3.4's own programs were not launched, so this report says nothing about how our programs "
     "compare with them. They run where an environment names their folder (Spack's package npb, or "
     "npb_upstream in the extras of the site's environments).",
 )
@@ -148,12 +148,12 @@ _READING: tuple[Text, ...] = (
         "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
     ),
     (
-        "Our programs send the messages of NPB 3.4 and compute faster, so that the same delay is a "
-        "greater part of their time. Between the two, compare the time that the delay adds and "
-        "the round trips waited for: neither depends on how fast a rank computes.",
+        "Our programs send the messages of NPB 3.4 but compute faster, so the same delay is a "
+        "greater part of their time. To compare the two, use the time that the delay adds and the "
+        "round trips waited for: neither depends on how fast a rank computes.",
     ),
     (
-        "Communication is all time inside MPI, waiting for a late partner included; compute is "
-        "the rest, waiting for a processor included where ranks share them.",
+        "Communication is all time inside MPI, also while a rank waits for a late partner. Compute "
+        "is the rest, also while a rank waits for a processor that it shares.",
     ),
 )

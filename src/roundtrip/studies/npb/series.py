@@ -1,4 +1,4 @@
-"""What is drawn as one line: a benchmark by a transport on so many ranks."""
+"""A series, which is drawn as one line: a benchmark by a transport on so many ranks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Series:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Sorts as shown: by benchmark, then all else."""
+        """Key to sort series as they are shown: by benchmark, then by everything else."""
         known = self.benchmark in _ORDER
         return _ORDER.index(self.benchmark) if known else len(_ORDER), astuple(self)
 
@@ -50,7 +50,7 @@ class Series:
 
     @property
     def planned(self) -> Series:
-        """As much of it as is known of a launch that never was."""
+        """The series with only what is known of a launch that never ran."""
         return replace(self, shared=False, toolchain="", nodes=True)
 
     @property
@@ -60,7 +60,7 @@ class Series:
 
     @property
     def role(self) -> str | None:
-        """Library of the study that it stands for."""
+        """The library of the study that the transport stands for."""
         return wan.role(self.environ, self.placement) if self.wan else None
 
     @property
@@ -72,7 +72,7 @@ class Series:
 
     @property
     def setup(self) -> str:
-        """How many ranks are where."""
+        """How many ranks there are, and where."""
         half = self.ranks // 2
         where = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
         where = "1 rank" if self.ranks == 1 else where

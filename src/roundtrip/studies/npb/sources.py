@@ -1,4 +1,4 @@
-"""Our programs beside those of NPB 3.4: verdicts, rates, and what a reader is warned of."""
+"""Our programs beside those of NPB 3.4: verdicts, rates, and warnings for the reader."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Compared = dict[NpbSources, Judged]
 
 
 def compared(judged: Mapping[Claim, Judged]) -> Compared:
-    """What was found of our programs against NPB's, in the order of the benchmarks."""
+    """The verdicts on our programs against NPB's, in the order of the benchmarks."""
     found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
     return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
 
 
 def verdicts(found: Compared) -> Table:
-    """One row a benchmark, class and place, one column a number of ranks."""
+    """A row for each benchmark, class and place, and a column for each number of ranks."""
     ranks = sorted({key.native.ranks for key in found})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
     for key, one in found.items():

@@ -1,4 +1,4 @@
-"""Speed-ups over one cluster, and the claims of the section: ratios, one a round."""
+"""Speed-ups over one cluster, and the claims of the section: ratios, one for each round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from roundtrip.studies.npb.series import Series
 
 @dataclass(frozen=True)
 class NpbSpeedup:
-    """Rate on both clusters over that on one; of ranks that share processors, separated."""
+    """Rate on both clusters over that on one; computed from separated times if ranks share
+    processors."""
 
     series: Series
     rtt: float
@@ -81,7 +82,7 @@ def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
 
 
 def refused(launches: Launches) -> list[tuple[str, str]]:
-    """What has values and no ratio, because its launches are of different rounds: what, and why."""
+    """Why there is no ratio although there are values: the launches belong to different rounds."""
     found = []
     for (one, rtt), (other, other_rtt) in _compared(launches):
         sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
@@ -93,7 +94,7 @@ def refused(launches: Launches) -> list[tuple[str, str]]:
 
 
 def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
-    """All that ratios are formed of, the base second."""
+    """All pairs of which ratios are formed; the base comes second."""
     points = launches.points
     for series in launches.over_the_link:
         if base := launches.base_of(series):
@@ -106,7 +107,7 @@ def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
 
 
 def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Speed-up by rates, one a round; empty without a base."""
+    """Speed-up by rates, one for each round; empty without a base."""
     base = launches.base_of(series)
     if base is None:
         return []
@@ -115,7 +116,7 @@ def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
 
 
 def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Speed-up on processors of their own, one a round; empty where times were not separated."""
+    """Speed-up on processors of their own, one for each round; empty without separated times."""
     base = launches.base_of(series)
     if base is None or series.source != derived.NATIVE or base.shared:
         return []
@@ -138,7 +139,7 @@ def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
 
 
 def over_ranks(launches: Launches, series: Series) -> list[float]:
-    """Rate over that on the fewest ranks in the same place, one a round; empty for these."""
+    """Rate over that on the fewest ranks in the same place, one for each round."""
     base = launches.fewest_of(series)
     if base == series:
         return []
@@ -154,7 +155,7 @@ def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
 
 
 def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """UDP against each other transport on the link, and these against each other."""
+    """Pairs of transports on the link: UDP with each other one, and these with each other."""
     pairs = []
     for one, other in combinations(launches.over_the_link, 2):
         if same_problem(one, other):
@@ -164,7 +165,7 @@ def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 
 
 def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Our program and NPB's own, of the same problem in the same place."""
+    """Pairs of our program and NPB's own, for the same problem in the same place."""
     return [
         (native, upstream)
         for native in launches.points
@@ -234,7 +235,7 @@ def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) ->
 
 
 def same_problem(one: Series, other: Series) -> bool:
-    """Whether they differ in transport alone."""
+    """Whether two series differ only in the transport."""
     return _problem(one) == _problem(other)
 
 

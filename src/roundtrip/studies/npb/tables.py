@@ -1,4 +1,4 @@
-"""The tables of the NPB section about speed-up, and what stands for the study's libraries."""
+"""The tables of the NPB section about speed-up, and about what stands for the study's libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from roundtrip.studies.study import Claim
 
 
 def verdicts(found: Sequence[Finding]) -> Table:
-    """One row a finding of the study and series in which it was tested."""
+    """A row for each finding of the study and each series in which it was tested."""
     rows = []
     for finding in found:
         outcome = Cell(finding.evidence, finding.tone, finding.told)
@@ -42,15 +42,15 @@ def counterparts() -> Table:
     """What stands for which library of the study, and why."""
     rows = [text_cells(one.library, one.today, one.why) for one in wan.COUNTERPARTS.values()]
     return Table(
-        "What stands for the study's libraries. Where all three are one MPI library, as theirs "
-        "were of one family, they differ in transport alone.",
+        "What stands for the study's libraries. Theirs were of one family; where ours are all one "
+        "MPI library, they differ only in the transport.",
         (Column("In 2003"), Column("Today"), Column("Because")),
         tuple(rows),
     )
 
 
 def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
-    """One row a series over the link, one column an RTT."""
+    """A row for each series over the link, and a column for each RTT."""
     came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
     rtts = sorted(rtt for rtt in {*came, *(one.rtt for one in launches.lost)} if rtt is not None)
     rows = []
@@ -96,10 +96,10 @@ def tolerance(launches: Launches) -> Table:
             )
         )
     return Table(
-        f"What an iteration waits for, {EMULATED}: messages that a rank sends (our counters), and "
-        "round trips that its time grows by with each round-trip time (Sen's slope). The delay at "
-        "which two clusters are no faster than one, and that at which they have the study's "
-        "speed-up, follow from it.",
+        f"What an iteration waits for, {EMULATED}: the messages that a rank sends (our counters), "
+        "and by how many round-trip times the iteration grows with the round-trip time (Sen's "
+        "slope). From this follow the delay at which two clusters are no faster than one, and the "
+        "delay at which they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
             Column("Messages of a rank", "right"),

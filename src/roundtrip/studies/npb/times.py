@@ -1,4 +1,4 @@
-"""The tables of the NPB section about times and messages of single launches."""
+"""The tables of the NPB section about the times and messages of single launches."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def over_the_link(launches: Launches) -> Table:
 
 
 def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Time beyond that at the least RTT, one a round; nothing at the least."""
+    """Time beyond that at the smallest RTT, one for each round; [] at the smallest."""
     points = launches.points[series]
     least = min(points, key=lambda one: one or 0.0)
     if rtt == least:
@@ -127,7 +127,7 @@ _TIME_COLUMNS = (
 
 
 def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
-    """Rate, compute, communication and that by rank; NPB's own programs tell the rate alone."""
+    """Rate, compute, communication in all and by rank; NPB's own programs report only the rate."""
     rate = cells.value(launches.interval([one["rate"] for one in rounds]))
     if not all(one["compute"] for one in rounds):
         return rate, *[cells.NOT_MEASURED] * 3

@@ -1,4 +1,4 @@
-"""How the launches of NPB were verified: as the specification has it, and by their history."""
+"""How the launches of NPB were verified: by the specification, and by their history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roundtrip.studies.npb.series import Series
 
 
 def table(launches: Launches) -> Table:
-    """One row a benchmark, class and source, over all places."""
+    """A row for each benchmark, class and source, over all places."""
     rows = []
     groups: dict[tuple[str, str], list[Series]] = {}
     for series in launches.points:

@@ -69,7 +69,7 @@ COUNTERPARTS = {
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding of the study in its words; `benchmark` if it is about one."""
+    """A finding of the study in its words, and the `benchmark` that it is about, if any."""
 
     words: str
     short: str
@@ -106,7 +106,7 @@ SCALING = (
 
 
 def role(environ: str, placement: str) -> str | None:
-    """Which library of the study an environment in a placement stands for; None: for none."""
+    """The library of the study that an environment in a placement stands for, or None."""
     words = environ.split("-")
     if "udp" in words:
         return UDP

@@ -1,4 +1,4 @@
-"""OSU beside our NetPIPE: two programs that measure one thing must agree."""
+"""OSU beside our NetPIPE: two programs that measure the same thing must agree."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both values at one size: seconds of `latency`, MB/s of the others."""
+    """Both values at one size: seconds for `latency`, MB/s for the others."""
 
     panel: Panel
     pair: Pair
@@ -70,7 +70,7 @@ def compare(data: Data, curves: Curves) -> list[Comparison]:
 
 
 def outcome(one: Interval, other: Interval, settings: Thresholds) -> str:
-    """Disagree: even the nearest ends are too far apart.  Agree: even the farthest are near."""
+    """Disagree if the nearest ends are too far apart; agree if the farthest are near enough."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return UNKNOWN
     limit = 1 + settings.disagreement
@@ -88,13 +88,13 @@ def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
         Heading(3, "Beside NetPIPE"),
         Paragraph(
             (
-                "OSU's latency is half a round trip, as NetPIPE's; its bw sends one way in windows "
-                "of 64 messages, NetPIPE's stream one by one. The launches are not the same, so "
-                "the ratio is not paired: they disagree if the nearest ends of the two intervals "
-                f"are more than {limit} apart, and agree if the farthest are within {limit}. Not "
-                "each disagreement is an error. NetPIPE sends back the buffer into which it has "
-                "just received; OSU sends from one buffer and receives into another, which may "
-                "stay in the caches as they are: its large messages are faster inside a node. "
+                "OSU's latency is half a round trip, as NetPIPE's is. Its bw sends one way in "
+                "windows of 64 messages, NetPIPE's stream one by one. The launches are not the "
+                "same, so the ratio is not paired. They disagree if the nearest ends of the two "
+                f"intervals are more than {limit} apart, and agree if the farthest ends are within "
+                f"{limit}. Not every disagreement is an error: NetPIPE sends back the buffer into "
+                "which it has just received, while OSU sends from one buffer and receives into "
+                "another. Both may stay in cache, so its large messages are faster inside a node. "
                 "Which of the two NetPIPE 3.7.2 itself agrees with is told above where it was "
                 "launched.",
             )

@@ -46,7 +46,10 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """One row a launch and size: launch, panel, benchmark, metric, phase, value."""
+        """One row for each launch and size.
+
+        Columns: launch, benchmark, variant, metric, size_bytes, phase, value, panel.
+        """
         found = derived.typical(self.samples, ["launch"]).rename({"case": "benchmark"})
         return found.join(self.launches.select("launch", "panel"), on="launch")
 
@@ -59,7 +62,7 @@ class Curves(Panels[Panel]):
         return median_intervals(self.values, keys, "value", self.level)
 
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
-        """One point; None if it was not measured."""
+        """The interval of one point; None if it was not measured."""
         mine = self.of(self.intervals, panel, benchmark=benchmark, metric=metric)
         return self.at(mine, panel, size_bytes=size)
 

@@ -1,4 +1,4 @@
-"""What the OSU study claims: nothing inside a launch, and toolchains by its best-known numbers."""
+"""What the OSU study claims: no ratio inside a launch; toolchains by its best-known numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _QUOTED = (
 
 
 def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[PlannedClaims]:
-    """None: its programs run in launches of their own, so nothing of it is paired in a launch."""
+    """None: each program runs in its own launch, so no ratio is paired inside a launch."""
     return []
 
 

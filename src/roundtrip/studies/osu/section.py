@@ -30,13 +30,13 @@ from roundtrip.studies.osu.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
 _QUESTION: Text = (
-    "OSU Micro-Benchmarks as their authors wrote them: what most published numbers of an MPI were "
-    "measured with, so the place to compare this machine with others.",
+    "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of an "
+    "MPI were measured with them, so here this machine can be compared with others.",
 )
 
 
 class OSUSection:
-    """Curves of every benchmark that was launched, and the cross-check."""
+    """The report on every OSU benchmark that was launched, with a cross-check."""
 
     def __init__(self, data: Data) -> None:
         self._data = data

@@ -40,7 +40,7 @@ def times(curves: Curves) -> Table:
 
 
 def rates(curves: Curves) -> Table:
-    """Bandwidths at a few sizes, the peak, and messages a second."""
+    """Bandwidths at a few sizes, the peak, and messages per second."""
     benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric == "bandwidth"]
     rows = []
     for panel in curves.panels:
@@ -60,7 +60,7 @@ def rates(curves: Curves) -> Table:
                 )
             )
     return Table(
-        "Bandwidth in MB/s, and messages a second where the program counts them: median over "
+        "Bandwidth in MB/s, and messages per second where the program counts them: median over "
         "launches, rank interval.",
         (
             Column("Toolchain"),
@@ -97,7 +97,7 @@ def validation(data: Data, curves: Curves) -> Table:
             )
         )
     return Table(
-        "What was run. Data are compared in a short run of their own before the measured one.",
+        "What was run. A short run of its own compares the data before the measured run.",
         (
             Column("Toolchain"),
             Column("Benchmark"),

@@ -53,7 +53,7 @@ class Panel(panel.Panel):
         return self.shared + self.network
 
     def title(self, variant: str) -> str:
-        """Name of a transport here: a region that goes nowhere by reference is not called so."""
+        """Name of a transport here; only a ring inside nodes passes a region by reference."""
         return derived.title(variant, self.shared, self.network)
 
     @property
@@ -88,7 +88,8 @@ class Curves(Panels[Panel]):
         """Single laps of all launches together: columns case_id, case, variant, size_bytes, laps;
         p1, p50, p90 and p99 in seconds.
 
-        At the smallest size, at LAP_SIZE, and at each transport's largest.
+        At the smallest size, at LAP_SIZE, and at each transport's largest size.  Columns: case_id,
+        case, variant, size_bytes, laps (their number), and p<percentile> for each of PERCENTILES.
         """
         value, size = pl.col("value"), pl.col("size_bytes")
         transport = ["case_id", "case", "variant"]
@@ -107,7 +108,7 @@ class Curves(Panels[Panel]):
         )
 
     def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
-        """Ratios of effective bandwidth, one a launch, at each size."""
+        """Ratios of effective bandwidth, one for each launch, by size in bytes."""
         return _ratios(self.of(self.values, panel), variant, base)
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
@@ -115,13 +116,13 @@ class Curves(Panels[Panel]):
         return self.at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
     def over_best(self, panel: Panel, variant: str = derived.REGION) -> dict[int, list[float]]:
-        """Effective bandwidth of a region over MPI's best two-sided call, one a launch."""
+        """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.of(self.values, panel)
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return _ratios(both, variant, "best")
 
     def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
-        """Seconds per pass at each size, of each launch that measured the transport."""
+        """By launch and size in bytes: seconds per pass of the transport."""
         mine = self.of(self.values, panel, variant=variant)
         found: dict[str, dict[int, float]] = {}
         rows = mine.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
@@ -130,7 +131,7 @@ class Curves(Panels[Panel]):
         return found
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
-        """Of a region, one for each launch that has the bare cache line at all its sizes."""
+        """The flatness of a region, for each launch with the bare cache line at all its sizes."""
         bare = self.by_launch(panel, derived.FLOOR)
         launches = self.by_launch(panel, derived.REGION).items()
         found = [
@@ -145,7 +146,7 @@ class Curves(Panels[Panel]):
         return [(launch, self.details[launch]) for launch in mine if launch in self.details]
 
     def _panel(self, row: Row) -> Panel:
-        """Named by its placement and its link; with the passes that its launches told."""
+        """A panel named by its placement and link, with the passes that its launches recorded."""
         link = panel.parameters(row).get("link")
         named = str(_PLACEMENTS.get(row["placement"], row["placement"]))
         shared, network = _passes(row["case"], self.details.get(row["launch"], {}))
@@ -168,7 +169,7 @@ def _ratios(medians: pl.DataFrame, variant: str, base: str) -> dict[int, list[fl
 
 
 def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
-    """Passes of a lap inside nodes and between them; if untold, with neighbours on a node."""
+    """Passes of a lap inside nodes and between them; computed from `case` if not recorded."""
     if told := details.get("passes_per_lap"):
         return int(told["shared"]), int(told["network"])
     nodes = [int(ranks) for ranks in case.split()[-1].split("+")]

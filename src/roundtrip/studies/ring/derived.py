@@ -199,19 +199,19 @@ def crossover(sizes: list[int], seconds: list[float], others: list[float]) -> fl
 
 
 def fixed_cost(seconds: Iterable[float]) -> float:
-    """Median over the sizes; of the bare cache line it is the hand-over."""
+    """Median over the sizes, seconds; for the bare cache line it is the hand-over."""
     return median(seconds)
 
 
 def flatness(seconds: Collection[float]) -> float:
-    """Largest over smallest."""
+    """The largest time over the smallest."""
     return max(seconds) / min(seconds)
 
 
 def flatness_in_hand_overs(seconds: Mapping[int, float], bare: Mapping[int, float]) -> float | None:
-    """Of seconds by size, over those of the bare cache line; None if it lacks one of the sizes."""
+    """Flatness of seconds by size over those of the bare cache line; None if that lacks a size."""
     if not seconds.keys() <= bare.keys():
-        return None  # over fewer sizes it would be flatter than the region is
+        return None  # over fewer sizes the ratio would look flatter than it is
     return flatness([time / bare[size] for size, time in seconds.items()])
 
 

@@ -36,7 +36,7 @@ def primary_claims(cases: Sequence[PlannedCase], settings: Analysis) -> list[Pla
 def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
     """Time per pass of MPI's two-sided call at the compared sizes: columns SPEEDS.
 
-    A region is passed by the same code whatever the MPI, so it is not compared.
+    The same code passes a region whatever the MPI is, so regions are not compared.
     """
     wanted = samples.filter(
         (pl.col("variant") == "mpi")

@@ -12,10 +12,10 @@ from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 
 _HOW = (
-    "So far the receiver looks at one cache line, and a region by reference costs the same "
-    "whatever its size. Here, in arms of their own in the same launches, every rank reads all "
-    "bytes that it was passed and adds one to a word of each 64, so that the next one finds them "
-    "changed: what it read before lies in no cache. The sum of all bytes is checked at each pass."
+    "Above, the receiver looks at one cache line only, and a region by reference costs the same "
+    "whatever its size. Here, in other arms of the same launches, every rank reads all bytes of "
+    "the region and adds one to a word of each 64 bytes. So the next rank finds every line "
+    "changed, and none in its cache. The sum of all bytes is checked at each pass."
 )
 
 

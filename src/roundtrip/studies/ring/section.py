@@ -1,4 +1,4 @@
-"""The ring section: elepar's ring, repeated with modern means."""
+"""The ring section: the ring of elepar, repeated on a machine of today."""
 
 from __future__ import annotations
 
@@ -90,23 +90,23 @@ _QUESTION: Text = (
 )
 _READING: tuple[Text, ...] = (
     (
-        "One token goes round. Every rank counts each pass in the token's first bytes, in place, "
-        "and looks whether the count is right; once for each size every rank also checks and "
-        "changes all bytes. So no pass goes without touching the region; what a pass costs whose "
-        "receiver reads all of it has a table of its own.",
+        "One token goes round. Every rank counts each pass in the first bytes of the token, in "
+        "place, and checks the count. Once for each size, every rank also checks and changes all "
+        "bytes. So every pass touches the region. Another table shows what a pass costs when the "
+        "receiver reads all of it.",
     ),
     (
         "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
         "with acknowledgements of our own: two transports, in the same launches.",
     ),
     (
-        "A region that stays in its node is asserted to be at the same offset lap after lap, and "
-        "that no copy was made.",
+        "For a region that stays in its node, the program asserts in every lap that it is at the "
+        "same offset and that no copy was made.",
     ),
     (
-        "The bare cache line is the floor: each rank has a line that only the rank before it "
-        "writes and only it reads, so every hand-over goes one way, between the same processors in "
-        "the same launch, and nothing else happens.",
+        "The bare cache line is the lower limit: each rank has a line that only the rank before it "
+        "writes and only it reads. So every hand-over goes one way, between the same processors, "
+        "in the same launch, and nothing else happens.",
     ),
     (
         "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "

@@ -1,4 +1,4 @@
-"""The transports that launches left out, and why: nothing is dropped in silence."""
+"""The transports that launches left out, and why: nothing is left out silently."""
 
 from __future__ import annotations
 

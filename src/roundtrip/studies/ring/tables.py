@@ -51,8 +51,8 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         f"within {units.percent(settings.flat_within)} over all sizes, and at "
         f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the effective "
         "bandwidth of MPI's best two-sided call. In hand-overs: each size's time over the "
-        "bare hand-over measured along with it, so that processors which move apart between two "
-        "sizes do not count.",
+        "bare hand-over measured along with it, so that it does not count if the ranks move to "
+        "other processors between two sizes.",
         (
             Column("Toolchain and placement"),
             Column("Fixed cost, µs", "right"),
@@ -79,9 +79,9 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
                     names = (panel.label, panel.title(mine), panel.title(other))
                     rows.append((*map(Cell, names), cell))
     return Table(
-        "The size in bytes from which on passing by reference is faster, interpolated between the "
-        "measured sizes; the smallest measured size: it always is. Of rings in which a pass stays "
-        "in a node: elsewhere nothing goes by reference.",
+        "The size in bytes from which a pass by reference is faster, interpolated between the "
+        "measured sizes. The smallest measured size means that it is always faster. Only rings "
+        "with a pass inside a node are listed, because elsewhere nothing goes by reference.",
         (
             Column("Toolchain and placement"),
             Column("Region"),
@@ -114,7 +114,7 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds)
 
 
 def verdicts(all_findings: Sequence[Finding]) -> Table:
-    """One row a panel, one column a pair."""
+    """A row for each panel, and a column for each pair."""
     pairs = {
         pair: f"{s.short} ({' / '.join(pair)})" for s in derived.STATEMENTS for pair in s.pairs
     }
