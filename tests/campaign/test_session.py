@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,3 +55,28 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     assert "--prefix=tree/rounds/001" in line
     assert "--job-option=comment=roundtrip:smoke/1" in line
     assert line[-1] == "--run"
+
+
+INTERRUPTED_IN_FORK = """\
+import os, pathlib, signal, sys
+from types import SimpleNamespace
+from roundtrip.campaign import session
+# As if Ctrl-C came while Python is between fork and exec, where it swallows what is raised.
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+folder = pathlib.Path(sys.argv[1])
+site = SimpleNamespace(checkout=folder)
+try:
+    session._supervise(site, ["sleep", "30"], folder, 2, print, dict(os.environ))
+except KeyboardInterrupt:
+    print("told")
+"""
+
+
+def test_an_interrupt_while_reframe_is_being_started_is_not_lost(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IN_FORK, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("told\n", "")

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from roundtrip.campaign import scheduler
@@ -20,6 +21,7 @@ _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P
 _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
+_STOPPING = {signal.SIGINT, signal.SIGTERM}
 
 #: Is called with what ReFrame says: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
 Listener = Callable[[str, str], None]
@@ -170,19 +172,20 @@ def _supervise(
     """Run ReFrame to its end and return its exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "console.log").open("w") as console:
-        process = subprocess.Popen(
-            arguments,
-            cwd=site.checkout,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            pass_fds=(lock_descriptor,),
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
-        )
+        with _signals_held():
+            process = subprocess.Popen(
+                arguments,
+                cwd=site.checkout,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                pass_fds=(lock_descriptor,),
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
         assert process.stdout is not None  # noqa: S101  for the type checker
         try:
             for line in process.stdout:
@@ -209,5 +212,16 @@ def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
         process.wait()
 
 
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Delivers what comes in between at the end: Python swallows an interrupt inside a fork."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+
 def _die_with_parent() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
