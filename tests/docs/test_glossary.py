@@ -29,8 +29,8 @@ costs data datatypes delay discarded done evidence fact fail figure file fixed f
 from gain hand has here in it kb kib largest launched least library link made make mb mb/s measured
 median memory message messages messages/s mib million most no ns of one other our ours over own
 pair pattern per process processors rate reason resolution result rule s said same says size sizes
-smallest speeds status than the theoretical they time to today type undisturbed up value version
-was what where why with µs best mpi-shm mpi-sync mpi-typed pvm-xdr
+smallest speeds status than the theirs theoretical they time to today type undisturbed up value
+version was what where why with µs best mpi-shm mpi-sync mpi-typed pvm-xdr
 """
 PLAIN = set(_PLAIN.split())
 

@@ -1,150 +1,204 @@
-"""The self-audit: what it checks follows from the facts, what it cannot check it says so of."""
+"""Each rule of the self-audit passes, fails and is not applicable by the facts it is given."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 import pytest
+from support.audited import (
+    CLOCK,
+    FACTS,
+    LEVELS,
+    PRINTED,
+    SETTINGS,
+    SOUND,
+    TIME,
+    Claim,
+    chart,
+    columns,
+    figure,
+    gallery,
+    judged,
+    launches,
+    of_launches,
+    points,
+    samples,
+    showing,
+    with_facts,
+)
 
-from roundtrip.collect import analysis, bundle
-from roundtrip.report import build, data
-from roundtrip.report.blocks import Table
-from roundtrip.report.sections import audit
-from roundtrip.report.sections.audit_rules import RULES, UNCHECKED
-from roundtrip.stats.verdicts import Judged, Verdict, judge
-from roundtrip.studies.netpipe.findings import comparison
-
-Maker = Callable[..., Any]
-RATIOS = [1.3 + 0.01 * k for k in range(9)]
-CLAIM = comparison(("case", "pingpong/same"), "boost", "mpi", 1)
-OTHER = replace(CLAIM, size_bytes=1024)
-
-
-def judged(**changes: Any) -> dict[Any, Judged]:
-    """Two claims of one family, the first with `changes` that no honest judge would make."""
-    levels = analysis.default().statistics
-    told = judge({CLAIM: RATIOS, OTHER: [1 / ratio for ratio in RATIOS]}, levels)
-    return {**told, CLAIM: replace(told[CLAIM], **changes)}
-
-
-def results(of: data.Data, told: dict[Any, Judged]) -> dict[str, str]:
-    part = audit.part(of, told)
-    (table,) = [block for block in part.blocks if isinstance(block, Table)]
-    return {row[0].text: row[2].text for row in table.rows}
-
-
-@pytest.fixture
-def good(make_tree: Maker) -> data.Data:
-    tree = make_tree(launches=9, samples=12)
-    for file in tree.path.rglob("run.json"):
-        run = json.loads(file.read_text())
-        for point in run["points"]:
-            point["batch"] = 1 if point["samples"] else None
-        run["clock"] = {"name": "MPI_Wtime", "resolution_s": 1e-12, "overhead_s": 1e-12}
-        file.write_text(json.dumps(run))
-    return in_rounds(data.read(bundle.build(tree.path)))
+from roundtrip.report.audit.outcome import Outcome
+from roundtrip.report.audit.rules import RULES
+from roundtrip.report.audit.subject import Subject
+from roundtrip.report.blocks import (
+    PURE,
+    RATIO,
+    Column,
+    Figure,
+)
+from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
+from roundtrip.stats.verdicts import Verdict
+from roundtrip.studies.facts import Pairing, Ratio
 
 
-def in_rounds(of: data.Data, one_order: bool = False) -> data.Data:
-    """Launches of a round a second apart, in turns first or always in one order."""
-    number = pl.col("round").cast(pl.Int64)
-    first = pl.col("environ").str.starts_with("openmpi")
-    turned = first if one_order else first.xor(number % 2 == 0)
-    started = pl.format(
-        "2026-11-21T07:{}:0{}Z",
-        number.cast(pl.String).str.zfill(2),
-        pl.when(turned).then(1).otherwise(2),
+def held(number: int, subject: Subject) -> Outcome:
+    return RULES[number - 1].check(subject)
+
+
+def broken() -> Iterator[tuple[int, Subject]]:
+    """(rule, a subject that breaks it)."""
+    arm = Column("Arm")
+    ratio = Column("Ring / tree", "right", RATIO)
+    yield 1, showing(columns(arm, Column("Tree, µs"), ratio))  # names no base
+    yield 1, showing(columns(arm, replace(ratio, base="Tree")))  # whose value is nowhere
+    yield 2, replace(SOUND, lost=launches().head(1))
+    mean_of_rates = Summary("bandwidth", Kind.RATE, "launches", MEAN)
+    yield 3, with_facts(summaries=(TIME, mean_of_rates))
+    yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEAN),))
+    yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, GEOMETRIC_MEAN),))
+    yield 4, with_facts(ratios=())  # and yet it claims some
+    few = replace(judged()[Claim(1)].interval, n=1000)
+    yield 4, replace(SOUND, claims=judged(interval=few))  # more ratios than launches
+    yield 5, replace(SOUND, claims=judged(interval=replace(few, low=None, high=None, n=3)))
+    yield 6, with_facts(summaries=(Summary("time", Kind.COST, "launches", DEVIATION),))
+    yield 7, replace(SOUND, claims=judged(q=0.5))
+    yield 7, replace(SOUND, claims=judged(verdict=Verdict.SLOWER))
+    yield 8, replace(SOUND, samples=samples(launches(), 1))
+    yield 8, showing(columns(arm, Column("Median, µs")))
+    yield 9, of_launches(compiler=None)
+    yield 9, replace(SOUND, environment={})
+    yield 9, replace(SOUND, placed=["one/1"])
+    yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-6, "overhead_s": 1e-9}))
+    yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-9, "overhead_s": 1e-6}))
+    yield 10, replace(SOUND, points=[*points(), *points(clock={})])
+    hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
+    yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
+    yield 12, showing(gallery(figure(chart(low=None))))
+    yield 12, showing(gallery(figure(chart(x="size:N"))))
+    yield 12, showing(gallery(figure(chart()), caption="What a band is nobody says."))
+    yield 13, of_launches(count=5)
+    yield 14, of_launches(warmup_discarded=0)
+    half = launches().with_columns(
+        warmup_discarded=pl.when(pl.col("case_id") == "one").then("warmup_discarded")
     )
-    return replace(of, launches=of.launches.with_columns(campaign_round=number, started=started))
+    yield 14, replace(SOUND, launches=half)
+    yield 15, of_launches(taken=21)
+    yield 16, showing(columns(arm, Column("Time")))
+    yield 16, showing(columns(arm, Column("Bandwidth, Mbps")))
+    yield 16, showing(columns(arm, Column("Ring", "right", "ns")))  # the caption says µs
+    yield 16, showing(gallery(figure(chart(title="Time"))))
+    yield 17, of_launches(started="2026-11-21T07:00:00Z")
+    yield 18, replace(SOUND, points=[*points(), *points(batch=8)])
+    yield 19, replace(SOUND, claims=judged(q=judged()[Claim(1)].p / 2))
+    any_effect = replace(SETTINGS, statistics=replace(LEVELS, minimum_effect=0.0))
+    yield 20, replace(SOUND, analysis=any_effect)
+    yield 20, replace(SOUND, printed={})
+    yield 21, replace(SOUND, printed={})
+    other = {**PRINTED, ("statistics", "minimum_effect"): (0.2, "“Provenance”")}
+    yield 21, replace(SOUND, printed=other)
 
 
-def with_column(of: data.Data, **columns: Any) -> data.Data:
-    return replace(of, launches=of.launches.with_columns(**columns))
+def unknown() -> Iterator[tuple[int, Subject, str]]:
+    """(rule, a subject without the facts, what it says is missing)."""
+    nothing = replace(SOUND, chapter=None)
+    yield 1, nothing, "a section of the report about it"
+    yield 1, showing(columns(Column("Arm"), Column("Time"))), "whether 1 column of numbers is one"
+    yield 2, replace(SOUND, launches=launches().clear(), lost=launches().clear()), "launches"
+    yield 3, with_facts(summaries=()), "how each number is summarised"
+    yield 4, with_facts(ratios=None), "how each ratio is formed"
+    yield 6, with_facts(summaries=()), "which statistic stands behind each number"
+    yield 8, with_facts(tails=None), "of which values the slowest matter"
+    yield 9, with_facts(made_with=()), "what its programs are built with"
+    yield 10, with_facts(clock=""), "whose clock is read"
+    yield 10, with_facts(synchronised=""), "how ranks are synchronised"
+    yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
+    yield 10, replace(SOUND, points=points(clock={})), "what a reading of the clock takes"
+    yield 11, showing(gallery(figure(chart()))), "the rate of the link or of a memory copy"
+    untold = figure(chart(band="", between=""))
+    yield 12, showing(gallery(untold)), "what 1 figure draws"
+    yield 12, showing(gallery(figure(chart(between="")))), "between what 1 figure draws lines"
+    yield 12, showing(gallery(Figure("old", "An old one", "", ""))), "what 1 figure draws"
+    yield 14, of_launches(warmup_discarded=None), "how much warm-up its launches discarded"
+    yield 14, with_facts(cache=""), "the state of the caches before a sample"
+    yield 15, of_launches(taken=None), "how many samples each launch took"
+    yield 16, nothing, "a section of the report about it"
+    yield 16, showing(gallery(Figure("old", "An old one", "", ""))), "the axes of 1 figure"
+    yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
+    yield 18, replace(SOUND, points=points(batch=None)), "how many events a sample times"
+    yield 21, nothing, "a section of the report about it"
 
 
-def broken(of: data.Data) -> Iterator[tuple[str, data.Data, dict[Any, Judged]]]:
-    """(rule, facts that break it), for every rule that can be checked."""
-    sound = judged()
-    silent = of.launches.head(1).with_columns(
-        status=pl.lit("missing"), reason=pl.lit(""), launch=pl.lit("missing/1")
+#: Rules about claims and launches: what they say if there is none.
+NOTHING = {
+    4: with_facts(ratios=()),
+    5: SOUND,
+    7: SOUND,
+    8: with_facts(tails=(), no_tails="times whole computations"),
+    13: replace(SOUND, launches=launches().clear()),
+    19: SOUND,
+    20: SOUND,
+}
+
+
+@pytest.mark.parametrize("number", range(1, len(RULES) + 1))
+def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None:
+    assert held(number, SOUND).result == "pass", held(number, SOUND)
+    bad = [subject for rule, subject in broken() if rule == number]
+    assert bad
+    for subject in bad:
+        assert held(number, subject).result == "fail", held(number, subject)
+
+
+@pytest.mark.parametrize("number", range(1, len(RULES) + 1))
+def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(number: int) -> None:
+    cases = [(subject, told) for rule, subject, told in unknown() if rule == number]
+    assert cases or number in NOTHING
+    for subject, told in cases:
+        outcome = held(number, subject)
+        assert outcome.result == "not applicable", outcome
+        assert outcome.evidence.startswith("missing fact: ")
+        assert told in outcome.evidence
+    if number in NOTHING:
+        outcome = held(number, replace(NOTHING[number], claims={}))
+        assert outcome.result == "not applicable", outcome
+        assert not outcome.evidence.startswith("missing fact: ")
+
+
+@pytest.mark.parametrize("number", range(1, len(RULES) + 1))
+def test_no_rule_passes_on_no_facts(number: int) -> None:
+    """Launches that no section tells of, that say nothing but that they came back."""
+    empty = launches().with_columns(
+        *(pl.lit(None, pl.String).alias(n) for n in ("mpi_library", "compiler")),
+        *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
     )
-    few = replace(sound[CLAIM].interval, low=None, high=None, n=3)
-    strict = replace(of.analysis, statistics=replace(of.analysis.statistics, minimum_effect=0.0))
-    yield "C2", replace(of, launches=pl.concat([of.launches, silent])), sound
-    yield "C5", of, judged(interval=few)
-    yield "C7", of, judged(q=0.5)
-    yield "C7", of, judged(verdict=Verdict.SLOWER)
-    yield "C8", replace(of, samples=of.samples.head(20)), sound
-    yield "C9", with_column(of, compiler=pl.lit(None, pl.String)), sound
-    yield "C9", replace(of, placement=of.placement.tail(1)), sound
-    yield "C10", with_column(of, clock_resolution_s=1e-5, clock_overhead_s=1e-5), sound
-    yield "C13", replace(of, launches=of.launches.filter(pl.col("campaign_round") <= 5)), sound
-    yield "C14", with_column(of, warmup_discarded=pl.lit(None, pl.Int64)), sound
-    yield "C17", in_rounds(of, one_order=True), sound
-    yield "C18", replace(of, points=of.points.with_columns(batch=8)), sound
-    yield "C19", of, judged(q=judged()[CLAIM].p / 2)
-    yield "C20", replace(of, analysis=strict), sound
+    bare = replace(
+        SOUND, chapter=None, launches=empty, points=[], claims={}, environment={}, printed={}
+    )
+    # That launches came back, and how many, is a fact.
+    known = {2, 13}
+    assert (held(number, bare).result == "pass") == (number in known), held(number, bare)
 
 
-def test_every_rule_is_told(good: data.Data) -> None:
-    found = results(good, judged())
-    assert list(found) == [f"C{number}" for number in range(1, 22)]
-    assert len(RULES) == 21
-    assert {rule for rule, result in found.items() if result == "pass"} == {
-        f"C{number}" for number in range(1, 22) if number not in UNCHECKED
-    }
+def test_a_diagnostic_lets_normal_theory_pass() -> None:
+    tested = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
+    assert held(6, with_facts(summaries=(tested,))).result == "fail", "it is not shown"
+    shown = columns(Column("Arm"), Column("Spread, µs"), Column("Normal, p", "right", PURE))
+    both = replace(showing(shown).chapter, facts=replace(FACTS, summaries=(tested,)))  # type: ignore[type-var]
+    assert held(6, replace(SOUND, chapter=both)).result == "pass"
 
 
-def test_facts_that_break_a_rule_change_its_result(good: data.Data) -> None:
-    before = results(good, judged())
-    for rule, facts, told in broken(good):
-        assert (rule, before[rule]) == (rule, "pass")
-        assert (rule, results(facts, told)[rule]) == (rule, "fail")
+def test_published_values_need_no_spread() -> None:
+    published = figure(chart(low=None), is_published=True, name="two")
+    outcome = held(12, showing(gallery(figure(chart()), published)))
+    assert outcome.result == "pass"
+    assert "1 of published values" in outcome.evidence
 
 
-def test_what_no_facts_change_is_not_checked(good: data.Data) -> None:
-    """A rule is not checked, if and only if its result is the same whatever the facts are."""
-    seen = [results(good, judged()), results(good, {})]
-    seen += [results(facts, told) for _, facts, told in broken(good)]
-    constant = {rule for rule in seen[0] if len({one[rule] for one in seen}) == 1}
-    unchecked = {rule for one in seen for rule in one if one[rule] == audit.NOT_CHECKED}
-    assert constant == unchecked == {f"C{number}" for number in UNCHECKED}
-
-
-def test_what_would_have_to_be_known_is_said(good: data.Data) -> None:
-    (table,) = [b for b in audit.part(good, judged()).blocks if isinstance(b, Table)]
-    for row in table.rows:
-        if row[2].text == audit.NOT_CHECKED:
-            assert row[2].tone == "muted"
-            assert row[3].text.startswith("to be known: ")
-        else:
-            assert not row[3].text.startswith("to be known")
-
-
-def test_without_claims_their_rules_do_not_apply(good: data.Data) -> None:
-    found = results(good, {})
-    assert {rule for rule, result in found.items() if result == "not applicable"} == {
-        "C5",
-        "C7",
-        "C19",
-    }
-
-
-def test_a_bad_campaign_fails(make_tree: Maker) -> None:
-    """Too few launches, nothing recorded, a clock too coarse, no word on warm-up."""
-    tree = make_tree(launches=3, environs=("openmpi41-boost181",))
-    for file in tree.path.rglob("run.json"):
-        run = json.loads(file.read_text())
-        run["compiler"] = run["placement"] = run["warmup_discarded"] = None
-        run["clock"] = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
-        file.write_text(json.dumps(run))
-    report = build.build(data.read(bundle.build(tree.path)))
-    part = next(part for part in report.parts if part.anchor == "audit")
-    (table,) = [block for block in part.blocks if isinstance(block, Table)]
-    found = {row[0].text: row[2].text for row in table.rows}
-    for rule in ("C5", "C8", "C9", "C10", "C13", "C14", "C18"):
-        assert found[rule] == "fail", rule
+def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
+    many = replace(SOUND, points=points(batch=1000, clock={**CLOCK, "overhead_s": 1e-7}))
+    assert held(10, many).result == "pass"
+    assert SOUND.chapter
+    whole = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))
+    assert held(10, replace(many, chapter=whole)).result == "fail"

@@ -32,6 +32,7 @@ def test_both_spreads_and_a_better_plan_are_told(make_tree: Maker) -> None:
     more, after = latency[7].split(" of ")[0], float(latency[7].split(": ")[1][:-2])
     assert int(more) > int(count) == 20
     assert after < before
+    assert float(latency[8]) < 0.05, "two groups of launches are not normal"
     (told,) = [block for block in made.blocks if isinstance(block, Items)]
     assert "does not mean that the next launch would find the same" in str(told.items)
 

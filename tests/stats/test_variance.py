@@ -6,8 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from roundtrip.stats.variance import Components, allocate, components, half_width
+from roundtrip.stats.variance import (
+    Components,
+    allocate,
+    components,
+    half_width,
+    normality_p,
+)
 
 
 def launches(
@@ -76,3 +83,10 @@ def test_time_for_less_than_the_fewest_launches_still_gives_them() -> None:
     parts = Components(0.01, 0.01, 1.0, 9)
     plan = allocate(parts, total=5, overhead=3.0, level=0.95, fewest_launches=9)
     assert (plan.launches, plan.seconds) == (9, 1.0)
+
+
+def test_what_is_not_normal_is_told() -> None:
+    normal = norm.ppf((np.arange(20) + 0.5) / 20)
+    assert normality_p(list(normal)) > 0.9  # type: ignore[operator]
+    assert normality_p([*normal, *(normal + 30)]) < 1e-4  # type: ignore[operator]
+    assert normality_p([1.0, 2.0]) is normality_p([1.0] * 9) is None

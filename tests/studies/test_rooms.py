@@ -54,3 +54,22 @@ def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> Non
     tables = analysis.default().studies
     assert set(tables) == {study.thresholds for study in studies.found() if study.thresholds}
     assert set(schemas.DETAILS) == {study.name for study in studies.found() if study.record}
+
+
+def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
+    """Means and deviations come of a `Summary`, which is what the audit is told of."""
+    formed = re.compile(r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\(")
+    told = [
+        f"{file.relative_to(SRC)}:{number}: {line.strip()}"
+        for room in ("report", "studies")
+        for file in sorted((SRC / room).rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if formed.search(line)
+    ]
+    assert told == []
+
+
+def test_every_study_supplies_facts_of_its_own() -> None:
+    supplied = [study.facts() for study in studies.found()]
+    assert all(facts.summaries and facts.made_with for facts in supplied)
+    assert len({id(facts) for facts in supplied}) == len(supplied)

@@ -70,6 +70,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "elapsed_s": run.get("elapsed_s"),
             "ranks": run["ranks"],
             "sealed": launch.sealed,
+            "taken": run["samples"]["rows"],
             "hosts": [names.of(host) for host in run["hosts"]],
             "disturbance": run.get("disturbance"),
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,

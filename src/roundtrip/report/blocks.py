@@ -5,8 +5,11 @@ All text is data: the renderers escape it.  Inline marks are types, never markup
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
+
+from roundtrip.report.drawn import Drawn
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
 Align = Literal["left", "right"]
@@ -60,21 +63,41 @@ class Verbatim:
     text: str
 
 
+#: Units of numbers that need none: how many, one value over another, any other pure number.
+COUNT, RATIO, PURE = "count", "ratio", "pure"
+#: The unit stands in a cell of the row.
+BY_ROW = "by row"
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One value in a table, and a verdict on it.  The tone never says more than the words do."""
+    """One value in a table, and a verdict on it.  The tone never says more than the words do.
+
+    `unit` and `base` as in `Column`, where the cell has others than its column.
+    """
 
     text: str
     tone: Tone = "plain"
     verdict: str = ""
+    unit: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Name and alignment of a column; numbers are aligned to the right."""
+    """Name and alignment of a column; numbers are aligned to the right.
+
+    `unit`: of its numbers, as the column's name, the caption or a cell prints it; or COUNT, RATIO,
+    PURE, BY_ROW; "" if the name ends with it (``Peak, MB/s``) or each cell does (``1 KiB``).
+    `base`: of ratios, what they are over: the name of a column or a row of this part where the
+    base's own value stands; or a column of the table that names it in each row, alone or after a
+    stroke (``one / base``).
+    """
 
     name: str
     align: Align = "left"
+    unit: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,12 +111,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG drawn for a light and for a dark page; `name` is its file name without suffix."""
+    """An SVG drawn for a light and for a dark page; `name` is its file name without suffix.
+
+    `drawn` is what it draws; None if nobody knows.
+    """
 
     name: str
     alt: str
     light: str
     dark: str
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True)
@@ -157,3 +184,11 @@ class Report:
 def text_cells(*texts: str) -> tuple[Cell, ...]:
     """A row of plain cells."""
     return tuple(Cell(text) for text in texts)
+
+
+def flat(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """All blocks, those that are folded away included."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Fold):
+            yield from flat(block.blocks)

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 from roundtrip import studies
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Figure, Fold, Gallery, Part, Report, Strong, Text
+from roundtrip.report.audit import section as audit
+from roundtrip.report.audit.subject import Chapter
+from roundtrip.report.blocks import Block, Figure, Gallery, Part, Report, Strong, Text, flat
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
-    audit,
     families,
     launches,
     provenance,
     toolchains,
 )
 from roundtrip.stats.verdicts import Judged, judge
-from roundtrip.studies.study import Claim, Section
+from roundtrip.studies.facts import Facts
+from roundtrip.studies.study import Claim, Section, Study
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,17 @@ class Correction:
 
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
-    made = [study.section(data) for study in studies.found()]
-    sections: list[Section] = [section for section in made if section is not None]
-    if compared := toolchains.section(data):
-        sections.append(compared)
-    claims = {key: ratios for section in sections for key, ratios in section.claims().items()}
+    sections = list(_sections(data))
+    claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
     judged = judge(claims, data.analysis.statistics, family=lambda claim: claim.family)
-    parts = [section.part(judged) for section in sections]
+    chapters = [one.chapter(judged) for one in sections]
+    parts = [chapter.part for chapter in chapters]
     tested = families.part(data, judged)
     parts += [tested] if tested else []
-    parts += [launches.part(data), provenance.part(data), audit.part(data, judged)]
+    came = launches.part(data)
+    chapters.append(Chapter(came, came.title, launches.facts(came)))
+    parts += [came, provenance.part(data)]
+    parts.append(audit.part(data, judged, chapters, parts))
     return Report(
         title=data.title,
         facts=_facts(data, judged),
@@ -47,6 +50,36 @@ def build(data: Data, correction: Correction | None = None) -> Report:
         parts=tuple(parts),
         figures=tuple(figure for part in parts for figure in _figures(part.blocks)),
     )
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A section with its claims, and with what it supplies for the audit."""
+
+    made: Section
+    claims: Mapping[Claim, Sequence[float]]
+    facts: Facts
+    study: Study | None = None
+
+    def chapter(self, judged: Mapping[Claim, Judged]) -> Chapter:
+        part = self.made.part(judged)
+        study = self.study
+        return Chapter(
+            part,
+            study.title if study else part.title,
+            self.facts,
+            study.name if study else "",
+            tuple(self.claims),
+            study.thresholds if study else None,
+        )
+
+
+def _sections(data: Data) -> Iterator[_Section]:
+    for study in studies.found():
+        if section := study.section(data):
+            yield _Section(section, section.claims(), study.facts(), study)
+    if compared := toolchains.section(data):
+        yield _Section(compared, compared.claims(), toolchains.FACTS)
 
 
 def _facts(data: Data, judged: Mapping[Claim, Judged]) -> tuple[tuple[str, str], ...]:
@@ -111,8 +144,6 @@ def _warnings(parts: Sequence[Part]) -> Iterator[Text]:
 
 
 def _figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:
-    for block in blocks:
+    for block in flat(blocks):
         if isinstance(block, Gallery):
             yield from block.figures
-        elif isinstance(block, Fold):
-            yield from _figures(block.blocks)

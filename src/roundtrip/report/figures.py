@@ -13,6 +13,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure
 
 WIDTH = 300
@@ -61,9 +62,16 @@ def shade(colour: tuple[str, str], theme: Theme) -> str:
     return colour[theme is DARK]
 
 
-def render(name: str, alt_text: str, draw: Callable[[Theme], Any]) -> Figure:
-    """The figure that `draw` makes of a theme, drawn in both themes."""
-    return Figure(name, alt_text, _svg(draw(LIGHT), LIGHT), _svg(draw(DARK), DARK))
+def render(
+    name: str, alt_text: str, draw: Callable[[Theme], Any], is_published: bool = False
+) -> Figure:
+    """The figure that `draw` makes of a theme, drawn in both themes.
+
+    `is_published`: all its values are of a publication, none was measured here.
+    """
+    light = draw(LIGHT)
+    shown = drawn.read(light.to_dict(format="vega-lite"), is_published)
+    return Figure(name, alt_text, _svg(light, LIGHT), _svg(draw(DARK), DARK), shown)
 
 
 def size_axis(theme: Theme, is_titled: bool = True) -> Any:

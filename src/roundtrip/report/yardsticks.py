@@ -5,7 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip import studies
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.yardsticks import Yardstick
+
+#: How the samples of a launch become a figure.
+OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
 
 
 def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
@@ -20,7 +24,7 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
         _samples(rows.filter(pl.col("study") == study), yardstick)
         .sort("rep")
         .group_by(keys)
-        .agg(median=pl.col("shown").median(), samples=pl.col("shown"))
+        .agg(median=OF_LAUNCH.formed("shown"), samples=pl.col("shown"))
         .with_columns(number=pl.lit(number), name=pl.lit(yardstick.name))
         for number, (study, yardstick) in enumerate(there_are)
     ]

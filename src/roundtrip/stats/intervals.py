@@ -23,6 +23,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import binom
 
+from roundtrip.stats.summaries import MEDIAN
+
+#: How values of several launches become one, wherever an interval stands.
+OVER_LAUNCHES = MEDIAN
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -85,7 +90,9 @@ def median_intervals(
     Columns: those of `by`, then median, low, high (null without an interval) and n.
     """
     groups = frame.group_by(by).agg(
-        median=pl.col(value).median(), n=pl.len().cast(pl.Int64), ordered=pl.col(value).sort()
+        median=OVER_LAUNCHES.of(pl.col(value)),
+        n=pl.len().cast(pl.Int64),
+        ordered=pl.col(value).sort(),
     )
     counts = groups["n"].unique().to_list()
     ranks = pl.DataFrame(

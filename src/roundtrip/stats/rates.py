@@ -10,6 +10,11 @@ from collections.abc import Sequence
 
 from scipy import stats
 
+from roundtrip.stats import summaries
+
+#: What `total_rate` forms.
+TOTAL_RATE = summaries.TOTAL
+
 
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     """sum(work) / sum(times): the rate of the whole, in the unit of work per second.

@@ -78,6 +78,15 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
     return Components(in_launch, max(0.0, of_medians - in_launch), seconds, len(logs))
 
 
+def normality_p(values: Sequence[float]) -> float | None:
+    """How well values that are normally distributed explain those seen: p of S. S. Shapiro and
+    M. B. Wilk, Biometrika 52, 1965.  None of fewer than 3 values, or if all are equal.
+    """
+    if len(values) < FEWEST_LAUNCHES or min(values) == max(values):
+        return None
+    return float(stats.shapiro(values).pvalue)
+
+
 def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
     """Expected relative half-width of the interval of the median over launches; inf for one launch.
 

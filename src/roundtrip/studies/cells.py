@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, Tone
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.panel import CasePanels
@@ -14,6 +14,7 @@ from roundtrip.studies.panel import CasePanels
 NONE = Cell(units.NOTHING, "muted")
 NOT_MEASURED = Cell("not measured", "muted")
 _NO_TONES: Mapping[Verdict, Tone] = {}
+_NO_BASES: Mapping[Any, str] = {}
 K = TypeVar("K", bound=Hashable)
 
 
@@ -43,11 +44,22 @@ def grid(
     corner: str,
     columns: Mapping[K, str],
     rows: Sequence[tuple[str, Mapping[K, Cell]]],
+    bases: Mapping[K, str] = _NO_BASES,
 ) -> Table:
-    """A row for each name and a column for each key; a missing cell was not measured."""
+    """A row for each name and a column for each key; a missing cell was not measured.
+
+    `bases`: of ratios, what each column is over, as in `Column`.
+    """
+    units_of = {key: RATIO if key in bases else "" for key in columns}
     return Table(
         caption,
-        (Column(corner), *map(Column, columns.values())),
+        (
+            Column(corner),
+            *(
+                Column(name, unit=units_of[key], base=bases.get(key, ""))
+                for key, name in columns.items()
+            ),
+        ),
         tuple(
             (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
         ),
@@ -55,9 +67,11 @@ def grid(
 
 
 def in_numbers(
-    panels: CasePanels, caption: str, arms: Mapping[str, str], scale: float = 1.0
+    panels: CasePanels, caption: str, arms: Mapping[str, str], scale: float = 1.0, unit: str = ""
 ) -> Table:
-    """Medians and intervals of all panels; `arms` are titles by arm.
+    """Medians and intervals of all panels, `scale` times; `arms` are titles by arm.
+
+    `unit` is that of what is shown, which the caption has to print.
 
     Without sizes, there is a row for each panel and a column for each arm.  Otherwise there is a
     row for each panel and arm, and a column for each size.
@@ -80,8 +94,8 @@ def in_numbers(
             if any(one is not NONE for one in cells):
                 rows.append((Cell(panel.label), Cell(arms[arm]), *cells, counted))
     if len(sizes) == 1:
-        named = [Column(title, "right") for title in arms.values()]
+        named = [Column(title, "right", unit) for title in arms.values()]
     else:
-        named = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
-    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right"))
+        named = [Column("Arm"), *(Column(units.size(size), "right", unit) for size in sizes)]
+    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right", COUNT))
     return Table(caption, columns, tuple(rows))

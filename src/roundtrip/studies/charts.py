@@ -23,7 +23,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from roundtrip.report import figures
+from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure
 from roundtrip.report.figures import WIDTH, Theme, shade
 from roundtrip.studies import axes, layers
@@ -89,9 +89,9 @@ def curves(
     below: Sequence[Any] = (),
 ) -> Any:
     """A chart of one of the drawings: curves, names at their ends, and under them `below`."""
-    drawn = layers.curves(one, x, y, theme, has_bars)
+    marks = layers.curves(one, x, y, theme, has_bars)
     named = [*layers.end_labels(one, x, y, height, theme), layers.room(drawings, height)]
-    return alt.layer(*below, *drawn, *named).properties(width=WIDTH, height=height)
+    return alt.layer(*below, *marks, *named).properties(width=WIDTH, height=height)
 
 
 def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, ...]:
@@ -106,19 +106,21 @@ def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, 
         x = axes.linear_axis((0.0, top), axis)
         y_axis = alt.Axis(title=None, ticks=False, labelPadding=6, labelLimit=240)
         y = alt.Y("row:N", sort=[arm.title for arm in one.drawn.values()], axis=y_axis)
-        drawn = []
+        marks = []
         for name, arm in one.drawn.items():
             chart = alt.Chart(one.of(name).with_columns(row=pl.lit(arm.title)))
             colour = shade(arm.colour, theme)
-            drawn += [
-                chart.transform_filter("isValid(datum.low)")
-                .mark_rule(color=colour, strokeWidth=2)
-                .encode(x.x("low:Q"), y, x2="high:Q"),
+            marks += [
+                drawn.spread(
+                    chart.transform_filter("isValid(datum.low)")
+                    .mark_rule(color=colour, strokeWidth=2)
+                    .encode(x.x("low:Q"), y, x2="high:Q")
+                ),
                 chart.mark_point(color=colour, filled=True, opacity=1, size=60).encode(
                     x.x("median:Q"), y
                 ),
             ]
-        return alt.layer(*drawn).properties(width=WIDTH, height=alt.Step(_DOT_ROW))
+        return alt.layer(*marks).properties(width=WIDTH, height=alt.Step(_DOT_ROW))
 
     return rendered(drawings, what, draw)
 
@@ -133,5 +135,6 @@ def rendered(
         return draw(one, theme).properties(title=title)
 
     return tuple(
-        figures.render(one.name, f"{what}: {one.title}", partial(titled, one)) for one in drawings
+        figures.render(one.name, f"{what}: {one.title}", partial(titled, one), one.is_published)
+        for one in drawings
     )

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from roundtrip.report import figures
+from roundtrip.report import drawn, figures
 from roundtrip.report.figures import WIDTH, Theme, shade
 from roundtrip.studies.axes import INTERVAL, Axis
 from roundtrip.studies.colours import Colour
@@ -21,7 +21,10 @@ _DASHES = [5, 4]
 
 @dataclass(frozen=True)
 class Arm:
-    """How a curve or a dot looks, and the name beside it; `point` is the area of its points."""
+    """How a curve or a dot looks, and the name beside it; `point` is the area of its points.
+
+    `is_bound`: not measured, but what nothing that is measured can exceed.
+    """
 
     title: str
     colour: Colour
@@ -29,6 +32,7 @@ class Arm:
     point: int = 14
     shape: str = "circle"
     is_dashed: bool = False
+    is_bound: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Drawing:
     """A figure to be drawn: file name without suffix, title, rows, and arms in order.
 
     `frame` has the columns arm (a key of `arms`), median, low and high (null without an interval),
-    and for curves x.
+    and for curves x.  `is_published`: none of it was measured here.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Drawing:
     subtitle: str
     frame: pl.DataFrame
     arms: Mapping[str, Arm]
+    is_published: bool = False
 
     @property
     def drawn(self) -> dict[str, Arm]:
@@ -80,7 +85,7 @@ def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False)
             spread = known.mark_rule(color=colour, strokeWidth=1.5, clip=True)
         else:
             spread = known.mark_area(color=colour, opacity=_BAND, clip=True)
-        intervals.append(spread.encode(x.x(), y.y("low:Q"), y2="high:Q"))
+        intervals.append(drawn.spread(spread.encode(x.x(), y.y("low:Q"), y2="high:Q")))
         line = chart.mark_line(
             color=colour,
             strokeWidth=arm.width,
@@ -88,7 +93,11 @@ def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False)
             strokeDash=_DASHES if arm.is_dashed else [1, 0],
             clip=True,
         )
-        lines.append(line.encode(x.x(), y.y()))
+        curve = line.encode(x.x(), y.y())
+        if arm.is_bound:
+            lines.append(drawn.bound(curve, arm.title))
+        else:
+            lines.append(drawn.line(curve, "the measured points of an arm"))
         if arm.point:
             inside = alt.Chart(rows.filter(pl.col("median").is_between(y.low, y.high)))
             points = inside.mark_point(

@@ -22,8 +22,11 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval, median_intervals
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies import paired
 
+#: How the samples of a launch become one value.
+OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
 #: A row of cases.parquet, and what `Panels` adds to it.
 Row = Mapping[str, Any]
 
@@ -131,7 +134,7 @@ class CasePanels(Panels[Panel]):
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         measured = self.samples.filter(pl.col("phase") == "measure")
-        return measured.group_by(keys).agg(pl.col("value").median()).sort(keys).collect()
+        return measured.group_by(keys).agg(OF_LAUNCH.formed("value")).sort(keys).collect()
 
     @cached_property
     def intervals(self) -> pl.DataFrame:

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from roundtrip.collect.analysis import Analysis
     from roundtrip.report.data import Data
+    from roundtrip.studies.facts import Facts
 
 
 class Room(Study):
-    """Carries out a study's methods by three modules beside the class, each with the function of
+    """Carries out a study's methods by four modules beside the class, each with the function of
     the method's name: ``derived`` has `summary`, and `SUMMARY_UNITS` by the figure's name;
-    ``planned`` has `primary_claims` and `speeds`; ``section`` has `section`.  They are imported
-    when they are asked, since they are heavy.
+    ``planned`` has `primary_claims` and `speeds`; ``section`` has `section`; ``facts`` has `FACTS`.
+    They are imported when they are asked, since they are heavy.
     """
 
     def summarise(self, samples: pl.DataFrame) -> dict[str, Figure]:
@@ -39,6 +40,10 @@ class Room(Study):
 
     def section(self, data: Data) -> Section | None:
         found: Section | None = self._module("section").section(data)
+        return found
+
+    def facts(self) -> Facts:
+        found: Facts = self._module("facts").FACTS
         return found
 
     def _module(self, name: str) -> Any:

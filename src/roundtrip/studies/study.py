@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data
     from roundtrip.stats.verdicts import Family, Judged
+    from roundtrip.studies.facts import Facts
 
 
 #: A finite number and its unit.
@@ -103,3 +104,9 @@ class Study:
     def section(self, data: Data) -> Section | None:
         """Its section of the report; None if no launch of the study in the bundle came back."""
         return None
+
+    def facts(self) -> Facts:
+        """What the report's audit has to know of its section; what is not supplied is unknown."""
+        from roundtrip.studies.facts import Facts
+
+        return Facts()

@@ -78,7 +78,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
         Rule("status", pl.col("status").is_in(STATUSES), f"one of {', '.join(STATUSES)}", True),
         _number("elapsed_s", 0, samples.MOST_VALUE),
         _number("ranks", 1, _MOST_RANKS),
-        _count("warmup_discarded"),
+        *map(_count, ("warmup_discarded", "taken")),
         _number("campaign_round", 1, _MOST_RANKS),
         _number("wanted", 0, _MOST_RANKS),
         *map(_amount, ("steal_s", "clock_resolution_s", "clock_overhead_s")),

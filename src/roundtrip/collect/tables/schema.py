@@ -39,6 +39,7 @@ CASES: Schema = {
     "emulated": pl.Boolean,
     "simulated": pl.Boolean,
     "sealed": pl.Boolean,
+    "taken": pl.Int64,
     "disturbed": pl.Boolean,
     "disturbed_why": pl.String,
     "steal_s": pl.Float64,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from roundtrip.collect import silences
 from roundtrip.collect.counts import Counts, of_rows
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
+    BY_ROW,
+    COUNT,
+    RATIO,
     Block,
     Cell,
     Column,
@@ -21,7 +26,17 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.sections import spread
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio
 
+#: Of every part of ours.
+_FACTS = Facts(
+    summaries=(
+        yardsticks.OF_LAUNCH,
+        Summary("a figure of a study", Kind.COST, "launches", MEDIAN),
+    ),
+    ratios=(Ratio("disturbed over undisturbed launches", yardsticks.OF_LAUNCH, Pairing.APART),),
+)
 _TONES: dict[str, Tone] = {"failed": "bad", "missing": "bad", "skipped": "muted"}
 
 
@@ -31,6 +46,13 @@ def part(data: Data) -> Part:
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_silences(data)]
     blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
     return Part("launches", "Launches: what came back, and how", tuple(blocks))
+
+
+def facts(shown: Part) -> Facts:
+    """What stands behind the figures of a part of ours, for the report's audit."""
+    if not any(spread.is_shown(block) for block in shown.blocks):
+        return _FACTS
+    return replace(_FACTS, summaries=(*_FACTS.summaries, spread.DEVIATED))
 
 
 def came_back(data: Data) -> Counts:
@@ -58,7 +80,7 @@ def _counts(data: Data) -> Table:
     names = ("Came back", "Failed", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
-        (Column("Case"), *(Column(name, "right") for name in names)),
+        (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
         tuple(rows),
     )
 
@@ -165,9 +187,9 @@ def _effect(found: pl.DataFrame) -> Table:
             Column("Toolchain"),
             Column("Case"),
             Column("Figure"),
-            Column("All launches", "right"),
-            Column("Undisturbed only", "right"),
-            Column("Disturbed / undisturbed", "right"),
+            Column("All launches", "right", BY_ROW),
+            Column("Undisturbed only", "right", BY_ROW),
+            Column("Disturbed / undisturbed", "right", RATIO, base="Undisturbed only"),
         ),
         tuple(rows),
     )

@@ -10,11 +10,32 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Block, Column, Heading, Items, Table, Text, text_cells
+from roundtrip.report.blocks import (
+    COUNT,
+    PURE,
+    Block,
+    Column,
+    Heading,
+    Items,
+    Table,
+    Text,
+    text_cells,
+)
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_interval
-from roundtrip.stats.variance import Components, allocate, components, half_width
+from roundtrip.stats.summaries import DEVIATION, Kind, Summary
+from roundtrip.stats.variance import Components, allocate, components, half_width, normality_p
 
+#: The column with the test of Shapiro and Wilk.
+_NORMAL = "Normal, p"
+#: What the spread between launches and the plans rest on.
+DEVIATED = Summary(
+    "the logarithm of a figure",
+    Kind.COST,
+    "launches",
+    DEVIATION,
+    _NORMAL,
+)
 #: Fewest launches that are advised: the first number whose interval leaves out both extremes.
 FEWEST = 9
 _READING: tuple[Text, ...] = (
@@ -30,7 +51,12 @@ _READING: tuple[Text, ...] = (
         "spread far less.",
     ),
     (
-        "The last two columns compare plans by the normal approximation. It uses these variances "
+        "“Normal” is p of the test of Shapiro and Wilk on the logarithms of the launches' medians: "
+        "where it is small, as of launches in two groups, the spread and the plans are rough.",
+    ),
+    (
+        "The two columns before it compare plans by the normal approximation. It uses these "
+        "variances "
         "and the seconds that a launch took without measuring. No plan has fewer than "
         f"{FEWEST} launches.",
     ),
@@ -46,18 +72,25 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
         return []
     told = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
     names = (
-        *("Launches", "Half-width in a launch", "Spread between launches"),
+        *("Half-width in a launch", "Spread between launches"),
         *("Half-width as launched", "For the same time"),
     )
     table = Table(
         f"Noise in a launch and between launches, at {units.percent(level)}.{told}",
         (
             *(Column(name) for name in ("Toolchain", "Case", "Figure")),
+            Column("Launches", "right", COUNT),
             *(Column(name, "right") for name in names),
+            Column(_NORMAL, "right", PURE),
         ),
         rows,
     )
     return [Heading(3, "Where the noise is"), table, Items(_READING)]
+
+
+def is_shown(block: Block) -> bool:
+    """Whether a block is the table of `blocks`."""
+    return isinstance(block, Table) and any(column.name == _NORMAL for column in block.columns)
 
 
 def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator[Any]:
@@ -78,6 +111,7 @@ def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator
             _in_launch(samples, level),
             _between(group["median"].to_list(), parts),
             *_plans(parts, group.height, overhead, level),
+            _normal(group["median"].to_list()),
         )
 
 
@@ -96,8 +130,13 @@ def _between(medians: list[float], parts: Components | None) -> str:
     if parts is not None:
         return units.percent(math.sqrt(parts.between))
     logs = pl.Series([math.log(median) for median in medians if median > 0])
-    spread = logs.std()
+    spread = logs.to_frame("log").select(DEVIATED.formed("log")).item()
     return units.percent(spread) if isinstance(spread, float) else units.NOTHING
+
+
+def _normal(medians: list[float]) -> str:
+    p = normality_p([math.log(median) for median in medians if median > 0])
+    return units.NOTHING if p is None else units.number(p, 2)
 
 
 def _plans(

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
+    BY_ROW,
+    PURE,
+    RATIO,
     Answer,
     Block,
     Cell,
@@ -27,10 +30,21 @@ from roundtrip.report.sections.toolchains_data import (
     ToolchainComparison,
     Toolchains,
 )
-from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.intervals import OVER_LAUNCHES, median_interval
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
 
+#: What stands behind the numbers of this part, for the report's audit.
+_OF_LAUNCH = Summary("a study's value of a launch", Kind.COST, "the samples of a launch", MEDIAN)
+FACTS = Facts(
+    summaries=(
+        _OF_LAUNCH,
+        Summary("a value of one toolchain", Kind.COST, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(Ratio("one toolchain over another", _OF_LAUNCH, Pairing.ROUND, OVER_LAUNCHES),),
+)
 _MOST_ANSWERS = 6
 #: So many places where one is faster are named at the top.
 _MOST_NAMED = 3
@@ -114,10 +128,10 @@ class ToolchainsSection:
             (
                 Column("Case"),
                 Column("What"),
-                Column(one, "right"),
-                Column(f"{other} (base)", "right"),
-                Column("Ratio of speeds", "right"),
-                Column("q", "right"),
+                Column(one, "right", BY_ROW),
+                Column(f"{other} (base)", "right", BY_ROW),
+                Column("Ratio of speeds", "right", RATIO, base=f"{other} (base)"),
+                Column("q", "right", PURE),
                 Column("Rounds", "right"),
             ),
             tuple(rows),

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.stats.summaries import MEDIAN, SUM, Kind, Summary
 from roundtrip.studies import paired
 
 STUDY = "ddtbench"
@@ -92,6 +93,10 @@ SUMMARY_UNITS = {
 }
 POINT = ["case", "size_bytes"]
 _EPOCHS = ("pack", "communication", "unpack")
+#: How the epochs of an exchange become its round trip, and the exchanges of a launch one time.
+ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
+OF_LAUNCH = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
+CREATED = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
 
 
 def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -108,7 +113,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         )
         .group_by([*keys, "rep"])
         .agg(
-            round_trip=value.sum(),
+            round_trip=ROUND_TRIP.formed("value"),
             **{name: value.filter(phase == name).sum() for name in _EPOCHS},
         )
         .with_columns(
@@ -118,7 +123,8 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         )
     )
     medians = exchanges.group_by(keys).agg(
-        pl.col("round_trip", *_EPOCHS, "network").median(), exchanges=pl.len().cast(pl.Int64)
+        *map(OF_LAUNCH.formed, ("round_trip", *_EPOCHS, "network")),
+        exchanges=pl.len().cast(pl.Int64),
     )
     return (
         medians.with_columns(network=pl.col("network").max().over([*by, *POINT]))
@@ -141,7 +147,7 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter((pl.col("metric") == METRIC) & pl.col("phase").is_in(list(CREATION)))
         .group_by(keys)
-        .agg(seconds=pl.col("value").median())
+        .agg(seconds=CREATED.formed("value"))
         .with_columns(
             app=pl.col("case").str.split("/").list.first(),
             buffers=pl.col("case").str.split("/").list.last(),

@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
 from roundtrip.studies import charts, layers
@@ -24,7 +25,8 @@ OVERHEAD_CAPTION: Text = (
 )
 TIME_CAPTION: Text = (
     "Where a round trip goes, µs: median of each epoch on rank 0, then over launches, for each "
-    "micro-app's largest message, each micro-app on its own scale. The other rank's unpacking and "
+    "micro-app's largest message, each micro-app on its own scale. Thin lines are 95 % rank "
+    "intervals of the whole round trip. The other rank's unpacking and "
     "packing are part of communication.",
 )
 _BAR = 9
@@ -85,7 +87,7 @@ def _overhead_chart(one: Drawing, theme: Theme) -> Any:
     x = alt.X("median:Q", axis=alt.Axis(title="Packing overhead (% of the round trip)"))
     colour = layers.legend("arm:N", one.drawn, theme)
     bars = alt.Chart(one.frame).mark_bar(height=_BAR - 1).encode(x, y, offset, colour)
-    spread = (
+    spread = drawn.spread(
         alt.Chart(one.frame.filter(pl.col("low").is_not_null()))
         .mark_rule(color=theme.ink)
         .encode(alt.X("low:Q"), y, offset, x2="high:Q")
@@ -95,8 +97,11 @@ def _overhead_chart(one: Drawing, theme: Theme) -> Any:
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
-    """Columns app, method, variant, arm (the epoch), us, order."""
+    """Columns app, method, variant, arm (the epoch), us, order; low and high of the whole."""
     mine = data.at_largest(data.values, panel)
+    whole = data.at_largest(data.round_trips, panel).select(
+        "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
+    )
     return (
         mine.group_by("app", "variant", maintain_order=True)
         .agg(pl.col(*_EPOCHS).median() * 1e6)
@@ -105,22 +110,27 @@ def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
             method=pl.col("variant").replace_strict(_SHORT),
             order=pl.col("arm").replace_strict({name: i for i, name in enumerate(_EPOCHS)}),
         )
+        .join(whole, on=["app", "variant", "arm"], how="left", maintain_order="left")
     )
 
 
 def _time_chart(one: Drawing, theme: Theme) -> Any:
     apps = one.frame["app"].unique(maintain_order=True).to_list()
-    bars = (
-        alt.Chart(one.frame)
-        .mark_bar(height=_BAR)
-        .encode(
-            alt.X("sum(us):Q", axis=alt.Axis(title=None, tickCount=3)),
-            alt.Y("method:N", sort=list(_SHORT.values()), axis=alt.Axis(title=None, ticks=False)),
-            layers.legend("arm:N", one.arms, theme),
-            order="order:Q",
-        )
-        .properties(width=130, height=alt.Step(_BAR + 4))
+    chart = alt.Chart(one.frame)
+    axis = alt.Axis(title=None, tickCount=3)
+    y = alt.Y("method:N", sort=list(_SHORT.values()), axis=alt.Axis(title=None, ticks=False))
+    epochs = chart.mark_bar(height=_BAR).encode(
+        alt.X("sum(us):Q", axis=axis),
+        y,
+        layers.legend("arm:N", one.arms, theme),
+        order="order:Q",
     )
+    whole = drawn.spread(
+        chart.transform_filter("isValid(datum.low)")
+        .mark_rule(color=theme.ink)
+        .encode(alt.X("low:Q", axis=axis), y, x2="high:Q")
+    )
+    bars = alt.layer(epochs, whole).properties(width=130, height=alt.Step(_BAR + 4))
     header = alt.Header(title=None, labelColor=theme.ink, labelFontSize=13)
     faceted: Any = bars.facet(facet=alt.Facet("app:N", sort=apps, header=header), columns=2)
     return faceted.resolve_scale(x="independent")

@@ -24,6 +24,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from roundtrip.stats.summaries import LEAST, MEDIAN, Kind, Summary
 from roundtrip.studies import paired
 
 STUDY = "netpipe"
@@ -59,6 +60,9 @@ SUMMARY_UNITS = {
     **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED},
 }
 POINT = ["case", "variant", "size_bytes"]
+#: How the samples of a launch become one time.
+SECONDS = Summary("time of a message", Kind.COST, "the samples of a launch", MEDIAN)
+LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a launch", LEAST)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -71,8 +75,8 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.group_by(keys)
         .agg(
-            seconds=pl.col("value").median(),
-            least_seconds=pl.col("value").min(),
+            seconds=SECONDS.formed("value"),
+            least_seconds=LEAST_SECONDS.formed("value"),
             samples=pl.len().cast(pl.Int64),
         )
         .with_columns(bandwidth=bandwidth())

@@ -57,7 +57,7 @@ def bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figur
     """One figure for each panel, and the study's own last; all with the same axes."""
     drawings = _drawings(name, curves, curves.bandwidth, panels)
     if panels[0].is_pingpong:
-        drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS))
+        drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS, is_published=True))
     domain = axes.decades([one.frame for one in drawings], 1.0)
     return charts.over_size(drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain)
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Column, Table, Text, text_cells
+from roundtrip.report.blocks import COUNT, Column, Table, Text, text_cells
 from roundtrip.report.data import Data
 from roundtrip.studies.netpipe import derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
@@ -31,12 +31,17 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
             rows.append(
                 text_cells(*cells, str(tail["samples"]), batches.get(variant, units.NOTHING))
             )
-    names = ("Launch median, µs", "Least", "p50", "p90", "p99", "Samples", "Messages a sample")
+    times = ("Launch median, µs", "Least", "p50", "p90", "p99")
+    counts = ("Samples", "Messages a sample")
     return Table(
         "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
         "percentiles over all samples of all launches. A sample is the mean over a batch of "
         "messages, so single messages have longer tails than shown here.",
-        (Column("Toolchain"), Column("Variant"), *(Column(name, "right") for name in names)),
+        (
+            *(Column("Toolchain"), Column("Variant")),
+            *(Column(name, "right", "µs") for name in times),
+            *(Column(name, "right", COUNT) for name in counts),
+        ),
         tuple(rows),
     )
 
@@ -59,8 +64,8 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
         "that reached the precision says nothing about the next launch: see “Where the noise is”.",
         (
             Column("Toolchain"),
-            *(Column(name, "right") for name in names),
-            Column("Warm-up messages discarded", "right"),
+            *(Column(name, "right", COUNT) for name in names),
+            Column("Warm-up messages discarded", "right", COUNT),
         ),
         tuple(rows),
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.report.blocks import RATIO, Cell, Column, Table, Tone, text_cells
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.rates import total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
@@ -41,6 +42,7 @@ def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
         "Toolchain",
         {statement: statement.short for statement in published.STATEMENTS},
         rows,
+        {one: derived.VARIANTS[one.base] for one in published.STATEMENTS},
     )
 
 
@@ -59,7 +61,7 @@ def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Tabl
         f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
         (
             Column("Toolchain"),
-            *(Column(units.size(size), "right") for size in sizes),
+            *(Column(units.size(size), "right", RATIO, base) for size in sizes),
             Column("Our finding"),
         ),
         tuple(rows),
@@ -73,17 +75,18 @@ def ratios(
     sizes: Sequence[int],
 ) -> Table:
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
-    rows = []
+    rows, title = [], derived.VARIANTS[derived.BASE]
     for panel in panels:
         base = [
             curves.at(curves.bandwidth, panel, variant=derived.BASE, size_bytes=size)
             for size in sizes
         ]
+        told = [cells.value(one, otherwise=cells.NOT_MEASURED) for one in base]
         rows.append(
             (
                 Cell(panel.label),
                 Cell(f"MPI (base), MB/s, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"),
-                *(cells.value(one, otherwise=cells.NOT_MEASURED) for one in base),
+                *(replace(one, unit="MB/s") for one in told),
             )
         )
         for variant in derived.COMPARED:
@@ -97,7 +100,7 @@ def ratios(
         (
             Column("Toolchain"),
             Column("Variant"),
-            *(Column(units.size(size), "right") for size in sizes),
+            *(Column(units.size(size), "right", RATIO, title) for size in sizes),
         ),
         tuple(rows),
     )

@@ -32,6 +32,7 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         _table(
             "Half-round-trip time at 1 byte, µs, by the round-trip time of the EMULATED WAN. It "
             "cannot be shorter than half of that.",
+            "µs",
             over,
             latency,
         ),
@@ -39,13 +40,14 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             f"Bandwidth at {units.size(_LARGE)}, MB/s, by the round-trip time of the EMULATED "
             "WAN. The nodes share this machine's processors: compare along a row, not with a "
             "real network.",
+            "MB/s",
             over,
             bandwidth,
         ),
     ]
 
 
-def _table(caption: str, panels: Sequence[Panel], told: Callable[[Panel], str]) -> Table:
+def _table(caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Panel], str]) -> Table:
     rtts = sorted({panel.rtt_ms for panel in panels if panel.rtt_ms is not None})
     settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in panels}
     several = len(set(settings.values())) > 1
@@ -56,7 +58,7 @@ def _table(caption: str, panels: Sequence[Panel], told: Callable[[Panel], str]) 
             rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = told(panel)
     return Table(
         caption,
-        (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right") for rtt in rtts)),
+        (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right", unit) for rtt in rtts)),
         tuple(
             text_cells(name, *(cells.get(rtt, units.NOTHING) for rtt in rtts))
             for name, cells in sorted(rows.items())

@@ -51,13 +51,13 @@ class Launches:
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
         of_ranks = is_time & (phase == "rank communication")
-        nothing = pl.lit(float("nan"))
+        nothing, over = pl.lit(float("nan")), derived.PARTS.statistic
         told = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
-            compute=value.filter(is_time & (phase == "compute")).sum(),
-            communication=value.filter(is_time & phase.is_in(derived.PATTERNS)).sum(),
+            compute=over.of(value.filter(is_time & (phase == "compute"))),
+            communication=over.of(value.filter(is_time & phase.is_in(derived.PATTERNS))),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
             least=value.filter(of_ranks).min(),
             most=value.filter(of_ranks).max(),

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.stats.summaries import MEAN, SUM, TOTAL, Kind, Summary
+
 STUDY = "npb"
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")
@@ -34,6 +36,10 @@ SUMMARY_UNITS = {
     "mean_message_bytes": "B",
 }
 
+#: What the program forms itself, and how the iterations of a launch become one time.
+RATE = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
+OF_RANKS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
+PARTS = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
 
 #: Points of the grid in a direction, where that limits the number of ranks.
 _GRID = {

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from roundtrip.report import figures
+from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import Theme
 from roundtrip.studies import axes, charts
@@ -54,7 +54,7 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
         y = axes.linear_axis((0.0, top), y_axis)
         at = [1.0, 2.0] if _scales(one.frame) else [1.0]
         bounds = alt.Chart(pl.DataFrame({"at": at})).mark_rule(color=theme.muted, opacity=0.7)
-        below = [bounds.encode(y.y("at:Q"))]
+        below = [drawn.bound(bounds.encode(y.y("at:Q")), "ideal speed-up")]
         return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
 
     return charts.rendered(

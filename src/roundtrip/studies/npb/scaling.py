@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from roundtrip.report import figures, units
-from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
+from roundtrip.report import drawn, figures, units
+from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Figure, Inline, Strong, Table, Text
 from roundtrip.report.figures import Theme
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import axes, charts
@@ -42,7 +42,7 @@ def table(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 Cell(base.setup),
-                Cell(units.interval(speedup)),
+                Cell(units.interval(speedup), base=base.label),
                 Cell(_efficiency(series, base, speedup)),
             )
         )
@@ -52,7 +52,7 @@ def table(launches: Launches) -> Table:
         (
             Column("Benchmark and toolchain"),
             Column("Over"),
-            Column("Speed-up", "right"),
+            Column("Speed-up", "right", RATIO),
             Column("Efficiency", "right"),
         ),
         tuple(rows),
@@ -69,7 +69,7 @@ def answers(launches: Launches, found: Compared) -> list[Answer]:
     return [_answer(launches, found, *named, mine) for named, mine in groups.items()]
 
 
-def drawn(launches: Launches) -> tuple[Figure, ...]:
+def plots(launches: Launches) -> tuple[Figure, ...]:
     """One figure for each benchmark and class that ran on several numbers of ranks."""
     frames: dict[str, list[dict[str, Any]]] = {}
     for series in launches.inside:
@@ -85,7 +85,7 @@ def drawn(launches: Launches) -> tuple[Figure, ...]:
         y_axis = figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid)
         y = axes.linear_axis((0.0, 1.1 * max([*one.frame["ideal"], *one.frame["median"]])), y_axis)
         ideal = alt.Chart(one.frame).mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
-        below = [ideal.encode(x.x(), y.y("ideal:Q"))]
+        below = [drawn.bound(ideal.encode(x.x(), y.y("ideal:Q")), "ideal speed-up")]
         return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
 
     return charts.rendered(drawings, "Speed-up over ranks", draw)

@@ -67,7 +67,7 @@ class NpbSection:
                 over_the_link(launches, found) if has_link else scaling.answers(launches, against)
             ),
             verdicts=(
-                *((tables.verdicts(foremost(found)),) if found else ()),
+                *((tables.verdicts(launches, foremost(found)),) if found else ()),
                 *((sources.verdicts(against),) if against else ()),
             ),
             warnings=tuple(sources.warnings(against)),
@@ -89,7 +89,7 @@ class NpbSection:
             *([Gallery(figures.CAPTION, drawn)] if drawn else []),
             tables.speedups(launches, judged),
             *(
-                [Fold("The study's findings in every series", (tables.verdicts(found),))]
+                [Fold("The study's findings in every series", (tables.verdicts(launches, found),))]
                 if len(found) > len(foremost(found))
                 else []
             ),
@@ -103,7 +103,7 @@ class NpbSection:
 
 def _inside(launches: Launches) -> list[Block]:
     """Times and rates, and how they scale over ranks."""
-    grown, drawn = scaling.table(launches), scaling.drawn(launches)
+    grown, drawn = scaling.table(launches), scaling.plots(launches)
     over_ranks: list[Block] = [
         Heading(3, "Speed-up over ranks"),
         *([Gallery(scaling.CAPTION, drawn)] if drawn else []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone
+from roundtrip.report.blocks import RATIO, Cell, Column, Table, Tone
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.npb.data import Launches
@@ -41,7 +41,7 @@ def verdicts(found: Compared) -> Table:
         (
             Column("Benchmark"),
             Column("Where"),
-            *(Column(units.plural(count, "rank"), "right") for count in ranks),
+            *(Column(units.plural(count, "rank"), "right", RATIO, "NPB 3.4") for count in ranks),
         ),
         tuple(
             (Cell(name), Cell(place), *(row.get(count, cells.NONE) for count in ranks))
@@ -64,7 +64,7 @@ def rates(launches: Launches, found: Compared) -> Table:
             Column("Benchmark and toolchain"),
             Column("Ours, Mop/s", "right"),
             Column("NPB 3.4, Mop/s", "right"),
-            Column("Ours / NPB 3.4", "right"),
+            Column("Ours / NPB 3.4", "right", RATIO, "NPB 3.4"),
         ),
         tuple(rows),
     )

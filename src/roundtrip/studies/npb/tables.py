@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, text_cells
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
 from roundtrip.studies.npb import derived, wan
@@ -24,16 +25,17 @@ from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
 
-def verdicts(found: Sequence[Finding]) -> Table:
+def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
     """A row for each finding of the study and each series in which it was tested."""
     rows = []
     for finding in found:
-        outcome = Cell(finding.evidence, finding.tone, finding.told)
+        base = _base(launches, finding.series) if finding.series else ""
+        outcome = Cell(finding.evidence, finding.tone, finding.told, base=base)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
         f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one cluster "
         "with half of the ranks, 95 % interval over rounds.",
-        (Column("Finding of the study"), Column("Here"), Column("Found")),
+        (Column("Finding of the study"), Column("Here"), Column("Found", unit=RATIO)),
         tuple(rows),
     )
 
@@ -70,7 +72,7 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
         (
             Column("Benchmark and transport"),
             Column("Over one cluster with"),
-            *(Column(f"{rtt:g} ms", "right") for rtt in rtts),
+            *(Column(f"{rtt:g} ms", "right", RATIO) for rtt in rtts),
         ),
         tuple(rows),
     )
@@ -102,8 +104,8 @@ def tolerance(launches: Launches) -> Table:
         "delay at which they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
-            Column("Messages of a rank", "right"),
-            Column("Round trips waited for", "right"),
+            Column("Messages of a rank", "right", COUNT),
+            Column("Round trips waited for", "right", COUNT),
             Column("No gain at RTT", "right"),
             Column("The study's speed-up at RTT", "right"),
         ),
@@ -124,14 +126,14 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
                 (
                     Cell(named),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    judged_cell(one),
+                    replace(judged_cell(one), base=f"{pair[1].label} {rtt:g} ms"),
                 )
             )
     return Table(
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
         f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
         "critical.",
-        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
+        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right", RATIO)),
         tuple(rows),
     )
 
@@ -141,7 +143,7 @@ def _speedup(
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
-        return judged_cell(one)
+        return replace(judged_cell(one), base=_base(launches, series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
             points = launches.points
@@ -152,6 +154,12 @@ def _speedup(
     if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
         return Cell("no launch came back", "bad")
     return cells.NOT_MEASURED
+
+
+def _base(launches: Launches, series: Series) -> str:
+    """The row of what a speed-up is over, "" without one."""
+    base = launches.base_of(series)
+    return base.label if base else ""
 
 
 def _sent(series: Series, messages: float) -> Cell:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, text_cells
+from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, text_cells
 from roundtrip.studies import cells
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
@@ -51,12 +52,17 @@ def over_the_link(launches: Launches) -> Table:
     for series in launches.over_the_link:
         for rtt, found in launches.points[series].items():
             ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
+            base = launches.base_of(series)
+            over = base.label if base else ""
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, list(found.values())),
                     cells.value(launches.interval(_added(launches, series, rtt or 0.0))),
-                    *(cells.value(launches.interval(values)) for values in ratios),
+                    *(
+                        replace(cells.value(launches.interval(values)), base=over)
+                        for values in ratios
+                    ),
                 )
             )
     return Table(
@@ -70,8 +76,8 @@ def over_the_link(launches: Launches) -> Table:
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,
             Column("Added by the delay, s", "right"),
-            Column("Speed-up, measured", "right"),
-            Column("Speed-up, own processors", "right"),
+            Column("Speed-up, measured", "right", RATIO),
+            Column("Speed-up, own processors", "right", RATIO),
         ),
         tuple(rows),
     )
@@ -110,8 +116,11 @@ def messages(launches: Launches) -> Table:
             Column("Benchmark"),
             Column("Pattern"),
             *(
-                Column(name, "right")
-                for name in ("Messages", "Smallest", "Median", "Largest", "Bytes")
+                Column(name, "right", unit)
+                for name, unit in (
+                    *(("Messages", COUNT), ("Smallest", ""), ("Median", "")),
+                    *(("Largest", ""), ("Bytes", "")),
+                )
             ),
         ),
         tuple(rows),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Tone
+from roundtrip.report.blocks import RATIO, Block, Cell, Column, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.studies.netpipe import derived as netpipe
@@ -105,7 +105,8 @@ def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
             (
                 Column("Toolchain"),
                 Column("OSU / NetPIPE"),
-                *(Column(name, "right") for name in ("Size", "OSU", "NetPIPE", "Ratio")),
+                *(Column(name, "right") for name in ("Size", "OSU", "NetPIPE")),
+                Column("Ratio", "right", RATIO, "NetPIPE"),
                 Column("They"),
             ),
             tuple(_row(one) for one in found),
@@ -114,16 +115,11 @@ def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
 
 
 def _row(one: Comparison) -> tuple[Cell, ...]:
-    scale = 1.0 if one.pair.metric == "bandwidth" else 1e6
-    texts = (
-        one.panel.label,
-        one.pair.words,
-        units.size(one.size_bytes),
-        units.interval(one.osu, scale),
-        units.interval(one.ours, scale),
-        units.number(one.osu.median / one.ours.median),
-    )
-    return *(Cell(text) for text in texts), Cell("", TONES[one.outcome], one.outcome)
+    scale, unit = (1.0, "MB/s") if one.pair.metric == "bandwidth" else (1e6, "µs")
+    named = (one.panel.label, one.pair.words, units.size(one.size_bytes))
+    both = (Cell(units.interval(value, scale), unit=unit) for value in (one.osu, one.ours))
+    ratio = Cell(units.number(one.osu.median / one.ours.median))
+    return *map(Cell, named), *both, ratio, Cell("", TONES[one.outcome], one.outcome)
 
 
 def _netpipe(data: Data) -> pl.DataFrame:

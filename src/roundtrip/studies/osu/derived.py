@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from roundtrip.stats.summaries import MEAN, MEDIAN, TOTAL, Kind, Summary
+
 STUDY = "osu"
 #: Messages of a validation run, and those before it that are not counted.
 _VALIDATED, _WARM_UP = 20, 2
@@ -106,6 +108,15 @@ def validation(benchmark: Benchmark, help_text: str, largest: int) -> list[str] 
     return [*chosen, "-x", str(_WARM_UP), "-c"]
 
 
+#: What the programs form themselves, by phase in samples.csv; the first that is there is taken.
+SUMMARIES = {
+    "p50": Summary("value of a benchmark", Kind.COST, "the messages of a program's run", MEDIAN),
+    "average": Summary("time of a benchmark", Kind.COST, "the messages of a program's run", MEAN),
+}
+#: What `average` is of a bandwidth.
+BANDWIDTH = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
+
+
 def typical(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """One value for each (`by`, case, variant, metric, size): the median if there, else the mean.
 
@@ -113,8 +124,8 @@ def typical(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """
     keys = [*by, "case", "variant", "metric", "size_bytes"]
     return (
-        samples.filter(pl.col("phase").is_in(["p50", "average"]))
-        .sort(*keys, "phase", descending=[*[False] * len(keys), True])  # "p50" before "average"
+        samples.filter(pl.col("phase").is_in(list(SUMMARIES)))
+        .sort(*keys, pl.col("phase").cast(pl.Enum(list(SUMMARIES))))
         .group_by(keys, maintain_order=True)
         .agg(pl.col("phase").first(), pl.col("value").first())
         .collect()

@@ -106,6 +106,7 @@ def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
         "Toolchain",
         {pair: pair.words for pair in beside_netpipe.PAIRS},
         rows,
+        dict.fromkeys(beside_netpipe.PAIRS, "NetPIPE"),
     )
 
 

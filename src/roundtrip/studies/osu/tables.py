@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.blocks import COUNT, Cell, Column, Table
 from roundtrip.report.data import Data
 from roundtrip.studies import cells
 from roundtrip.studies.osu import derived
@@ -23,8 +23,8 @@ def times(curves: Curves) -> Table:
         (
             Column("Toolchain"),
             Column("Benchmark"),
-            Column("No message", "right"),
-            *(Column(units.size(size), "right") for size in _SIZES),
+            Column("No message", "right", "µs"),
+            *(Column(units.size(size), "right", "µs") for size in _SIZES),
         ),
         tuple(
             (
@@ -65,8 +65,8 @@ def rates(curves: Curves) -> Table:
         (
             Column("Toolchain"),
             Column("Benchmark"),
-            *(Column(units.size(size), "right") for size in _SIZES),
-            Column("Peak", "right"),
+            *(Column(units.size(size), "right", "MB/s") for size in _SIZES),
+            Column("Peak", "right", "MB/s"),
             Column("Million messages/s at 8 B", "right"),
         ),
         tuple(rows),
@@ -103,7 +103,7 @@ def validation(data: Data, curves: Curves) -> Table:
             Column("Benchmark"),
             Column("Version"),
             Column("A launch's value"),
-            Column("Launches", "right"),
+            Column("Launches", "right", COUNT),
             Column("Data"),
         ),
         tuple(rows),

@@ -121,6 +121,11 @@ class Curves(Panels[Panel]):
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return _ratios(both, variant, "best")
 
+    def best(self, panel: Panel, size: int) -> list[float]:
+        """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
+        found = derived.best_two_sided(self.of(self.values, panel), _LAUNCH)
+        return found.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
+
     def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """By launch and size in bytes: seconds per pass of the transport."""
         mine = self.of(self.values, panel, variant=variant)

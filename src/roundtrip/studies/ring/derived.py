@@ -35,6 +35,8 @@ from statistics import median
 
 import polars as pl
 
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+
 STUDY = "ring"
 REGION = "region"
 REGION_UDP = "region-udp"
@@ -78,6 +80,8 @@ SUMMARY_UNITS = {
     "mpi_read_bandwidth_10kB": "MB/s",
 }
 POINT = ["case", "variant", "size_bytes"]
+#: How the batches of a launch become one time.
+SECONDS = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter(pl.col("metric") == "time_per_pass")
         .group_by(keys)
-        .agg(seconds=pl.col("value").median(), samples=pl.len().cast(pl.Int64))
+        .agg(seconds=SECONDS.formed("value"), samples=pl.len().cast(pl.Int64))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()

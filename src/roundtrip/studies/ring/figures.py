@@ -7,6 +7,7 @@ from functools import partial
 
 import polars as pl
 
+from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.studies import axes, charts, layers
 from roundtrip.studies.axes import INTERVAL
@@ -28,6 +29,7 @@ CAPTION: Text = (
 _READ = {derived.read_of(name): name for name in (derived.REGION, "mpi")}
 _BETWEEN = {derived.REGION: "MPI", derived.REGION_UDP: "UDP"}
 _STUDY = "study"
+_LINK = "link"
 #: Of each transport; what copies is paler than what does not.
 _COLOURS: dict[str, Colour] = {
     derived.REGION: BLUE,
@@ -42,6 +44,7 @@ _COLOURS: dict[str, Colour] = {
     derived.read_of(derived.REGION): ("#1b7837", "#8fd49a"),
     derived.read_of("mpi"): ("#8c510a", "#d8b365"),
     _STUDY: PINK,
+    _LINK: GREY,
 }
 
 
@@ -79,17 +82,28 @@ def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
         if line.ranks_on_nodes == panel.case
         for size, rate in line.points
     ]
+    if panel.hub_mbit_s:
+        ends = {float(x) for x in (ours["x"].min(), ours["x"].max())}  # type: ignore[arg-type]
+        rows += [{"arm": _LINK, "x": x, "median": panel.hub_mbit_s / 8} for x in sorted(ends)]
     return pl.concat([ours, pl.DataFrame(rows, schema=ours.schema)])
 
 
 def _arms(panel: Panel) -> dict[str, Arm]:
     return {
-        name: Arm(_name(name, panel), colour, is_dashed=name == _STUDY)
+        name: Arm(
+            _name(name, panel),
+            colour,
+            point=0 if name == _LINK else 14,
+            is_dashed=name == _STUDY,
+            is_bound=name == _LINK,
+        )
         for name, colour in _COLOURS.items()
     }
 
 
 def _name(variant: str, panel: Panel) -> str:
+    if variant == _LINK:
+        return drawn.LINK
     if variant == _STUDY:
         return "The study, 2002"
     if variant in _READ:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Column, Fold, Heading, Paragraph, Table, text_cells
+from roundtrip.report.blocks import (
+    COUNT,
+    Block,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Table,
+    text_cells,
+)
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
@@ -34,10 +43,14 @@ def _table(curves: Curves, panel: Panel) -> Table:
         batch = batches.get((name, size), units.NOTHING)
         found[name].append((panel.title(name), units.size(size), str(row["laps"]), *times, batch))
     lap = units.plural(panel.passes, "pass", "passes")
-    columns = ("Size", "Laps", *(f"{part} %" for part in PERCENTILES), "Laps in a batch")
+    columns = (
+        *(Column("Size", "right"), Column("Laps", "right", COUNT)),
+        *(Column(f"{part} %", "right", "µs") for part in PERCENTILES),
+        Column("Laps in a batch", "right", COUNT),
+    )
     return Table(
         f"{panel.label}: µs a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
-        (Column("Transport"), *(Column(name, "right") for name in columns)),
+        (Column("Transport"), *columns),
         tuple(text_cells(*texts) for rows in found.values() for texts in rows),
     )
 

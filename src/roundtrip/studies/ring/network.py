@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.blocks import RATIO, Cell, Column, Table, text_cells
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.tables import limited
@@ -16,14 +16,17 @@ from roundtrip.studies.ring.tables import limited
 _SIZE = 1_000
 #: Share of the theoretical goodput that a region is expected to reach.
 _LEAST = 0.95
+_WIRE = "What the wire can carry"
 
 
 def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Each transport between two nodes on a hub, as a share of the theoretical goodput."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for panel in panels:
         rate = panel.hub_mbit_s or 0.0
         most = derived.theoretical_goodput(rate, _SIZE)
+        wire = (panel.label, _WIRE, units.number(most), units.NOTHING)
+        rows.append(text_cells(*wire))
         medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _SIZE)
         for name in derived.TRANSPORTS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
@@ -51,7 +54,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
             Column("Toolchain and placement"),
             Column("Transport"),
             Column("MB/s", "right"),
-            Column("Of the theoretical", "right"),
+            Column("Of the theoretical", "right", RATIO, _WIRE),
         ),
         tuple(rows),
     )

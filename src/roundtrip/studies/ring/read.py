@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
+from roundtrip.report.blocks import BY_ROW, RATIO, Block, Cell, Column, Heading, Paragraph, Table
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.ring import derived
@@ -37,7 +38,7 @@ def blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> lis
         (
             Column("Toolchain and placement"),
             Column("What"),
-            *(Column(units.size(size), "right") for size in sizes),
+            *(Column(units.size(size), "right", BY_ROW) for size in sizes),
         ),
         tuple(rows),
     )
@@ -61,10 +62,15 @@ def _rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell
                 ratios = curves.ratio(panel, region, other)
                 what = f"Region over {panel.title(name)}{suffix}"
                 found = [curves.interval(ratios.get(size, [])) for size in sizes]
-                rows.append(_row(panel, what, found))
+                rows.append(_row(panel, what, found, base=panel.title(name)))
     return rows
 
 
-def _row(panel: Panel, what: str, found: Sequence[Interval | None]) -> tuple[Cell, ...]:
+def _row(
+    panel: Panel, what: str, found: Sequence[Interval | None], base: str = ""
+) -> tuple[Cell, ...]:
+    """Values, or ratios to `base`."""
     values = [cells.value(one, otherwise=cells.NOT_MEASURED) for one in found]
+    if base:
+        values = [replace(one, unit=RATIO, base=base) for one in values]
     return (Cell(panel.label), Cell(what), *values)

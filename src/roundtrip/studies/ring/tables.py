@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.blocks import PURE, RATIO, Cell, Column, Table
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.ring import derived
@@ -23,7 +23,7 @@ _OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
     study = units.number(derived.PUBLISHED_PASS * _MICRO)
-    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[cells.NONE] * 5)]
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[cells.NONE] * 6)]
     for panel in panels:
         launches = curves.by_launch(panel, derived.REGION)
         fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
@@ -32,9 +32,10 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         flat = [derived.flatness(by_size.values()) for by_size in launches.values()]
         per = [fixed[name] / floor[name] for name in fixed if name in floor]
         gain = curves.over_best(panel).get(derived.STUDY_SIZE, [])
+        best = curves.best(panel, derived.STUDY_SIZE)
         in_hand_overs = curves.flatness_in_hand_overs(panel)
-        found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain]
-        costs, hand_overs, *judged = map(curves.interval, found)
+        found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain, best]
+        costs, hand_overs, *judged, two_sided = map(curves.interval, found)
         shown = [
             cells.value(costs, _MICRO),
             cells.value(hand_overs, _MICRO),
@@ -42,6 +43,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             limited(judged[1], 1 + settings.flat_within),
             limited(judged[2], 1 + settings.flat_within),
             limited(judged[3], settings.least_gain, is_least=True),
+            cells.value(two_sided),
         ]
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
@@ -57,10 +59,11 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             Column("Toolchain and placement"),
             Column("Fixed cost, µs", "right"),
             Column("Bare hand-over, µs", "right"),
-            Column("Pass per hand-over", "right"),
-            Column("Largest / smallest", "right"),
-            Column("Largest / smallest, in hand-overs", "right"),
-            Column("Over best MPI", "right"),
+            Column("Pass per hand-over", "right", RATIO, "Bare hand-over"),
+            Column("Largest / smallest", "right", PURE),
+            Column("Largest / smallest, in hand-overs", "right", PURE),
+            Column("Over best MPI", "right", RATIO, "Best MPI"),
+            Column("Best MPI, MB/s", "right"),
         ),
         tuple(rows),
     )
@@ -106,7 +109,7 @@ def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds)
         (
             Column("Toolchain and placement"),
             Column("Pair"),
-            *(Column(units.size(size), "right") for size in settings.compared_sizes),
+            *(Column(units.size(n), "right", RATIO, "Pair") for n in settings.compared_sizes),
             Column("The reason"),
         ),
         tuple(rows),
@@ -128,6 +131,7 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
         "Toolchain and placement",
         pairs,
         [(panel.label, row) for panel, row in found.items()],
+        {pair: derived.TRANSPORTS[pair[1]] for pair in pairs},
     )
 
 

@@ -1,0 +1,100 @@
+"""The audit's part of a report: rows about each section by its own facts, and a bad campaign."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+from support.audited import (
+    FACTS,
+    TABLE,
+    TIME,
+    chart,
+    judged,
+    part,
+)
+from support.bundles import FORMER
+
+from roundtrip import studies
+from roundtrip.collect import bundle
+from roundtrip.report import build, data, drawn
+from roundtrip.report.audit import section
+from roundtrip.report.audit.rules import RULES, Of
+from roundtrip.report.audit.subject import Chapter
+from roundtrip.report.blocks import (
+    Table,
+)
+from roundtrip.studies.facts import Facts
+
+
+def test_what_a_chart_draws_is_read_off_the_chart() -> None:
+    both = alt.vconcat(chart(), chart(title="Ratio to raw MPI"))
+    found = drawn.read(both.to_dict(format="vega-lite"))
+    size = "Message size (bytes)"
+    assert found.axes == (size, "Time (µs)", size, "Ratio to raw MPI")
+    assert found.spreads == ((drawn.INTERVALS, 2),) * 2
+    assert found.lines == ("sizes",) * 2
+    assert (found.shown, found.over_names, found.bounds) == (4, 0, ())
+
+
+def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
+    make_tree: Callable[..., Any],
+) -> None:
+    read = data.read(bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path))
+    known = Chapter(part(TABLE), "A thing", FACTS, "thing", tuple(judged()))
+    bare = Chapter(part(), "Another", Facts(), "another", ())
+    table = section.part(read, judged(), [known, bare], []).blocks[-1]
+    assert isinstance(table, Table)
+    told = [[cell.text for cell in row] for row in table.rows]
+    assert {row[0] for row in told} == {f"C{number}" for number in range(1, len(RULES) + 1)}
+    of = {(row[0], row[2]): (row[3], row[4]) for row in told}
+    assert of["C3", "A thing"] == ("pass", str(TIME))
+    assert of["C3", "Another"] == ("not applicable", "missing fact: how each number is summarised")
+    # The bundle's launches are of a study that no chapter is about: it has rows of its own.
+    there = {row[2] for row in told} - {"A thing", "Another", "The campaign"}
+    assert there == {read.launches["study"][0]}
+    assert {row[0] for row in told if row[2] in there} == {
+        f"C{number}" for number, rule in enumerate(RULES, 1) if rule.of is Of.LAUNCHES
+    }
+
+
+def test_what_older_bundles_do_not_tell_is_a_missing_fact() -> None:
+    read = data.read(FORMER / "ring")
+    table = section.part(read, {}, [], []).blocks[-1]
+    assert isinstance(table, Table)
+    kept = [row for row in table.rows if row[0].text == "C15"]
+    assert {row[2].text for row in kept} == set(read.launches["study"])
+    for row in kept:
+        assert row[3].text == "not applicable"
+        assert row[4].text == "missing fact: how many samples each launch took"
+
+
+def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
+    """Too few launches, nothing recorded, a clock too coarse, no word on warm-up."""
+    tree = make_tree(launches=3, environs=("openmpi41-boost181",))
+    for file in tree.path.rglob("run.json"):
+        run = json.loads(file.read_text())
+        run["compiler"] = run["placement"] = run["warmup_discarded"] = None
+        run["clock"] = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
+        file.write_text(json.dumps(run))
+    report = build.build(data.read(bundle.build(tree.path)))
+    last = report.parts[-1]
+    table = last.blocks[-1]
+    assert isinstance(table, Table)
+    study = next(one for one in studies.found() if one.name == read_study(tree))
+    found = {row[0].text: row[3].text for row in table.rows if row[2].text == study.title}
+    for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
+        assert found[rule] == "fail", rule
+    assert found["C14"] == "not applicable"
+    # What can be seen in the report as it is laid out is in order all the same.
+    for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21"):
+        assert found[rule] == "pass", rule
+    named = {row[2].text for row in table.rows}
+    assert named <= {study.title, "The campaign", *(part.title for part in report.parts)}
+
+
+def read_study(tree: Any) -> str:
+    case = next(iter(tree.path.rglob("case.json")))
+    return str(json.loads(case.read_text())["study"])

@@ -1,0 +1,185 @@
+"""A subject of the report's audit that keeps every rule, and what breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from roundtrip.collect import analysis
+from roundtrip.collect.tables import settings
+from roundtrip.report import drawn
+from roundtrip.report.audit.subject import Chapter, Subject
+from roundtrip.report.blocks import (
+    COUNT,
+    RATIO,
+    Block,
+    Column,
+    Figure,
+    Gallery,
+    Part,
+    Table,
+    text_cells,
+)
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.verdicts import Family, Judged, judge
+from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+
+LEVELS = analysis.default().statistics
+TIME = Summary("time", Kind.COST, "the samples of a launch", MEDIAN)
+RATIOS = [1.3 + 0.01 * k for k in range(9)]
+TABLE = Table(
+    "Times in µs.",
+    (
+        Column("Arm"),
+        Column("Ring", "right", "µs"),
+        Column("Tree, µs", "right"),
+        Column("p99, µs", "right"),
+        Column("Ring / tree", "right", RATIO, "Tree"),
+        Column("Launches", "right", COUNT),
+    ),
+    (text_cells("MPI", "2.00 [1.90, 2.10]", "1.00", "3.00", "2.00", "9"),),
+)
+FACTS = Facts(
+    summaries=(TIME,),
+    ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEDIAN),),
+    tails=(Tail("time", {"phase": "measure"}),),
+    clock="rank 0 reads its own clock",
+    synchronised="a barrier before each sample",
+    over_ranks="the slowest rank",
+    cache="warm",
+    made_with=("mpi_library", "compiler"),
+)
+CLOCK = {"resolution_s": 1e-9, "overhead_s": 1e-9}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of a study that nobody knows."""
+
+    size: int
+    family: Family = Family.PRIMARY
+
+
+def judged(**changes: Any) -> dict[Any, Judged]:
+    """Two claims, the first with `changes` that no honest judge would make."""
+    told = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
+    return {**told, Claim(1): replace(told[Claim(1)], **changes)}
+
+
+def figure(chart: Any, is_published: bool = False, name: str = "one") -> Figure:
+    spec = chart.to_dict(format="vega-lite")
+    return Figure(name, f"Figure {name}", "", "", drawn.read(spec, is_published))
+
+
+def chart(low: float | None = 0.9, x: str = "size:Q", **told: str) -> Any:
+    """A line with a band; `told` says what they are, "" what nobody says."""
+    told = {"band": drawn.INTERVALS, "between": "sizes", "title": "Time (µs)", **told}
+    rows = pl.DataFrame(
+        {"size": [1, 2], "median": [1.0, 2.0], "low": [low, low], "high": [1.1, 2.2]},
+        schema_overrides={"low": pl.Float64},
+    )
+    y = alt.Y("median:Q", axis=alt.Axis(title=told["title"]))
+    along = alt.X(x, axis=alt.Axis(title="Message size (bytes)"))
+    line = alt.Chart(rows).mark_line().encode(along, y)
+    band = alt.Chart(rows).mark_area().encode(along, y=alt.Y("low:Q"), y2="high:Q")
+    line = drawn.line(line, told["between"]) if told["between"] else line
+    return alt.layer(drawn.spread(band, told["band"]) if told["band"] else band, line)
+
+
+def limit() -> Any:
+    rule = alt.Chart(pl.DataFrame({"at": [3.0]})).mark_rule().encode(y="at:Q")
+    return alt.layer(chart(), drawn.bound(rule, drawn.LINK))
+
+
+def gallery(*figures: Figure, caption: str = "Bands are rank intervals.") -> Gallery:
+    return Gallery((caption,), figures)
+
+
+def part(*blocks: Block) -> Part:
+    return Part("thing", "A thing", blocks)
+
+
+def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
+    rows = [
+        {
+            "launch": f"{case}/{number}",
+            "case_id": case,
+            "mpi_library": "MPI 1",
+            "compiler": "GNU 12",
+            "warmup_discarded": 10,
+            "taken": 20,
+            "emulation": None,
+            "reason": "",
+            "campaign_round": number,
+            "started": f"2026-11-21T07:{number:02d}:{(number + len(case)) % 2}0Z",
+            **columns,
+        }
+        for number in range(1, count + 1)
+        for case in ("one", "other")
+    ]
+    kinds = {
+        "emulation": settings.CELL,
+        "compiler": pl.String,
+        "warmup_discarded": pl.Int64,
+        "taken": pl.Int64,
+    }
+    ordered = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
+    turned = pl.format(
+        "2026-11-21T07:{}:{}0Z",
+        pl.col("campaign_round").cast(pl.String).str.zfill(2),
+        ((pl.col("campaign_round") % 2 == 0) ^ (pl.col("case_id") == "one")).cast(pl.Int8),
+    )
+    return ordered if "started" in columns else ordered.with_columns(started=turned)
+
+
+def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
+    names = [name for name in of["launch"] for _ in range(each)]
+    return pl.LazyFrame({"launch": names}).with_columns(phase=pl.lit("measure"), value=pl.lit(1.0))
+
+
+def points(**changes: Any) -> list[dict[str, Any]]:
+    known = {"status": "converged", "batch": 1, "median_s": 1e-6, "clock": CLOCK}
+    return [{**known, **changes}]
+
+
+SETTINGS = analysis.default()
+PRINTED = {
+    (table, key): (value, "“Provenance”")
+    for table, values in (("statistics", LEVELS), ("disturbance", SETTINGS.disturbance))
+    for key, value in vars(values).items()
+}
+SOUND = Subject(
+    title="A thing",
+    chapter=Chapter(part(TABLE, gallery(figure(limit()))), "A thing", FACTS, "thing", ()),
+    launches=launches(),
+    lost=launches().head(1).with_columns(reason=pl.lit("the node went down")),
+    points=points(),
+    placed=frozenset(launches()["launch"]),
+    samples=samples(launches()),
+    claims=judged(),
+    analysis=SETTINGS,
+    environment={"host.json": {"cpu": {}}},
+    printed=PRINTED,
+)
+
+
+def with_facts(**changes: Any) -> Subject:
+    assert SOUND.chapter
+    return replace(SOUND, chapter=replace(SOUND.chapter, facts=replace(FACTS, **changes)))
+
+
+def showing(*blocks: Block, **changes: Any) -> Subject:
+    assert SOUND.chapter
+    return replace(SOUND, chapter=replace(SOUND.chapter, part=part(*blocks)), **changes)
+
+
+def columns(*wanted: Column) -> Table:
+    cells = text_cells("MPI", *["2.00"] * (len(wanted) - 1))
+    return replace(TABLE, columns=wanted, rows=(cells,))
+
+
+def of_launches(**changes: Any) -> Subject:
+    return replace(SOUND, launches=launches(**changes))
