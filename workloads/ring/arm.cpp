@@ -57,6 +57,7 @@ std::vector<std::shared_ptr<Carrier>> make_carriers(const Topology& topology,
                                                     const std::vector<Variant>& variants,
                                                     std::size_t most, std::size_t heap) {
   std::vector<std::shared_ptr<Carrier>> carriers;
+  carriers.reserve(variants.size());
   for (const Variant& variant : variants) {
     carriers.push_back(std::make_shared<Carrier>(
         Carrier{.name = variant.name, .transport = variant.make(topology, most, heap)}));
