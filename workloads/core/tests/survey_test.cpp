@@ -116,7 +116,7 @@ TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
   add("fast", 1e-6, 1e-9);
   add("slow", 4e-6, 0);
   Launch run = launch();
-  const auto result = survey(plan({1, 2, 4, 8, 1000}), arms_, test_session().world(), run);
+  const auto result = survey(plan({1, 2, 4, 8, 1100}), arms_, test_session().world(), run);
   EXPECT_GT(seen_["fast"].verified, 5);
   EXPECT_EQ(seen_["fast"].verified, seen_["slow"].verified);
   if (!test_session().root()) {
