@@ -36,6 +36,7 @@ class Launches:
         titled = mine.filter(pl.col("toolchain") != pl.col("environ"))
         titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
         self._titles = dict(titled.select("environ", "toolchain").iter_rows())
+        self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(mine.iter_rows(named=True))
         self._told = data.told(derived.STUDY)
         self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
@@ -200,7 +201,18 @@ class Launches:
         return median_interval(values, self.level) if values else None
 
     def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
-        return of_row(row, self._titles)
+        return of_row(row, self._titles, self._transports)
+
+
+def _transports(described: object) -> dict[str, str]:
+    """Transport by environment, of what a bundle's toolchains.json says; its shape is not ours."""
+    found = {}
+    for name, told in described.items() if isinstance(described, dict) else ():
+        for key in ("reframe", "extras", "transport"):
+            told = told.get(key) if isinstance(told, dict) else None
+        if isinstance(told, str):
+            found[str(name)] = told
+    return found
 
 
 def _history(told: Mapping[str, Any] | None) -> str:

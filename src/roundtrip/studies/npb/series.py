@@ -30,6 +30,7 @@ class Series:
     partition: str
     shared: bool  # more ranks than processors
     nodes: bool = True  # real ones
+    over: str = ""  # the transport, as its site declares it
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -61,7 +62,7 @@ class Series:
     @property
     def role(self) -> str | None:
         """The library of the study that the transport stands for."""
-        return wan.role(self.environ, self.placement) if self.wan else None
+        return wan.role(self.over, self.placement) if self.wan else None
 
     @property
     def transport(self) -> str:
@@ -88,10 +89,13 @@ class Series:
         return f"{told}, {EMULATED}" if self.wan else told
 
 
-def of_row(row: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Series, float | None]:
+def of_row(
+    row: Mapping[str, Any], titles: Mapping[str, str], transports: Mapping[str, str]
+) -> tuple[Series, float | None]:
     """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
 
-    `titles`: toolchain by environment.  Of a launch that never was only the case's name is known.
+    `titles`, `transports`: toolchain and transport by environment.  Of a launch that never was only
+    the case's name is known.
     """
     parameters, emulated = settings.texts(row["parameters"]), settings.texts(row["emulation"])
     rtt = emulated.get("wan_rtt_ms", parameters.get("wan_rtt"))
@@ -108,5 +112,6 @@ def of_row(row: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Series, f
         partition=str(row["partition"] or ""),
         shared="shared_processors" in emulated,
         nodes="nodes" not in emulated,
+        over=transports.get(environ) or wan.transport_of_old(environ),
     )
     return series, None if rtt is None else float(rtt)

@@ -108,14 +108,19 @@ SCALING = (
 )
 
 
-def role(environ: str, placement: str) -> str | None:
-    """The library of the study that an environment in a placement stands for, or None."""
-    words = environ.split("-")
-    if "udp" in words:
+def role(transport: str, placement: str) -> str | None:
+    """The library of the study that a transport (``UDP``, ``TCP``, ``UCX on TCP``) stands for."""
+    if transport == "UDP":
         return UDP
-    if "tcp" in words or "ucx" in words:
+    if transport.endswith("TCP"):
         return MIXED if placement in IN_MEMORY else TCP
     return None
+
+
+def transport_of_old(environ: str) -> str:
+    """The transport of an environment whose bundle is older than `extras.transport`; "" unknown."""
+    words = environ.split("-")
+    return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
 
 
 def separated_speedup(

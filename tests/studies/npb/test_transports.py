@@ -1,0 +1,41 @@
+"""A transport is what the site declares of an environment; its name says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from studies.npb import npb_bundle as make
+
+from roundtrip.studies.npb import wan
+from roundtrip.studies.npb.data import Launches
+
+
+def roles(environ: str, described: object) -> set[str | None]:
+    made = make.Bundle(rounds=3)
+    made.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
+    data = replace(made.data(), environment={"toolchains.json": described})
+    return {one.role for one in Launches(data).over_the_link}
+
+
+def declared(environ: str, transport: str) -> dict[str, object]:
+    return {environ: {"reframe": {"extras": {"transport": transport}}}}
+
+
+@pytest.mark.parametrize(
+    ("transport", "role"),
+    [("UDP", wan.UDP), ("TCP", wan.TCP), ("UCX on TCP", wan.TCP), ("InfiniBand", None)],
+)
+def test_the_site_declares_it(transport: str, role: str | None) -> None:
+    assert roles("plain", declared("plain", transport)) == {role}
+    assert roles("mpich50-udp", declared("mpich50-udp", transport)) == {role}
+
+
+@pytest.mark.parametrize("described", [None, [1], {"plain": None}, declared("other", "UDP")])
+def test_what_nobody_declares_is_unknown(described: object) -> None:
+    assert roles("plain", described) == {None}
+
+
+def test_a_bundle_older_than_the_declaration_has_the_name_alone() -> None:
+    assert roles("mpich50-udp", {}) == {wan.UDP}
+    assert roles("mpich40-ucx", {}) == {wan.TCP}
