@@ -100,11 +100,6 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
         raise UserError(f"not JSON: {_reason(error)}", file, line) from None
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    """The TOML document in `file`; UserError as of `read_text` and `parse_toml`."""
-    return parse_toml(read_text(file), file)
-
-
 def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
     """The tables of the TOML `text`; UserError with `file` and line if it is not TOML."""
     try:

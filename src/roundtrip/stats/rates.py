@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy import stats
-
 from roundtrip.stats import summaries
 
 #: What `total_rate` forms.
@@ -31,10 +29,3 @@ def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
         raise ValueError("needs as many amounts >= 0 as times > 0, and at least one")
     return sum(work) / sum(times)
-
-
-def harmonic_mean(rates: Sequence[float]) -> float:
-    """Mean of rates over parts of equal work, in their unit; ValueError unless all are positive."""
-    if not rates or min(rates) <= 0:
-        raise ValueError("needs at least one rate, all positive")
-    return float(stats.hmean(rates))

@@ -3,7 +3,7 @@
 Signed-rank test: under the null the signs of log(ratio) are independent coin tosses given their
 absolute values, so the null distribution of the rank sum is known exactly (F. Wilcoxon, Individual
 Comparisons by Ranking Methods, Biometrics Bulletin 1, 1945).  Assumes that log(ratio) is
-symmetric about its median; the sign test does not.  Both are done by SciPy.
+symmetric about its median.  Done by SciPy.
 
 False discoveries: Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, J. R.
 Statist. Soc. B 57, 1995.
@@ -39,16 +39,6 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
     else:
         method = "approx" if tied else "exact"
     return float(stats.wilcoxon(logs, method=method).pvalue)
-
-
-def sign_p(ratios: Sequence[float]) -> float:
-    """Two-sided exact p-value of the sign test of "the median of the ratio is 1".
-
-    `ratios` are positive; those of exactly 1 are left out.
-    """
-    values = np.asarray(ratios, dtype=float)
-    above, below = int((values > 1).sum()), int((values < 1).sum())
-    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
 def q_values(p_values: Sequence[float]) -> list[float]:
