@@ -1,0 +1,67 @@
+"""The columns of a history.  A night is one run of a campaign; a series is one value of one case.
+
+A history holds no samples: it is made from the launch medians of bundles, and from what other
+tools had logged before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+Schema = dict[str, Any]
+
+#: What tells one series of a campaign on a site from all others.
+SERIES: Schema = {
+    "case_id": pl.String,
+    "study": pl.String,
+    "case": pl.String,
+    "variant": pl.String,
+    "size_bytes": pl.Int64,
+    "phase": pl.String,
+    "metric": pl.String,
+    "unit": pl.String,
+}
+#: One row a launch that passed and a series: ``medians.parquet`` of a bundle.  `nodes` is the set
+#: of hosts by their pseudonyms, sorted and joined by "+".  The median of the launch's samples has
+#: its rank interval within the launch, null with fewer than 6 samples.
+MEDIANS: Schema = {
+    "launch": pl.String,
+    "campaign_round": pl.Int64,
+    **SERIES,
+    "nodes": pl.String,
+    "samples": pl.Int64,
+    "median": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+#: One row a night, series and set of nodes.  `night` is the start of the run (UTC, ISO 8601), and
+#: `digest` that of its bundle, or the sha256 of the file that it was imported from.  `median` is
+#: over the medians of the launches that nothing disturbed, `launches` their number; if all were
+#: disturbed, it is over these.  `low` and `high` are the rank interval over launches, else null.
+#: `left_out` says why detection leaves the night out ("disturbed", "late", "leased out", or the
+#: words of an annotation); "" if it does not.  `foreign`: imported, so without samples.
+NIGHTS: Schema = {
+    "night": pl.String,
+    "digest": pl.String,
+    **SERIES,
+    "nodes": pl.String,
+    "launches": pl.Int64,
+    "disturbed": pl.Int64,
+    "median": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "lower_is_better": pl.Boolean,
+    "left_out": pl.String,
+    "foreign": pl.Boolean,
+}
+#: One row a fact of a night: `subject` is the environment, or the pseudonym of a node, that it is
+#: about, "" for the site; `name` what it is (kernel, firmware, MPI library, UCX, Spack hash).
+PROVENANCE: Schema = {
+    "night": pl.String,
+    "digest": pl.String,
+    "subject": pl.String,
+    "name": pl.String,
+    "value": pl.String,
+}

@@ -1,0 +1,1 @@
+"""What changed over the nights of a site: steps, drifts and spikes in series of nightly medians."""
