@@ -25,7 +25,7 @@ LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
 def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None:
     extras = {"emulated": {"wan_rtt_ms": 2, "nodes": "namespaces"}}
     built = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
-    assert {file.stem for file in built.glob("*.parquet")} == {*ALL, "samples"}
+    assert {file.stem for file in built.glob("*.parquet")} == {*ALL, "samples", "medians"}
     assert json.loads((built / "manifest.json").read_text())["schema"] == 2
     for name, schema in ALL.items():
         frame = pl.read_parquet(built / f"{name}.parquet")

@@ -12,11 +12,12 @@ from support.synthetic import Tree
 
 from roundtrip.collect import bundle, samples
 from roundtrip.collect.tables.schema import ALL, LABELS
+from roundtrip.history.schema import MEDIANS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)
 QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
-TABLES = {"samples": {**LABELS, **samples.SCHEMA}, **ALL}
+TABLES = {"samples": {**LABELS, **samples.SCHEMA}, "medians": MEDIANS, **ALL}
 TYPES = {
     pl.String: "text",
     pl.Int64: "integer",

@@ -24,6 +24,10 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
+def times_of(name: str, factor: float) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda frame: frame.with_columns(pl.col(name) * factor)
+
+
 @pytest.mark.parametrize(
     ("table", "change", "complaint"),
     [
@@ -74,6 +78,19 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
         ("samples", set_of("launch", "another"), "which is no launch that passed"),
         ("samples", lambda frame: frame.drop("value"), "other columns"),
         ("samples", lambda frame: frame.cast({"value": pl.Float32}), "other columns"),
+        ("medians", set_of("low", 9.0), "low '9.0' is not the lower end of an interval"),
+        ("medians", set_of("median", None), "median 'None' is not from 0"),
+        ("medians", set_of("high", 9.0), "low 'None' is not the lower end of an interval"),
+        ("medians", set_of("unit", "parsec"), "unit 'parsec' is not the unit of the metric"),
+        ("medians", set_of("samples", 0), "samples '0' is not from 1"),
+        ("medians", set_of("variant", "a\nb"), "is not a text of 1 to 200 printable"),
+        ("medians", set_of("launch", "another"), "which is no launch that passed"),
+        ("medians", lambda frame: pl.concat([frame, frame]), "a series stands there twice"),
+        ("medians", lambda frame: frame.head(3), "not the medians of the samples"),
+        ("medians", set_of("nodes", "node9"), "not the medians of the samples"),
+        ("medians", set_of("samples", 4), "not the medians of the samples"),
+        ("medians", times_of("median", 1.0001), "not the medians of the samples"),
+        ("medians", lambda frame: frame.drop("nodes"), "other columns"),
     ],
 )
 def test_a_forged_table_with_a_matching_manifest_is_one_line(

@@ -18,7 +18,7 @@ from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.tables import disk, make
+from roundtrip.collect.tables import disk, make, medians
 from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
@@ -48,8 +48,11 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
         try:
             partial.chmod(0o755)
-            disk.write_frame(_samples(passed, run_dir), partial / "samples.parquet")
-            disk.write(make.tables(cases.told(launches, state, names)), partial)
+            rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
+            disk.write_frame(rows, partial / "samples.parquet")
+            disk.write(made, partial)
+            level = thresholds.statistics.confidence_level
+            medians.write(medians.of(rows.lazy(), made.frames["cases"], level), partial)
             (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
             (partial / "campaign.toml").write_bytes(declared.encode())
             environment.write(partial / "env", names)

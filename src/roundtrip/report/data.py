@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import analysis, manifest, samples
-from roundtrip.collect.tables import disk, require, settings
+from roundtrip.collect.tables import disk, medians, require, settings
 from roundtrip.collect.tables.schema import LABELS
 from roundtrip.errors import UserError
+from roundtrip.history.schema import MEDIANS
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Data:
 
     `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
-    came back, `details` by study.  `samples` is read lazily, and grows large.
+    came back, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
+    of each launch and series.
     """
 
     folder: Path
@@ -35,6 +37,7 @@ class Data:
     analysis: analysis.Analysis
     campaign_text: str
     environment: dict[str, Any]
+    medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
 
     @property
     def title(self) -> str:
@@ -71,6 +74,11 @@ def read(bundle: Path) -> Data:
         rows = disk.scan(file, {**LABELS, **samples.SCHEMA})
         # This decodes every page once, so that no later reader can fail on one.
         require.measured(rows, launches, file)
+    thresholds = analysis.load(bundle / analysis.FILE_NAME)
+    level = thresholds.statistics.confidence_level
+    told = medians.of(rows, launches, level)
+    if (held := medians.held(bundle, launches)) is not None:
+        medians.require_of(held, told, bundle)
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
@@ -80,9 +88,10 @@ def read(bundle: Path) -> Data:
         placement=made.frames["placement"],
         details=made.details,
         samples=rows,
-        analysis=analysis.load(bundle / analysis.FILE_NAME),
+        analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
+        medians=told,
     )
 
 

@@ -42,7 +42,7 @@ def read(bundle: Path, schema: int) -> Tables:
     """The tables of a verified bundle of that schema, checked; UserError for what is none."""
     if schema == 1:
         with decoding(bundle / "cases.parquet") as file:
-            launches = _whole(scan(file, former.SCHEMA, former.ADDED), file)
+            launches = whole(scan(file, former.SCHEMA, former.ADDED), file)
         made = former.tables(launches, file)
         require.tables(made, lambda _: file)
         return made
@@ -91,10 +91,11 @@ def _read(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) ->
     with decoding(file):
         if not file.is_file():
             raise UserError("missing", file)
-        return _whole(scan(file, schema, added), file)
+        return whole(scan(file, schema, added), file)
 
 
-def _whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
+def whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
+    """All rows of `frame`, of `file`, with its columns; UserError for more than a table has."""
     rows = frame.select(pl.len()).collect().item()
     if rows > _MOST_ROWS:
         raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)

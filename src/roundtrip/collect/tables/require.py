@@ -30,13 +30,13 @@ def tables(made: Tables, file: Callable[[str], Path]) -> None:
     launches = made.frames["cases"]
     _cases(launches, file("cases"))
     for name, frame in made.frames.items():
-        for rule in RULES[name]:
-            _rule(frame, rule, file(name))
+        for one in RULES[name]:
+            rule(frame, one, file(name))
     of_all = launches.select("launch")
     passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
     for name in ("parameters", "emulation", "placement", "disturbance"):
-        _known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
-    _known(made.frames["points"], passed, "no launch that passed", file("points"))
+        known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
+    known(made.frames["points"], passed, "no launch that passed", file("points"))
     for name in ("parameters", "emulation"):
         if made.frames[name].select("launch", "name").is_duplicated().any():
             raise UserError("a name stands there twice for a launch", file(name))
@@ -51,7 +51,7 @@ def measured(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for samples that no reader would have accepted, or of no launch that passed."""
     passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
     keys = rows.select("launch", "case_id", "study").unique().sort("launch")
-    _known(keys.collect(), passed, "no launch that passed", file)
+    known(keys.collect(), passed, "no launch that passed", file)
     whole = pl.all_horizontal(pl.all().is_not_null().all())
     if not rows.select(whole & samples.all_good()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
@@ -73,16 +73,17 @@ def _present(frame: pl.DataFrame, names: Iterable[str], file: Path) -> None:
             raise UserError(f"{name} is empty where it cannot be", file)
 
 
-def _rule(frame: pl.DataFrame, rule: Rule, file: Path) -> None:
-    good = pl.col(rule.column).is_null() & (not rule.always) | rule.holds
+def rule(frame: pl.DataFrame, one: Rule, file: Path) -> None:
+    """UserError for the first cell of its column that breaks the rule `one`."""
+    good = pl.col(one.column).is_null() & (not one.always) | one.holds
     wrong = frame.filter(~good.fill_null(False))
     if not wrong.is_empty():
-        value = printable(str(wrong[rule.column][0])[:60])
-        raise UserError(f"{rule.column} {value!r} is not {rule.told}", file)
+        value = printable(str(wrong[one.column][0])[:60])
+        raise UserError(f"{one.column} {value!r} is not {one.told}", file)
 
 
-def _known(rows: pl.DataFrame, launches: pl.DataFrame, told: str, file: Path) -> None:
-    """Every row is of one of `launches`, by all its columns."""
+def known(rows: pl.DataFrame, launches: pl.DataFrame, told: str, file: Path) -> None:
+    """UserError unless every row is of one of `launches`, by all its columns."""
     strangers = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
     if not strangers.is_empty():
         name = printable(str(strangers["launch"][0])[:200])
@@ -91,7 +92,7 @@ def _known(rows: pl.DataFrame, launches: pl.DataFrame, told: str, file: Path) ->
 
 def _details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
     own = launches.filter(pl.col("study") == study).select("launch")
-    _known(frame, own, f"no launch of {study}", file)
+    known(frame, own, f"no launch of {study}", file)
     if frame["launch"].is_duplicated().any():
         raise UserError("a launch stands there twice", file)
     for row in frame.iter_rows(named=True):

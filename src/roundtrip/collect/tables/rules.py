@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.collect import samples
+from roundtrip.studies.metrics import METRICS
 
 STATUSES = ("passed", "failed", "missing", "skipped")
 _MOST_RANKS = 2**31
@@ -71,6 +72,11 @@ _SETTINGS = (
     _short("value", 20_000),
     Rule("number", pl.col("number").is_finite(), "a finite number"),
 )
+_ENDS = ("low", "median", "high")
+_LOW, _HIGH = pl.col("low"), pl.col("high")
+_IN_ORDER = (_LOW.is_null() & _HIGH.is_null()) | pl.col("median").is_between(_LOW, _HIGH)
+_UNITS = {name: known.unit for name, known in METRICS.items()}
+_IS_UNIT = pl.col("metric").replace_strict(_UNITS, default=None) == pl.col("unit")
 #: Of what is emulated these are always numbers.
 _AMOUNTS = pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
 RULES: Mapping[str, Sequence[Rule]] = {
@@ -116,5 +122,15 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "disturbance": (
         _count("rank", True),
         *map(_count, ("involuntary_context_switches", "core_migrations")),
+    ),
+    "medians": (
+        *(_text(name, 200) for name in ("case", "variant", "phase")),
+        _count("size_bytes", True),
+        _number("samples", 1, samples.MOST_COUNT, True),
+        _number("campaign_round", 1, _MOST_RANKS),
+        *(_number(name, 0, samples.MOST_VALUE, name == "median") for name in _ENDS),
+        Rule("low", _IN_ORDER, "the lower end of an interval around the median", True),
+        Rule("unit", _IS_UNIT, "the unit of the metric", True),
+        _short("nodes", 100_000),
     ),
 }
