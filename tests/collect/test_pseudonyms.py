@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from support.hosts import pseudonym
 
 from roundtrip.collect import bundle
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.pseudonyms import STABLE, Pseudonyms
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
+KEY = b"a key of 16 bytes"
+#: Of host n1 with that key.
+N1 = "node-0c1aa61a"
 
 
 def renamed(tree: Any, host: str) -> Path:
@@ -32,13 +37,19 @@ def renamed(tree: Any, host: str) -> Path:
 def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: str) -> None:
     plain = renamed(make_tree("a", launches=1, environs=(ENVIRON,)), "neverland")
     odd = renamed(make_tree("b", launches=1, environs=(ENVIRON,)), host)
-    for name in ("campaign.toml", "cases.parquet", "placement.parquet", "samples.parquet"):
-        assert (odd / name).read_bytes() == (plain / name).read_bytes()
-    read = data.read(odd)
+    assert (odd / "campaign.toml").read_bytes() == (plain / "campaign.toml").read_bytes()
+    for name, column in (
+        *(("cases", "hosts"), ("placement", "host"), ("medians", "nodes")),
+        ("samples", None),
+    ):
+        one, other = (pl.read_parquet(built / f"{name}.parquet") for built in (odd, plain))
+        kept = one.columns if column is None else [c for c in one.columns if c != column]
+        assert one.select(kept).equals(other.select(kept)), name
+    read, told = data.read(odd), pseudonym(host)
     assert read.title == "What does Boost.MPI cost over raw MPI on this machine?"
-    assert read.environment["host.json"]["hostname"] == "node1"
-    assert read.launches["hosts"].to_list()[0] == ["node1"]
-    assert read.placement["host"].to_list() == ["node1", "node1"]
+    assert read.environment["host.json"]["hostname"] == told
+    assert read.launches["hosts"].to_list()[0] == [told]
+    assert read.placement["host"].to_list() == [told, told]
     assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 
@@ -59,16 +70,24 @@ def test_a_host_json_without_a_name_is_copied_as_it_is(make_tree: Maker) -> None
     assert (built / "env" / "host.json").read_bytes() == file.read_bytes()
 
 
-def test_names_are_counted_in_their_order_and_a_domain_is_one_host_with_its_short_name() -> None:
-    names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""])
-    assert [names.of(host) for host in ("n1", "n1.site", "N10", "localhost", "x")] == [
-        *("node1", "node1", "node2", "localhost", "x")
-    ]
+def test_a_domain_is_one_host_with_its_short_name() -> None:
+    names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""], KEY)
+    one, ten = N1, "node-364243a5"
+    told = [names.of(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
+    assert told == [one, one, ten, "localhost", "x"]
+
+
+def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -> None:
+    alone = Pseudonyms(["N1.site"], KEY)
+    among = Pseudonyms(["a", "n1", "z"], KEY)
+    assert alone.of("n1.site") == among.of("n1") == N1
+    assert re.fullmatch(STABLE, N1)
+    assert Pseudonyms(["n1"], b"another").of("n1") != N1
 
 
 def test_addresses_are_hosts_of_their_own() -> None:
-    names = Pseudonyms(["10.0.0.1", "10.0.0.2"])
-    assert names.message("10.0.0.2 after 10 s") == "node2 after 10 s"
+    names = Pseudonyms(["10.0.0.1", "10.0.0.2"], KEY)
+    assert names.message("10.0.0.2 after 10 s") == f"{names.of('10.0.0.2')} after 10 s"
 
 
 @pytest.mark.parametrize(
@@ -88,29 +107,33 @@ def test_addresses_are_hosts_of_their_own() -> None:
     ],
 )
 def test_messages(host: str, message: str, told: str) -> None:
-    assert Pseudonyms([host]).message(message) == told
+    names = Pseudonyms([host], KEY)
+    assert names.message(message) == told.replace("node1", names.of(host))
 
 
 def test_who_built_a_library_where_is_no_ones_business() -> None:
     text = "Open MPI v5.0.3, package: Open MPI root@open Distribution"
-    assert Pseudonyms(["open"]).library(text) == text.replace("@open", "@node1")
+    names = Pseudonyms(["open"], KEY)
+    assert names.library(text) == text.replace("@open", f"@{names.of('open')}")
 
 
 def test_a_site_s_configuration_keeps_what_is_no_host() -> None:
     source = '"hostnames": [r"^mpi\\d*$", "mpi"], "features": ["mpi"]  # on mpi\n'
-    assert Pseudonyms(["mpi"]).source(source) == (
-        '"hostnames": [r"^node1\\d*$", "node1"], "features": ["mpi"]  # on node1\n'
-    )
+    names = Pseudonyms(["mpi"], KEY)
+    told = '"hostnames": [r"^node1\\d*$", "node1"], "features": ["mpi"]  # on node1\n'
+    assert names.source(source) == told.replace("node1", names.of("mpi"))
 
 
 def test_fields_are_found_at_any_depth() -> None:
     known = {"ranks": [{"host": "open", "library": "open"}], "hosts": ["open"], "reason": "on open"}
-    assert Pseudonyms(["open"]).fields(known) == {
-        "ranks": [{"host": "node1", "library": "open"}],
-        "hosts": ["node1"],
-        "reason": "on node1",
+    names = Pseudonyms(["open"], KEY)
+    told = names.of("open")
+    assert names.fields(known) == {
+        "ranks": [{"host": told, "library": "open"}],
+        "hosts": [told],
+        "reason": f"on {told}",
     }
 
 
 def test_no_host_at_all() -> None:
-    assert Pseudonyms([]).message("on x at 1: y") == "on x at 1: y"
+    assert Pseudonyms([], KEY).message("on x at 1: y") == "on x at 1: y"

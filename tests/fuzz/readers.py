@@ -201,7 +201,7 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     file = _written(content, folder / "env", "host.json")
     cores = hosts.cores(file, folder)
     read = Environment.read(folder)
-    names = Pseudonyms(read.hosts())
+    names = Pseudonyms(read.hosts(), b"key")
     shutil.rmtree(folder / "written", ignore_errors=True)
     read.write(folder / "written", names)
     return cores is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, cases, confined, manifest, records, samples, seal
+from roundtrip.collect import analysis, cases, confined, manifest, records, samples, seal, site_key
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
@@ -39,7 +39,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
         raise UserError(_nothing(launches), run_dir)
     environment = Environment.read(run_dir)
     declared = confined.text(run_dir / "campaign.toml")
-    names = Pseudonyms([*environment.hosts(), *named([launch.run for launch in launches])])
+    hosts = [*environment.hosts(), *named([launch.run for launch in launches])]
+    names = Pseudonyms(hosts, site_key.of(state["site"]))
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)

@@ -38,7 +38,7 @@ def told(
 
 def require_fits(launch: Launch) -> None:
     """Make the rows of one launch; raises whatever a value that fits no column raises."""
-    make.tables([_scanned(launch, {}, Pseudonyms(()))])
+    make.tables([_scanned(launch, {}, Pseudonyms((), b""))])
 
 
 def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dict[str, Any]:

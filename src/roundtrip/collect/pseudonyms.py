@@ -5,6 +5,8 @@ Other words stay as they are, even those that could be host names, such as `open
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -18,10 +20,17 @@ _COMMENT = re.compile(r"#.*$", re.MULTILINE)
 _HOSTNAMES = re.compile(r"(?<=hostnames)[\"']\s*:\s*\[[^\]]*\]")
 
 
-class Pseudonyms:
-    """node1, node2, ... for host names, in the order of the names, so always the same."""
+#: A pseudonym.  Older bundles count: node1, node2, ..., other hosts in each bundle.
+STABLE = r"node-[0-9a-f]{8}"
 
-    def __init__(self, names: Iterable[str]) -> None:
+
+class Pseudonyms:
+    """``node-3fa2c1d9`` for the name of a host: always the same with the same `key`.
+
+    It is the beginning of the HMAC-SHA256 of the name, in small letters and without its domain.
+    """
+
+    def __init__(self, names: Iterable[str], key: bytes) -> None:
         spelled = {name.casefold(): name for name in sorted(names) if name.strip(".")}
         spelled.pop("localhost", None)
         self._names: dict[str, str] = {}
@@ -29,8 +38,8 @@ class Pseudonyms:
             short = host.split(".")[0]
             if not short or short.isdecimal():  # the first number of an address identifies nothing
                 short = host
-            known = self._names.get(short) or f"node{len(set(self._names.values())) + 1}"
-            self._names[host] = self._names[short] = known
+            told = hmac.digest(key, short.encode(errors="surrogateescape"), hashlib.sha256).hex()
+            self._names[host] = self._names[short] = f"node-{told[:8]}"
         hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
         # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
         # letters may be English, and is a host only where one is expected.  A number never is.

@@ -1,0 +1,14 @@
+"""Pseudonyms that a bundle of this session gives to hosts."""
+
+from __future__ import annotations
+
+from roundtrip.collect import site_key
+from roundtrip.collect.pseudonyms import Pseudonyms
+
+#: The host of `synthetic.Tree`.
+HOST = "thunderbolt.example.org"
+
+
+def pseudonym(host: str = HOST, site: str = "local") -> str:
+    """That of `host` in bundles of `site`."""
+    return Pseudonyms([host], site_key.of(site)).of(host)
