@@ -1,0 +1,142 @@
+"""Verdicts of ``roundtrip ab``, simulated: how often they are false, and how many rounds they take.
+
+Equal toolchains are looked at after each of 200 rounds; a false claim is one at any of these looks.
+The signed-rank test, which may be asked once only, stands beside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import stats
+
+from roundtrip.stats.sequential import Floats, log_wealth
+
+SEED, SERIES, ROUNDS, LEVEL, CLAIMS = 1, 2000, 200, 0.05, 8
+#: What one launch after the other does to the logarithm of a time: shape (series, launches).
+Rng = np.random.Generator
+Noise = Callable[[Rng, tuple[int, int]], Floats]
+
+
+def correlated(phi: float) -> Noise:
+    """Each launch keeps the part `phi` of what disturbed the one before: AR(1), sd 3 %."""
+
+    def noise(rng: Rng, shape: tuple[int, int]) -> Floats:
+        steps = 0.03 * math.sqrt(1 - phi**2) * rng.standard_normal(shape)
+        for number in range(1, shape[1]):
+            steps[:, number] += phi * steps[:, number - 1]
+        return steps
+
+    return noise
+
+
+def drift(rng: Rng, shape: tuple[int, int]) -> Floats:
+    """Each launch is 0.2 % slower than the one before; noise of 3 %."""
+    return np.asarray(0.002 * np.arange(shape[1]) + 0.03 * rng.standard_normal(shape))
+
+
+def regimes(rng: Rng, shape: tuple[int, int]) -> Floats:
+    """One launch of four takes 2.5 times as long; noise of 1 %."""
+    slow = math.log(2.5) * (rng.random(shape) < 0.25)
+    return np.asarray(slow + 0.01 * rng.standard_normal(shape))
+
+
+MODELS: dict[str, Noise] = {
+    "normal, sd 3 %": lambda rng, shape: 0.03 * rng.standard_normal(shape),
+    "heavy tails, Student's t with 2 degrees, 3 %": (
+        lambda rng, shape: 0.03 * rng.standard_t(2, shape)
+    ),
+    "skewed, exponential 3 %": lambda rng, shape: rng.exponential(0.03, shape),
+    "AR(1) 0.3": correlated(0.3),
+    "AR(1) 0.7": correlated(0.7),
+    "AR(1) 0.95": correlated(0.95),
+    "drift of 0.2 % a launch": drift,
+    "regimes, 1 of 4 launches 2.5 times as long": regimes,
+    "ties, a clock of 5 %": (
+        lambda rng, shape: np.round(0.03 * rng.standard_normal(shape) / 0.05) * 0.05
+    ),
+}
+
+
+def equal(noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS) -> Floats:
+    """Log ratios of two equal toolchains, each round in random order: shape (series, rounds)."""
+    launches = noise(rng, (series, 2 * rounds))
+    first_is_one = rng.random((series, rounds)) < 0.5
+    gap = launches[:, 0::2] - launches[:, 1::2]
+    return np.asarray(np.where(first_is_one, gap, -gap))
+
+
+def false_claims(logs: Floats, level: float = LEVEL) -> int:
+    """Series, of shape (series, rounds), that are called different at any round."""
+    wealth = log_wealth(logs, np.zeros(1))[:, 0]
+    return int((wealth.max(axis=1) >= -math.log(level)).sum())
+
+
+def false_reports(rng: Rng, reports: int) -> int:
+    """Reports of CLAIMS equal claims that make a claim at any round: e-BH at each, AR(1) 0.3."""
+    false = 0
+    for _ in range(reports):
+        launches = np.sort(correlated(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # alike: dependent
+        gap = launches[:, 0::2] - launches[:, 1::2]
+        logs = np.where(rng.random(ROUNDS) < 0.5, gap, -gap)  # one order for all claims
+        wealth = np.sort(log_wealth(logs, np.zeros(1))[:, 0], axis=0)[::-1]
+        bar = np.log(CLAIMS / (LEVEL * np.arange(1, CLAIMS + 1)))[:, None]
+        false += bool((wealth >= bar).any())
+    return false
+
+
+def peeking(logs: Floats) -> int:
+    """As `false_claims`, by the test of Wilcoxon that is asked after each round from the 6th on."""
+    return sum(
+        any(stats.wilcoxon(one[:n], method="approx").pvalue < LEVEL for n in range(6, len(one)))
+        for one in logs
+    )
+
+
+def rounds_needed(effect: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
+    """(median, 90 % of series): rounds until a single claim of this `effect` is told."""
+    logs = math.log1p(effect) + spread * rng.standard_normal((series, 2 * ROUNDS))
+    return _told(log_wealth(logs, np.zeros(1))[:, 0])
+
+
+def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
+    """As `rounds_needed`, until two equal sides are called on par within `margin`."""
+    logs = spread * rng.standard_normal((series, 2 * ROUNDS))
+    ends = math.log1p(margin) * np.array([-1.0, 1.0])
+    return _told(log_wealth(logs, ends).min(axis=1))
+
+
+def _told(wealth: Floats) -> tuple[float, float]:
+    hit = wealth >= -math.log(LEVEL)
+    first = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, math.inf)
+    return float(np.median(first)), float(np.quantile(first, 0.9, method="higher"))
+
+
+def _rate(false: int, of: int) -> str:
+    low, high = stats.binomtest(false, of).proportion_ci(method="exact")
+    return f"{false} of {of} ({100 * false / of:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
+
+
+def measure() -> Iterator[str]:
+    """A line for each model and effect; the seed is fixed, so the numbers are too."""
+    rng = np.random.default_rng(SEED)
+    for name, noise in MODELS.items():
+        logs = equal(noise, rng, SERIES)
+        yield f"false claims, {name}: {_rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
+    yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {_rate(false_reports(rng, 500), 500)}"
+    asked = peeking(equal(MODELS["AR(1) 0.3"], rng, 100))
+    yield f"false claims of Wilcoxon's test, asked after each round: {_rate(asked, 100)}"
+    for spread in (0.02, 0.05):
+        for effect in (0.02, 0.05, 0.10):
+            middle, most = rounds_needed(effect, spread, rng)
+            yield (
+                f"rounds to tell {100 * effect:g} % at a paired sd of {100 * spread:g} %: "
+                f"median {middle:g}, 90 % of series {most:g}"
+            )
+        middle, most = rounds_on_par(0.05, spread, rng)
+        yield (
+            f"rounds to tell on par within 5 % at a paired sd of {100 * spread:g} %: "
+            f"median {middle:g}, 90 % of series {most:g}"
+        )

@@ -1,0 +1,163 @@
+"""Verdicts on paired ratios that stay valid however often one looks, and whenever one stops.
+
+A round launches both sides in an order that is drawn anew.  Let y_i be the log ratio of round i,
+and let one side be faster by the factor exp(m) wherever and whenever it is launched.  Then the
+order alone decides the sign of y_i - m: it is a fair coin given all |y_j - m| and all rounds
+before, whatever the drift, the tails, the ties, and the dependence between rounds.  (With one coin
+for two rounds, as in ABBA, two rounds would give the evidence of one.)  So nobody can
+expect to gain by bets on these signs.  The wealth of a gambler who stakes 1 on m, puts the share
+b_i on the sign of round i, and chooses b_i from what is known before the coin,
+
+    e_n(m) = prod_i ( 1 + b_i sign(y_i - m) ),
+
+is a martingale, and exceeds 1/alpha at any time with a probability of at most alpha (Ville).  Hence
+at every n, {m : e_n(m) < 1/alpha} holds the true m with confidence 1 - alpha, and 1/e_n(0) is a
+p-value for "no difference".
+
+The bet is the share that would be best if noise were logistic with the spread seen so far and the
+true value lay k spreads off m: like Wilcoxon's test it heeds sizes, and no outlier has much weight.
+The wealth is spread over several k of both signs.  A wrong guess of the noise costs power, never
+validity.  False discoveries among several claims are controlled by Benjamini and Hochberg's rule on
+1/e, which e-values allow under any dependence and at any stopping time.
+
+Literature: J. Ville, Etude critique de la notion de collectif, 1939; V. H. de la Pena, A general
+class of exponential inequalities for martingales and ratios, Annals of Probability 27, 1999
+(symmetric differences); A. Ramdas, J. Ruf, M. Larsson and W. Koolen, Admissible anytime-valid
+sequential inference must rely on nonnegative martingales, arXiv 2009.03167; V. Vovk and R. Wang,
+Nonparametric e-tests of symmetry, arXiv 2208.08925; R. Wang and A. Ramdas, False discovery rate
+control with e-values, J. R. Statist. Soc. B 84, 2022; I. Waudby-Smith and A. Ramdas, Estimating
+means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.  How often it is wrong
+and how many rounds it takes: ``python -m roundtrip.bench sequential``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.significance import q_values
+from roundtrip.stats.verdicts import Judged, decide
+
+Key = TypeVar("Key", bound=Hashable)
+Floats = NDArray[np.float64]
+
+#: How many spreads the true value may lie off: the wealth is shared equally among these.
+_OFF = (0.3, 0.6, 1.2, 2.5, 5.0)
+_BETS = np.array([*_OFF, *(-off for off in _OFF)])
+#: Spread of log ratios that is assumed before there are data, and how many rounds it counts for.
+_SPREAD, _ROUNDS = 0.05, 2
+_LEAST_SPREAD = 1e-5
+#: Standard deviation over median absolute deviation, normal; and over the scale, logistic.
+_MAD, _LOGISTIC = 1.4826, math.pi / math.sqrt(3)
+#: An interval that reaches farther than this factor is none.
+_FARTHEST = 5.0
+
+
+def log_wealth(logs: Floats, at: Floats) -> Floats:
+    """log e_n(m) after each round.
+
+    Parameters
+    ----------
+    logs
+        Log ratios in the order of rounds, of one or more series: shape (..., rounds).
+    at
+        The values m that are tested: shape (values,).
+
+    Returns
+    -------
+    Shape (..., values, rounds).
+    """
+    scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
+    off = (logs[..., None, :] - at[:, None]) / scale
+    total = np.empty((len(_BETS), *off.shape))
+    for number, bet in enumerate(_BETS * _LOGISTIC):
+        doubled = 2 * (_log_cosh((off + bet) / 2) - _log_cosh((off - bet) / 2))
+        total[number] = np.cumsum(math.log(2) - np.logaddexp(0, -doubled), axis=-1)
+    return np.asarray(logsumexp(total, axis=0) - math.log(len(_BETS)))
+
+
+def _spreads(logs: Floats) -> Floats:
+    """The spread of the rounds before each round; of few rounds it is near `_SPREAD`."""
+    spreads = np.full(logs.shape, _SPREAD)
+    for number in range(2, logs.shape[-1]):
+        before = logs[..., :number]
+        middle = np.median(before, axis=-1, keepdims=True)
+        seen = np.maximum(_MAD * np.median(np.abs(before - middle), axis=-1), _LEAST_SPREAD)
+        weight = number / (number + _ROUNDS)
+        spreads[..., number] = np.exp(weight * np.log(seen) + (1 - weight) * math.log(_SPREAD))
+    return spreads
+
+
+def _log_cosh(x: Floats) -> Floats:
+    size = np.abs(x)
+    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))
+
+
+def interval(ratios: Sequence[float], level: float) -> Interval:
+    """Median of `ratios`, one positive ratio for each round in their order, and the interval that
+    holds the true ratio at `level` at whatever round one stops; no interval after too few.
+
+    ValueError without ratios.
+    """
+    if not ratios:
+        raise ValueError("needs at least one ratio")
+    logs = np.log(np.asarray(ratios, dtype=float))
+    middle = float(np.median(logs))
+    limit = -math.log(1 - level)
+    low, high = (_end(logs, middle, side, limit) for side in (-1, 1))
+    if low is None or high is None:
+        return Interval(math.exp(middle), None, None, len(ratios))
+    return Interval(math.exp(middle), math.exp(low), math.exp(high), len(ratios))
+
+
+def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
+    """The farthest value on one side of the median on which the wealth is below `limit`."""
+    steps = np.concatenate([[0.0], np.geomspace(1e-5, _FARTHEST, 100)])
+    for _ in range(3):
+        wealth = log_wealth(logs, middle + side * steps)[:, -1]
+        within = np.flatnonzero(wealth < limit)
+        last = int(within[-1]) if within.size else 0
+        if last == steps.size - 1:
+            return None
+        steps = np.linspace(steps[last], steps[last + 1], 20)
+    return float(middle + side * steps[-1])
+
+
+def judge(
+    claims: Mapping[Key, Sequence[float]],
+    levels: Levels,
+    family: Callable[[Key], Hashable] | None = None,
+) -> dict[Key, Judged]:
+    """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
+
+    `claims` has the positive ratios of each claim in the order of rounds.
+    """
+    families: dict[Hashable, list[Key]] = defaultdict(list)
+    for key in claims:
+        families[family(key) if family else None].append(key)
+    judged: dict[Key, Judged] = {}
+    for keys in families.values():
+        intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
+        testable = [key for key in keys if intervals[key].exists]
+        p_values = [_p(claims[key]) for key in testable]
+        p_of = dict(zip(testable, p_values, strict=True))
+        q_of = dict(zip(testable, q_values(p_values), strict=True))
+        for key in keys:
+            p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
+            verdict = decide(intervals[key], q, levels)
+            judged[key] = Judged(intervals[key], p, q, verdict, len(keys))
+    return {key: judged[key] for key in claims}
+
+
+def _p(ratios: Sequence[float]) -> float:
+    """A p-value for "the ratio is 1", valid at whatever round one stops."""
+    logs = np.log(np.asarray(ratios, dtype=float))
+    return float(np.exp(-max(0.0, log_wealth(logs, np.zeros(1))[0, -1])))

@@ -1,0 +1,179 @@
+"""Verdicts that may be asked for at any time: exact under fair coins, seldom false, soon told."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from roundtrip.bench import sequential as simulated
+from roundtrip.stats import foresight, sequential
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.significance import q_values
+from roundtrip.stats.verdicts import Verdict, decide
+
+LEVELS = Levels(
+    confidence_level=0.95,
+    false_discovery_level=0.05,
+    minimum_effect=0.05,
+    equivalence_margin=0.05,
+)
+SIZES = st.lists(st.floats(0, 3) | st.just(0.02), min_size=1, max_size=8)
+
+
+def wealth(logs: list[float], at: float = 0.0) -> float:
+    return float(np.exp(sequential.log_wealth(np.array(logs), np.array([at]))[0, -1]))
+
+
+def ratios(effect: float, spread: float, rounds: int, seed: int = 1) -> list[float]:
+    rng = np.random.default_rng(seed)
+    return np.exp(math.log1p(effect) + spread * rng.standard_normal(rounds)).tolist()
+
+
+@given(SIZES, st.floats(-2, 2))
+def test_a_fair_coin_makes_nobody_richer_whatever_the_sizes(sizes: list[float], at: float) -> None:
+    """Over all signs, the mean wealth is exactly what was staked: the proof of validity."""
+    signs = np.array(list(itertools.product([-1, 1], repeat=len(sizes))))
+    logs = at + signs * np.array(sizes)
+    held = np.exp(sequential.log_wealth(logs, np.array([at]))[:, 0])
+    assert held.mean(axis=0) == pytest.approx(1, rel=1e-6)
+    assert (held <= 2.0 ** np.arange(1, len(sizes) + 1) * (1 + 1e-9)).all()
+
+
+@given(SIZES, st.floats(-2, 2))
+def test_to_swap_the_sides_turns_everything_over(sizes: list[float], at: float) -> None:
+    turned = wealth([-size for size in sizes], -at)
+    assert wealth(sizes, at) == pytest.approx(turned, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", simulated.MODELS)
+def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allows(
+    name: str,
+) -> None:
+    logs = simulated.equal(simulated.MODELS[name], np.random.default_rng(7), 300, rounds=100)
+    false = simulated.false_claims(logs)
+    assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+
+
+def test_a_test_that_may_be_asked_once_is_false_far_more_often_when_asked_each_round() -> None:
+    """What the simulation can find: it is no test that passes everything."""
+    rng = np.random.default_rng(7)
+    logs = simulated.equal(simulated.MODELS["AR(1) 0.3"], rng, 40, rounds=60)
+    assert simulated.peeking(logs) > 5
+
+
+def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> None:
+    launches = 0.02 * np.arange(400) + 0.03 * np.random.default_rng(7).standard_normal((40, 400))
+    assert simulated.false_claims(launches[:, 1::2] - launches[:, 0::2]) == 40
+
+
+@pytest.mark.parametrize(
+    ("effect", "spread", "median", "most"),
+    [(0.02, 0.02, 14, 30), (0.05, 0.05, 14, 30), (0.10, 0.02, 6, 7), (0.10, 0.05, 7, 11)],
+)
+def test_a_difference_is_told_after_few_rounds(
+    effect: float, spread: float, median: float, most: float
+) -> None:
+    found = simulated.rounds_needed(effect, spread, np.random.default_rng(3), series=100)
+    assert found[0] <= median
+    assert found[1] <= most
+
+
+def test_six_rounds_are_the_fewest_that_tell_anything() -> None:
+    assert sequential.interval(ratios(9, 0.01, 5), 0.95).low is None
+    found = sequential.interval(ratios(9, 0.01, 6), 0.95)
+    assert found.exists and found.excludes(1)
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3])
+def test_the_interval_holds_the_truth_at_every_round(effect: float) -> None:
+    series = 60
+    rng = np.random.default_rng(5)
+    logs = math.log1p(effect) + 0.03 * rng.standard_t(3, (series, 60))
+    missed = 0
+    for one in logs:
+        intervals = [sequential.interval(np.exp(one[:n]).tolist(), 0.95) for n in (6, 20, 60)]
+        missed += any(each.excludes(1 + effect) for each in intervals)
+    assert stats.binomtest(missed, series, 0.05, alternative="greater").pvalue > 1e-3
+
+
+def test_the_interval_is_where_the_wealth_reaches_the_bar_and_holds_the_median() -> None:
+    values = ratios(0.1, 0.03, 25)
+    found = sequential.interval(values, 0.95)
+    assert found.low is not None and found.high is not None
+    assert found.low < found.median < found.high
+    assert found.median == pytest.approx(float(np.median(values)))
+    logs = np.log(values).tolist()
+    for end in (found.low, found.high):
+        assert wealth(logs, math.log(end)) == pytest.approx(20, rel=0.05)
+
+
+def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
+    claims = {
+        "much": ratios(0.5, 0.02, 12),
+        "less": ratios(-0.3, 0.02, 12),
+        "par": ratios(0, 0.01, 12),
+        "little": ratios(0.03, 0.1, 12),
+        "few": ratios(0.5, 0.02, 3),
+    }
+    told = sequential.judge(claims, LEVELS)
+    assert [one.verdict for one in told.values()] == [
+        Verdict.FASTER,
+        Verdict.SLOWER,
+        Verdict.ON_PAR,
+        Verdict.CANNOT_TELL,
+        Verdict.CANNOT_TELL,
+    ]
+    tested = [one for one in told.values() if one.interval.exists]
+    assert [one.q for one in tested] == pytest.approx(q_values([one.p for one in tested]))
+    assert all(decide(one.interval, one.q, LEVELS) is one.verdict for one in told.values())
+    assert told["few"].p == 1
+
+
+def test_families_are_corrected_apart() -> None:
+    claims = {("a", k): ratios(0, 0.02, 12, seed=k) for k in range(9)} | {("b", 0): [1.2] * 7}
+    apart = sequential.judge(claims, LEVELS, family=lambda key: key[0])
+    together = sequential.judge(claims, LEVELS)
+    assert apart["b", 0].q == apart["b", 0].p
+    assert together["b", 0].q > together["b", 0].p
+
+
+def test_a_forecast_comes_true_on_the_whole() -> None:
+    """Claims of a known effect: rounds that were forecast after 10, and rounds that it took."""
+    rng = np.random.default_rng(11)
+    forecast, taken = [], []
+    for _ in range(20):
+        logs = math.log(1.08) + 0.1 * rng.standard_normal(200)
+        if foresight_of(logs[:10]) is None:
+            continue
+        reached = sequential.log_wealth(logs, np.zeros(1))[0] >= math.log(20)
+        forecast.append(foresight_of(logs[:10]) or 0)
+        taken.append(max(1, int(reached.argmax()) + 1 - 10))
+    assert len(taken) > 10
+    assert 0.3 < np.median(forecast) / np.median(taken) < 3
+
+
+def foresight_of(logs: np.ndarray) -> int | None:
+    return foresight.rounds_to_come(np.exp(logs).tolist(), LEVELS)
+
+
+def test_a_forecast_says_when_it_cannot() -> None:
+    assert foresight.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
+    undecidable = replace(LEVELS, minimum_effect=0.5, equivalence_margin=0.001)
+    assert foresight.rounds_to_come(ratios(0.2, 0.1, 10), undecidable) is None
+    assert foresight.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
+
+
+def test_more_claims_need_more_rounds() -> None:
+    values = ratios(0.5, 0.02, 5)
+    alone = foresight.rounds_to_come(values, LEVELS)
+    among = foresight.rounds_to_come(values, LEVELS, claims=64)
+    lowered = foresight.rounds_to_come(values, LEVELS, claims=64, told=31)
+    assert alone and among and lowered
+    assert alone < lowered < among
