@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from roundtrip import files, studies, tables
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
+from roundtrip.stats.nights.settings import Settings
 from roundtrip.tables import Places
 
 FILE_NAME = "analysis.toml"
@@ -34,6 +35,7 @@ class Analysis:
 
     disturbance: Disturbance
     statistics: Levels
+    history: Settings
     text: str
     #: Each study's own table, by its class.
     studies: Mapping[type, Any] = field(default_factory=dict)
@@ -46,7 +48,9 @@ class Analysis:
 
 #: Larger than any sensible threshold; it excludes infinity and integers that no float can hold.
 _MOST = 2.0**53
-_SHARED = {"disturbance": Disturbance, "statistics": Levels}
+_SHARED = {"disturbance": Disturbance, "statistics": Levels, "history": Settings}
+#: Tables that a file may lack: it is then older than the table.
+_LATER = ("history",)
 
 
 def default_text() -> str:
@@ -73,7 +77,7 @@ def parse(text: str, file: Path) -> Analysis:
     UserError with the line of the first fault.
 
     A study that the file does not know (it is older than the study) gets the package's
-    thresholds: a bundle with such a file has no launches of it.
+    thresholds: a bundle with such a file has no launches of it.  So does the history.
     """
     data, places = tables.parse(text, file)
     own = {study.name: study.thresholds for study in studies.found() if study.thresholds}
@@ -81,7 +85,7 @@ def parse(text: str, file: Path) -> Analysis:
         legal = ", ".join([*_SHARED, *own])
         told = f"unknown table [{unknown[0]}]; legal are {legal}"
         raise tables.fault(told, (unknown[0],), places, file)
-    if missing := [name for name in _SHARED if name not in data]:
+    if missing := [name for name in _SHARED if name not in {*data, *_LATER}]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
     data = {**files.parse_toml(default_text()), **data}
     shared = {name: _table(kind, data[name], name, places, file) for name, kind in _SHARED.items()}
@@ -90,6 +94,8 @@ def parse(text: str, file: Path) -> Analysis:
         if not 0 < getattr(levels, key) < 1:
             told = f"[statistics] {key} must lie between 0 and 1"
             raise tables.fault(told, ("statistics", key), places, file)
+    for key, right in shared["history"].faults():
+        raise tables.fault(f"[history] {key} {right}", ("history", key), places, file)
     thresholds = {kind: _table(kind, data[name], name, places, file) for name, kind in own.items()}
     return Analysis(**shared, text=text, studies=thresholds)
 
@@ -100,7 +106,11 @@ def _table(kind: Any, data: Any, table: str, places: Places, file: Path) -> Any:
         told = f"[{table}] needs exactly the keys {', '.join(sorted(names))}"
         odd = next((key for key in data if key not in names), "") if isinstance(data, dict) else ""
         raise tables.fault(told, (table, odd), places, file)
+    lists = {key for key, hint in get_type_hints(kind).items() if get_origin(hint) is tuple}
     for key, value in data.items():
+        if isinstance(value, list) != (key in lists):
+            told = f"[{table}] {key} must be a {'list' if key in lists else 'number'}"
+            raise tables.fault(f"{told}, not {value!r}"[:200], (table, key), places, file)
         numbers = value if isinstance(value, list) else [value]
         if not numbers or not all(
             isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _MOST
