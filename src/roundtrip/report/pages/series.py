@@ -1,0 +1,79 @@
+"""The series of a history, one by one, in a fixed order, each with an identifier for links."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from roundtrip.history.schema import SERIES
+from roundtrip.report import units
+
+_ORDER = tuple(SERIES)
+#: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
+_CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series: `names` are its columns of SERIES, `points` its rows of NIGHTS in time order."""
+
+    key: str
+    names: Mapping[str, Any]
+    points: pl.DataFrame
+    lower_is_better: bool
+
+    @property
+    def environ(self) -> str:
+        """The toolchain, as ReFrame names it; "" for a foreign series without one."""
+        found = _CASE.fullmatch(str(self.names["case_id"]))
+        return found["environ"] if found else ""
+
+    @property
+    def title(self) -> str:
+        """What tells it from its neighbours: ``mpi, 4 KiB``; the metric, if nothing does."""
+        names = self.names
+        size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
+        return ", ".join(filter(None, (names["variant"], size, names["phase"]))) or self.metric
+
+    @property
+    def metric(self) -> str:
+        """``half round trip time``."""
+        return str(self.names["metric"]).replace("_", " ")
+
+    @property
+    def place(self) -> str:
+        """Metric, check with the values of its parameters, partition and toolchain."""
+        case = str(self.names["case_id"])
+        found = _CASE.fullmatch(case)
+        if not found:
+            return f"{self.metric}; {case}"
+        check, _, parameters = found["check"].partition("/")
+        values = [one.partition("=")[2] for one in parameters.split(",")]
+        partition = found["place"].split(":")[-1]
+        words = " ".join([check, *filter(None, values), *self._own(values)])
+        return f"{self.metric}; {words}, {partition}, {found['environ']}"
+
+    def _own(self, values: list[str]) -> list[str]:
+        """The column `case`, where the parameters do not say the same."""
+        case = self.names["case"]
+        return [str(case)] if case and case not in values else []
+
+
+def key(names: Mapping[str, Any]) -> str:
+    """12 hex digits that stay the same for a series from night to night, for ``#series=``."""
+    told = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def split(nights: pl.DataFrame) -> Iterator[Series]:
+    """Every series of a frame of NIGHTS, in the order of its columns; its points in time order."""
+    ordered = nights.sort([*_ORDER, "night", "nodes"])
+    for values, points in ordered.group_by(_ORDER, maintain_order=True):
+        names = dict(zip(_ORDER, values, strict=True))
+        yield Series(key(names), names, points, bool(points["lower_is_better"][0]))

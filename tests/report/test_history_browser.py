@@ -1,0 +1,251 @@
+"""The history page in a real browser: a year of 500 series, found, filtered, opened, printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import nights
+from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
+
+from roundtrip.report.pages import history
+from roundtrip.report.pages.series import split
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+
+SHOWN = "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden)"
+SECOND = 1.0
+
+
+@pytest.fixture(scope="module")
+def year() -> history.History:
+    made = nights.make(500, 365)
+    links = {nights.night(n): f"{nights.night(n)[:10]}/r1/report.html" for n in range(365)}
+    return replace(made, reports=links, notes=[history.Note(nights.night(200), "new switch")])
+
+
+@pytest.fixture(scope="module")
+def file(year: history.History, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    page = tmp_path_factory.mktemp("pages") / "history.html"
+    page.write_text(history.render(year), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as one:
+        one.ask("Performance.enable", timeDomain="threadTicks")
+        yield one
+
+
+@pytest.fixture
+def page(running: Browser, file: Path) -> Iterator[Browser]:
+    """The page, opened anew; afterwards it must have made no fault and no request."""
+    running.size(1280)
+    running.open("about:blank")
+    running.open(file.as_uri())
+    yield running
+    assert running.faults() == []
+    assert {url.partition("#")[0] for url in running.requests()} == {file.as_uri()}
+
+
+def seconds(page: Browser) -> float:
+    """Processor time that the page has taken: a busy machine does not change it."""
+    found = {one["name"]: one["value"] for one in page.ask("Performance.getMetrics")["metrics"]}
+    return float(found["TaskDuration"])
+
+
+def search(page: Browser, text: str) -> list[str]:
+    """The first cell of each row that is left after typing `text`."""
+    page.run(
+        f"(() => {{ const one = document.querySelector('[name=text]'); one.value = {text!r};"
+        " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    found: list[str] = page.run(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
+    return found
+
+
+def opened(page: Browser, text: str = "") -> str:
+    """Open the first row with `text`; its key."""
+    page.run(f"{SHOWN}.find(r => r.textContent.includes({text!r})).click()")
+    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    key: str = page.run("location.hash.slice('#series='.length)")
+    assert not page.run("document.getElementById('view').hidden")
+    return key
+
+
+def test_the_first_view_takes_less_than_a_second(running: Browser, file: Path) -> None:
+    running.open("about:blank")
+    before = seconds(running)
+    running.open(file.as_uri())
+    running.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert seconds(running) - before < SECOND
+    assert running.run(f"{SHOWN}.length") == 500
+
+
+def test_search_and_filter_are_quick_and_leave_what_was_asked_for(page: Browser) -> None:
+    before = seconds(page)
+    found = search(page, "4 kib boost-s")
+    assert found
+    assert {one.partition(", ")[0] for one in found} == {"boost-serialized"}
+    assert {one.split(", ")[1] for one in found} == {"4\u00a0KiB"}
+    assert page.run("document.getElementById('found').textContent") == f"{len(found)} of 500 series"
+    assert search(page, "nothing such") == []
+    assert len(search(page, "")) == 500
+    page.run("document.querySelector('[value=unchanged]').click()")
+    verdicts = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.verdict))]")
+    assert verdicts == ["regressed", "improved", "drifting"]
+    page.run("document.querySelector('[value=unchanged]').click()")
+    page.run(
+        "(() => { const one = document.querySelector('[name=environ]'); one.selectedIndex = 1;"
+        " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    environs = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.environ))]")
+    assert environs == ["mpich40-boost181"]
+    assert seconds(page) - before < SECOND
+
+
+def test_order_by_the_size_of_the_change(page: Browser) -> None:
+    page.run(
+        "(() => { const one = document.querySelector('[name=order]'); one.value = 'ratio';"
+        " one.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+    sizes = [float(one) for one in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
+    page: Browser, year: history.History
+) -> None:
+    key = opened(page, "improved")
+    page.run("document.querySelector('#view details:last-of-type summary').click()")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    table = page.run(
+        "[...document.querySelectorAll('#view table tbody tr')].map("
+        "r => [...r.cells].map(c => c.textContent))"
+    )
+    points = next(one for one in split(year.nights) if one.key == key).points.reverse()
+    assert len(table) == 365
+    for cells, point in zip(table, points.iter_rows(named=True), strict=True):
+        assert cells[0] == point["night"][:10]
+        printed = [float(text.replace("\u202f", "")) for text in cells[2:5]]
+        assert printed == pytest.approx(
+            [1e6 * point[name] for name in ("median", "low", "high")], rel=6e-4
+        )
+        assert cells[5:8] == [str(point["launches"]), str(point["disturbed"]), point["nodes"]]
+        assert cells[8] == point["left_out"]
+
+
+def drawn(page: Browser, name: str) -> int:
+    """How many marks of a class the chart has: a path holds many."""
+    count: int = page.run(
+        f"[...document.querySelectorAll('#view .chart[tabindex] {name}')]"
+        ".reduce((n, e) => n + (e.getAttribute('d') ?? 'M').split('M').length - 1, 0)"
+    )
+    return count
+
+
+def test_the_chart_draws_points_whiskers_steps_facts_and_notes(
+    page: Browser, year: history.History
+) -> None:
+    key = opened(page, "regressed")
+    points = next(one for one in split(year.nights) if one.key == key).points
+    left = points.filter(points["left_out"] != "").height
+    assert drawn(page, ".point") == 365
+    assert drawn(page, ".left-out") == left
+    assert drawn(page, ".whisker") == 365
+    assert drawn(page, ".begin") == 1
+    assert drawn(page, ".level") == 4  # two sets of nodes, before and after
+    assert drawn(page, ".tick") == 2
+    assert drawn(page, ".note") == 1
+    assert drawn(page, ".drift") == 0
+
+
+def test_a_drift_is_a_line_and_a_spike_has_a_ring(page: Browser) -> None:
+    opened(page, "drifting")
+    assert drawn(page, ".drift") == 1
+    assert drawn(page, ".level") == 0
+    spiked = page.run("data.series.find(one => one.told.spikes.length).key")
+    page.run(f"location.hash = 'series={spiked}'")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert drawn(page, ".spike") == 1
+
+
+def test_keys_walk_through_nights_and_series(page: Browser) -> None:
+    first = page.run(f"{SHOWN}[0].dataset.key")
+    page.run(f"{SHOWN}[0].querySelector('a').focus()")
+    page.run("document.activeElement.click()")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert page.run("document.activeElement.id") == "view-title"
+    page.run("document.querySelector('.chart[tabindex]').focus()")
+    said = "document.querySelector('.readout').textContent"
+    assert page.run(said).startswith("Night 365, 2026-12-31: ")
+    page.press("ArrowLeft")
+    assert page.run(said).startswith("Night 364, 2026-12-30: ")
+    page.press("Home")
+    assert page.run(said).startswith("Night 1, 2026-01-01: ")
+    link = page.run("document.querySelector('.readout a').getAttribute('href')")
+    assert link == "2026-01-01/r1/report.html"
+    page.run(
+        "[...document.querySelectorAll('#view button')]"
+        ".find(b => b.textContent.startsWith('Next')).click()"
+    )
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != first
+    page.press("Escape")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert page.run("document.getElementById('view').hidden")
+
+
+def test_a_link_restores_the_series(page: Browser, file: Path) -> None:
+    key = opened(page, "boost-datatype")
+    page.open("about:blank")
+    page.open(f"{file.as_uri()}#series={key}")
+    title = page.run("document.getElementById('view-title').textContent")
+    assert title.startswith("boost-datatype")
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 400, 320])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_cut_off(page: Browser, width: int, dark: bool) -> None:
+    page.size(width, dark=dark)
+    opened(page, "drifting")
+    assert page.run("document.documentElement.scrollWidth") <= width
+    wide = page.run(
+        "[...document.querySelectorAll('#view *, .answers *, form *')].filter("
+        f"e => e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName)"
+    )
+    assert wide == []
+
+
+def test_without_a_script_the_verdicts_are_all_there(running: Browser, file: Path) -> None:
+    running.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        running.open(file.as_uri())
+        text = running.ask("DOM.getDocument", depth=0)
+        found = running.ask(
+            "DOM.querySelectorAll", nodeId=text["root"]["nodeId"], selector="#rows tbody tr"
+        )
+        hidden = running.ask(
+            "DOM.querySelectorAll", nodeId=text["root"]["nodeId"], selector="form[hidden]"
+        )
+    finally:
+        running.ask("Emulation.setScriptExecutionDisabled", value=False)
+    assert len(found["nodeIds"]) == 500
+    assert len(hidden["nodeIds"]) == 1
+
+
+def test_it_prints(page: Browser, tmp_path: Path) -> None:
+    page.ask("Emulation.setEmulatedMedia", media="print")
+    styles: Any = page.run(
+        "['form', '#rows thead'].map(one => getComputedStyle(document.querySelector(one)).display)"
+    )
+    page.ask("Emulation.setEmulatedMedia", media="")
+    page.print(tmp_path / "page.pdf")
+    pages = re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes())
+    assert styles == ["none", "table-header-group"]
+    assert 5 < len(pages) < 60

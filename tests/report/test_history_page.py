@@ -1,0 +1,214 @@
+"""The history page as text: what it says of each series, and that it says it again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from support import nights
+
+from roundtrip.history.schema import PROVENANCE
+from roundtrip.report.pages import changes, history, packed
+from roundtrip.report.pages.calendar import Calendar
+from roundtrip.report.pages.series import key, split
+from roundtrip.report.pages.verdict import Verdict, say
+from roundtrip.stats.nights.told import Drift, Newest, Step, Told
+
+HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
+STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
+
+
+@pytest.fixture(scope="module")
+def made() -> history.History:
+    return nights.make(40, 90)
+
+
+@pytest.fixture(scope="module")
+def page(made: history.History) -> str:
+    return history.render(made)
+
+
+def rows(page: str) -> list[str]:
+    """The text of each row of the table of series, without its picture."""
+    table = re.search(r'<table id="rows">.*?<tbody>(.*?)</tbody>', page, re.S)
+    assert table
+    found = re.findall(r"<tr.*?</tr>", re.sub(r"<svg.*?</svg>", "", table[1], flags=re.S), re.S)
+    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in found]
+
+
+def data(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+def test_the_same_history_gives_the_same_bytes_in_any_order(made: history.History) -> None:
+    shuffled = replace(
+        made,
+        nights=made.nights.sample(fraction=1.0, shuffle=True, seed=3),
+        provenance=made.provenance.sample(fraction=1.0, shuffle=True, seed=4),
+    )
+    assert history.render(shuffled) == history.render(made)
+
+
+def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
+    found = rows(page)
+    verdicts = [next(v for v in Verdict if f" {v} " in f" {row} ") for row in found]
+    assert len(found) == 40
+    assert verdicts == sorted(verdicts, key=list(Verdict).index)
+    assert [verdicts.count(one) for one in Verdict] == [4, 4, 4, 0, 28]
+    # Of the regressed, the one with the largest statistic; then by how much less each has.
+    assert [row.split(" half")[0] for row in found[:2]] == ["mpi, 8 B", "mpi, 4 B"]
+
+
+def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
+    row = rows(page)[0]
+    assert "1.110 [1.099, 1.121]" in row
+    assert "night 79, 2026-03-20 UCX (openmpi41-boost181): 1.16.0 → 1.17.0" in row
+    assert row.endswith("2.9 %")
+
+
+def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -> None:
+    answers = page.split('<ul class="answers">')[1].split("</ul>")[0]
+    told = re.sub(r"<[^>]+>", "", answers)
+    assert "4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in told
+    assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in told
+    assert "4 series improved since night 74" in told
+    assert "What changed there: nothing that is recorded." in told
+    assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in told
+
+
+def test_only_our_script_may_run(page: str) -> None:
+    policy = re.search(r"script-src 'sha256-([^']+)'", page)
+    script = re.search(r"<script>(.*?)</script>", page, re.S)
+    assert policy
+    assert script
+    assert base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode() == policy[1]
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://(?!www\.w3\.org)", page)
+
+
+def test_what_others_wrote_stays_text(made: history.History) -> None:
+    named = made.nights.with_columns(
+        variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
+    )
+    told = {one.key: Told(90, why=HOSTILE) for one in split(named)}
+    notes = [history.Note(nights.night(3), HOSTILE)]
+    facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
+    page = history.render(
+        history.History("c" + HOSTILE, HOSTILE, named, facts, told, notes, notices=((HOSTILE,),))
+    )
+    assert len(re.findall(r"<script", page)) == 2
+    assert "<img" not in page
+    assert data(page)["notes"] == [[3, HOSTILE]]
+
+
+def test_a_year_of_500_series_is_less_than_three_megabytes() -> None:
+    assert len(history.render(nights.make(500, 365)).encode()) < 3_000_000
+
+
+def test_a_link_to_each_report_and_a_night_without_one(made: history.History) -> None:
+    linked = replace(made, reports={nights.night(89): "2026-03-31/r1/report.html"})
+    page = history.render(linked)
+    assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
+    assert '<th scope="row">2026-03-30</th>' in page
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        (Told(90, (STEP,), STEP), Verdict.REGRESSED),
+        (Told(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
+        (Told(90), Verdict.UNCHANGED),
+        (Told(90, (STEP,)), Verdict.UNCHANGED),  # an old step is no news
+        (Told(3, why="3 nights"), Verdict.CANNOT_TELL),
+    ],
+)
+def test_verdicts(told: Told, verdict: Verdict) -> None:
+    assert say(told, lower_is_better=True).verdict is verdict
+
+
+def test_higher_may_be_better() -> None:
+    assert say(Told(90, (STEP,), STEP), lower_is_better=False).verdict is Verdict.IMPROVED
+
+
+def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
+    loud = say(Told(90, newest=Newest(1.2, 0.9, 1.1, is_outside=True)), lower_is_better=True)
+    quiet = say(Told(90, newest=Newest(1.0, 0.9, 1.1, is_outside=False)), lower_is_better=True)
+    assert loud.ratio == "1.200 last night"
+    assert quiet.ratio == ""
+    assert loud.rank < quiet.rank
+
+
+def provenance(*facts: tuple[str, str, str, str]) -> pl.DataFrame:
+    rows = [(night, "", subject, name, value) for night, subject, name, value in facts]
+    return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
+
+
+def test_changes_are_between_nights_of_which_something_is_known() -> None:
+    known = provenance(("1", "", "kernel", "a"), ("3", "", "kernel", "b"), ("4", "", "kernel", "b"))
+    found = changes.by_night(known, ["1", "2", "3", "4"])
+    assert {night: [str(one) for one in some] for night, some in found.items()} == {
+        "3": ["kernel: a → b"]
+    }
+
+
+def test_a_node_that_was_not_used_is_no_change_but_a_new_fact_is() -> None:
+    known = provenance(
+        ("1", "", "kernel", "a"),
+        ("1", "node1", "firmware", "x"),
+        ("2", "", "kernel", "a"),
+        ("2", "", "MCA", "4096"),
+    )
+    assert [str(one) for one in changes.by_night(known, ["1", "2"])["2"]] == ["MCA: not set → 4096"]
+
+
+def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
+    some = [changes.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
+    assert [one.subject for one in changes.of_series(some, {"node1", "gcc"})] == [
+        "",
+        "node1",
+        "gcc",
+    ]
+
+
+def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
+    calendar = Calendar([nights.night(index) for index in range(9)])
+    wanted = {nights.night(3)}
+    assert [calendar.near(nights.night(at), wanted) is not None for at in range(7)] == [
+        *(False, True, True, True, True, True, False)
+    ]
+
+
+def test_two_nights_of_a_day_are_told_apart() -> None:
+    calendar = Calendar(["2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"])
+    assert calendar.told("2026-01-01T02:00:00Z") == "night 2, 2026-01-01 02:00:00"
+
+
+def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
+    every = list(split(nights.make(40, 3).nights))
+    assert len({one.key for one in every}) == 40
+    assert [one.key for one in split(nights.make(40, 5).nights)] == [one.key for one in every]
+    assert all(key(one.names) == one.key for one in every)
+
+
+def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> None:
+    first = next(split(made.nights))
+    here = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
+    gap = made.nights.filter(~(here & pl.col("night").is_in([nights.night(4), nights.night(5)])))
+    one = next(each for each in data(history.render(replace(made, nights=gap)))["series"])
+    assert one["key"] == first.key
+    assert one["night"] == [0, 4, 6, 84]
+
+
+def test_times_are_printed_in_a_unit_that_fits() -> None:
+    assert packed.shown_in(pl.Series([2e-6, 3e-6]), "s") == (1e6, "µs")
+    assert packed.shown_in(pl.Series([2.0, 3.0]), "s") == (1.0, "s")
+    assert packed.shown_in(pl.Series([2e-6]), "MB/s") == (1.0, "MB/s")

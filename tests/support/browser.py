@@ -1,0 +1,170 @@
+"""A headless Chromium, driven by the DevTools protocol over a pipe: standard library only."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+WHY_SKIPPED = "no Chromium here: apt install chromium"
+_OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--remote-debugging-pipe", "--hide-scrollbars"),
+)
+_SECONDS = 60
+
+
+class Browser:
+    """One page.  `events` has every event of the protocol since it was opened, oldest first."""
+
+    def __init__(self, to: int, back: int) -> None:
+        self._to, self._back = to, back
+        self._read = b""
+        self._count = 0
+        self.events: list[dict[str, Any]] = []
+        target = self._ask("Target.createTarget", {"url": "about:blank"})["targetId"]
+        attached = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.ask(f"{domain}.enable")
+
+    def ask(self, method: str, **parameters: Any) -> Any:
+        """The answer to a command for the page; RuntimeError if it is refused."""
+        return self._ask(method, parameters, self._session)
+
+    def open(self, url: str) -> None:
+        """Load a page, and wait until it has loaded."""
+        self.events.clear()
+        self.ask("Page.navigate", url=url)
+        self.until(lambda: any(one["method"] == "Page.loadEventFired" for one in self.events))
+
+    def run(self, script: str) -> Any:
+        """The value of a JavaScript expression, a promise awaited; RuntimeError if it throws."""
+        done = self.ask(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in done:
+            raise RuntimeError(json.dumps(done["exceptionDetails"])[:2000])
+        return done["result"].get("value")
+
+    def press(self, key: str) -> None:
+        """Press and release a key that is no letter."""
+        for kind in ("keyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+        """The size of the window, and whether the reader prefers dark pages."""
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+
+    def picture(self, file: Path, *, whole: bool = False) -> None:
+        """A PNG of what is shown, or of the whole page."""
+        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        file.write_bytes(base64.b64decode(shot["data"]))
+
+    def print(self, file: Path) -> None:
+        """A PDF of the page."""
+        file.write_bytes(base64.b64decode(self.ask("Page.printToPDF")["data"]))
+
+    def faults(self) -> list[str]:
+        """What the console shows as a fault, and every exception."""
+        told = []
+        for one in self.events:
+            details = one.get("params", {})
+            if one["method"] == "Runtime.exceptionThrown":
+                told.append(json.dumps(details["exceptionDetails"])[:500])
+            if one["method"] == "Log.entryAdded" and details["entry"]["level"] == "error":
+                told.append(details["entry"]["text"])
+            if one["method"] == "Runtime.consoleAPICalled" and details["type"] == "error":
+                told.append(json.dumps(details["args"])[:500])
+        return told
+
+    def requests(self) -> list[str]:
+        """Every address that was asked for; the page itself comes first."""
+        sent = [one for one in self.events if one["method"] == "Network.requestWillBeSent"]
+        return [one["params"]["request"]["url"] for one in sent]
+
+    def until(self, is_done: Any) -> None:
+        """Take events until `is_done()`; TimeoutError after a minute."""
+        end = time.monotonic() + _SECONDS
+        while not is_done():
+            self._take(end)
+
+    def _ask(self, method: str, parameters: dict[str, Any], session: str = "") -> Any:
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        end = time.monotonic() + _SECONDS
+        while True:
+            found = self._take(end)
+            if found.get("id") == self._count:
+                if "error" in found:
+                    raise RuntimeError(f"{method}: {found['error']}")
+                return found["result"]
+
+    def _take(self, end: float) -> dict[str, Any]:
+        """The next message; an event is kept too."""
+        while b"\0" not in self._read:
+            ready, _, _ = select.select([self._back], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise TimeoutError("Chromium does not answer")
+            part = os.read(self._back, 1 << 20)
+            if not part:
+                raise RuntimeError("Chromium has ended")
+            self._read += part
+        text, _, self._read = self._read.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        if "method" in message:
+            self.events.append(message)
+        return message
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Browser]:
+    """A Chromium with an empty profile; it ends with the block."""
+    assert CHROMIUM
+    reads, to = os.pipe()
+    back, writes = os.pipe()
+
+    def place() -> None:  # Chromium reads commands from 3 and answers to 4
+        one, two = os.dup(reads), os.dup(writes)
+        os.dup2(one, 3)
+        os.dup2(two, 4)
+
+    process = subprocess.Popen(
+        [CHROMIUM, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
+        preexec_fn=place,
+        close_fds=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(reads)
+    os.close(writes)
+    try:
+        yield Browser(to, back)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(to)
+        os.close(back)

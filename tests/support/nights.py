@@ -1,0 +1,140 @@
+"""A generator of histories: nights of many series with steps, drifts, spikes and slow nodes.
+
+Seeded.  What a series tells is known, because it was planted: no detector takes part.  As a program
+it writes a page to look at by hand: ``python tests/support/nights.py FILE [SERIES [NIGHTS]]``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+from roundtrip.report.pages import history
+from roundtrip.report.pages.series import split
+from roundtrip.stats.nights.told import Drift, Newest, Step, Told
+
+VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
+ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
+NODES = ("node17+node18", "node17+node21")
+START = datetime(2026, 1, 1, 1, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What is planted in one series: a ratio from a night on, a drift a year, spikes."""
+
+    ratio: float = 1.0
+    night: int = 0
+    a_year: float = 1.0
+    spikes: tuple[int, ...] = ()
+
+
+def night(index: int) -> str:
+    """The start of a night, counted from 0."""
+    return (START + timedelta(days=index)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
+    """A history: every tenth series regresses, the next improves, the next drifts, one spikes."""
+    rng = np.random.default_rng(seed)
+    planted = [_plant(number, nights) for number in range(series)]
+    names = [_names(number) for number in range(series)]
+    frames = [_points(names[n], planted[n], nights, rng) for n in range(series)]
+    frame = pl.concat(frames)
+    told = {}
+    for one in split(frame):
+        number = next(n for n, each in enumerate(names) if each == one.names)
+        told[one.key] = _told(planted[number], nights)
+    return history.History("nightly", "odin", frame, _provenance(nights), told)
+
+
+def _plant(number: int, nights: int) -> Planted:
+    step = max(2, nights - 12)
+    return {
+        0: Planted(ratio=1.08 + 0.001 * number, night=step),
+        1: Planted(ratio=0.93, night=step - 5),
+        2: Planted(a_year=1.1),
+        3: Planted(spikes=(nights // 2,)),
+    }.get(number % 10, Planted())
+
+
+def _names(number: int) -> dict[str, Any]:
+    variant, rest = VARIANTS[number % 5], number // 5
+    environ, size = ENVIRONS[rest % 2], rest // 2
+    case = f"NetPIPE/mode=pingpong,placement=one-per-node@odin:ib+{environ}"
+    values = (case, "netpipe", "pingpong", variant, 1 << (size % 22), f"{size // 22}" * (size > 21))
+    return dict(zip(SERIES, (*values, "half_round_trip_time", "s"), strict=True))
+
+
+def _points(
+    names: Mapping[str, Any], planted: Planted, nights: int, rng: np.random.Generator
+) -> pl.DataFrame:
+    at = np.arange(nights)
+    level = 2e-6 * (1 + names["size_bytes"] / 4096)
+    values = level * np.exp(0.01 * rng.standard_normal(nights))
+    values *= planted.a_year ** (at / 365.25)
+    values[at >= planted.night] *= planted.ratio
+    values[list(planted.spikes)] *= 1.5
+    disturbed = rng.integers(0, 3, nights)
+    width = np.abs(0.006 * rng.standard_normal((2, nights)))
+    left_out = np.where(rng.random(nights) < 0.03, "disturbed", "")
+    return pl.DataFrame(
+        {
+            "night": [night(index) for index in range(nights)],
+            "digest": [f"{index:064x}" for index in range(nights)],
+            **{name: [value] * nights for name, value in names.items()},
+            "nodes": [NODES[int(pick)] for pick in rng.random(nights) < 0.3],
+            "launches": 9 - disturbed,
+            "disturbed": disturbed,
+            "median": values,
+            "low": values * (1 - width[0]),
+            "high": values * (1 + width[1]),
+            "lower_is_better": [True] * nights,
+            "left_out": left_out,
+            "foreign": [False] * nights,
+        },
+        schema=NIGHTS,
+    )
+
+
+def _provenance(nights: int) -> pl.DataFrame:
+    def facts(index: int) -> list[tuple[str, str, str]]:
+        is_new = index >= max(2, nights - 12)
+        return [
+            ("", "kernel", "6.1.0-31" if index < nights // 2 else "6.1.0-32"),
+            (ENVIRONS[0], "UCX", "1.17.0" if is_new else "1.16.0"),
+            ("node17", "firmware", "20.31.1014"),
+        ]
+
+    rows = [
+        (night(index), f"{index:064x}", *fact) for index in range(nights) for fact in facts(index)
+    ]
+    return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
+
+
+def _told(planted: Planted, nights: int) -> Told:
+    if planted.a_year != 1.0:
+        drift = Drift(planted.a_year, planted.a_year - 0.01, planted.a_year + 0.01)
+        return Told(nights, drift=drift, would_see=0.031)
+    if planted.ratio != 1.0:
+        near = 0.01 * planted.ratio
+        step = Step(
+            planted.night, planted.ratio, planted.ratio - near, planted.ratio + near,
+            30 * (planted.ratio - 1) + 4, 4.3, nights - planted.night,
+        )  # fmt: skip
+        return Told(nights, (step,), step, would_see=0.029)
+    newest = Newest(1.002, 0.97, 1.03, is_outside=False)
+    return Told(nights, spikes=planted.spikes, newest=newest, would_see=0.031)
+
+
+if __name__ == "__main__":
+    sizes = [int(argument) for argument in sys.argv[2:]]
+    Path(sys.argv[1]).write_text(history.render(make(*sizes)), encoding="utf-8")
