@@ -78,9 +78,11 @@ def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
 def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -> None:
     answers = page.split('<ul class="answers">')[1].split("</ul>")[0]
     told = re.sub(r"<[^>]+>", "", answers)
-    assert "4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in told
+    assert (
+        "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in told
+    )
     assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in told
-    assert "4 series improved since night 74" in told
+    assert "New: 4 series improved since night 74" in told
     assert "What changed there: nothing that is recorded." in told
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in told
 
@@ -127,12 +129,20 @@ def test_a_link_to_each_report_and_a_night_without_one(made: history.History) ->
         (Told(90, (STEP,), STEP), Verdict.REGRESSED),
         (Told(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
         (Told(90), Verdict.UNCHANGED),
-        (Told(90, (STEP,)), Verdict.UNCHANGED),  # an old step is no news
+        (Told(90, (STEP,)), Verdict.REGRESSED),  # no news, but nobody mended it
+        (Told(90, (STEP,), drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
         (Told(3, why="3 nights"), Verdict.CANNOT_TELL),
     ],
 )
 def test_verdicts(told: Told, verdict: Verdict) -> None:
     assert say(told, lower_is_better=True).verdict is verdict
+
+
+def test_news_comes_before_an_old_step_with_more_evidence() -> None:
+    old = say(Told(90, (replace(STEP, evidence=99.0),)), lower_is_better=True)
+    new = say(Told(90, (STEP,), STEP), lower_is_better=True)
+    assert new.is_news > old.is_news
+    assert new.rank < old.rank
 
 
 def test_higher_may_be_better() -> None:

@@ -20,26 +20,25 @@ def answers(rows: Sequence[Row], calendar: Calendar) -> list[Answer]:
 
 
 def _stepped(rows: Sequence[Row], calendar: Calendar) -> Iterator[Answer]:
-    for verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        groups: dict[str, list[Row]] = {}
-        for row in rows:
-            if row.said.verdict is verdict and row.night:
-                groups.setdefault(row.near or row.night, []).append(row)
-        for night in sorted(groups, reverse=True):
-            here = groups[night]
-            ratios = [row.said.step.ratio for row in here if row.said.step]
-            facts = "; ".join(
-                dict.fromkeys(str(one) for row in here for one in row.changes[:_NAMED])
-            )
-            yield Answer(
-                (
-                    Strong(f"{units.plural(len(here), 'series', 'series')} {verdict} "),
-                    f"since {calendar.told(night)}: ",
-                    f"{units.spread(ratios)} times the level before. ",
-                    f"What changed there: {facts or 'nothing that is recorded'}.",
-                ),
-                TONES[verdict],
-            )
+    """News first, then the newest night; what changed on the same night is told once."""
+    groups: dict[tuple[bool, str, Verdict], list[Row]] = {}
+    for row in rows:
+        if row.night:
+            night = row.near or row.night
+            groups.setdefault((row.said.is_news, night, row.said.verdict), []).append(row)
+    for is_news, night, verdict in sorted(groups, key=lambda group: group[:2], reverse=True):
+        here = groups[is_news, night, verdict]
+        ratios = [row.said.step.ratio for row in here if row.said.step]
+        facts = "; ".join(dict.fromkeys(str(one) for row in here for one in row.changes[:_NAMED]))
+        yield Answer(
+            (
+                Strong(f"{'New: ' if is_news else ''}{len(here)} series {verdict} "),
+                f"since {calendar.told(night)}: ",
+                f"{units.spread(ratios)} times the level before. ",
+                f"What changed there: {facts or 'nothing that is recorded'}.",
+            ),
+            TONES[verdict],
+        )
 
 
 def _others(rows: Sequence[Row]) -> Iterator[Answer]:

@@ -32,7 +32,7 @@ class Row:
     newest: str
 
     @property
-    def order(self) -> tuple[int, float, str, str]:
+    def order(self) -> tuple[int, bool, float, str, str]:
         """By verdict, then by evidence, then always the same."""
         return (*self.said.rank, self.series.place, self.series.title)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from roundtrip.report.blocks import Tone
-from roundtrip.stats.nights.told import Outcome, Step, Told
+from roundtrip.stats.nights.told import Step, Told
 
 
 class Verdict(StrEnum):
@@ -32,50 +32,48 @@ TONES: dict[Verdict, Tone] = {
 class Said:
     """One series' verdict, with the step that it rests on, if one does.
 
-    `ratio` is printed with its interval, and `evidence` orders the rows of one verdict: the
-    statistic over its threshold, or how far a drift is from none.
+    `is_news`: that step was told lately.  `ratio` is printed with its interval, and `evidence`
+    orders the rows of one verdict: the statistic over its threshold, or how far a drift is from
+    none.
     """
 
     verdict: Verdict
     step: Step | None
+    is_news: bool
     ratio: str
     evidence: float
     would_see: float | None
     why: str
 
     @property
-    def rank(self) -> tuple[int, float]:
+    def rank(self) -> tuple[int, bool, float]:
         """Rows are sorted by it."""
-        return (list(Verdict).index(self.verdict), -self.evidence)
+        return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
 def say(told: Told, *, lower_is_better: bool) -> Said:
-    """The verdict on a series in words and numbers."""
-    seen = told.would_see
-    verdict = _verdict(told, lower_is_better)
-    step = told.recent
-    if step is not None:
-        evidence = abs(step.evidence) / step.threshold
-        return Said(verdict, step, _ratio(step.ratio, step.low, step.high), evidence, seen, "")
-    if told.drift is not None:
-        drift = told.drift
+    """The verdict on a series in words and numbers.
+
+    A step counts for as long as the newest nights belong to it, not only while it is news: a
+    regression that nobody mended is still one.
+    """
+    step, drift, seen = told.recent, told.drift, told.would_see
+    if step is None and drift is not None:
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"
         away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
-        return Said(verdict, None, ratio, away, seen, told.why)
+        return Said(Verdict.DRIFTING, None, False, ratio, away, seen, told.why)
+    if step is None and told.steps:
+        step = told.steps[-1]
+    if step is not None:
+        is_better = (step.ratio < 1) == lower_is_better
+        verdict = Verdict.IMPROVED if is_better else Verdict.REGRESSED
+        evidence = abs(step.evidence) / step.threshold
+        ratio = _ratio(step.ratio, step.low, step.high)
+        return Said(verdict, step, told.recent is not None, ratio, evidence, seen, "")
     outside = told.newest is not None and told.newest.is_outside
     ratio = f"{told.newest.ratio:.3f} last night" if told.newest and outside else ""
-    return Said(verdict, None, ratio, float(outside), seen, told.why)
-
-
-def _verdict(told: Told, lower_is_better: bool) -> Verdict:
-    if told.recent is None and told.drift is not None:
-        return Verdict.DRIFTING
-    return {
-        Outcome.REGRESSED: Verdict.REGRESSED,
-        Outcome.IMPROVED: Verdict.IMPROVED,
-        Outcome.UNCHANGED: Verdict.UNCHANGED,
-        Outcome.CANNOT_TELL: Verdict.CANNOT_TELL,
-    }[told.outcome(lower_is_better=lower_is_better)]
+    verdict = Verdict.CANNOT_TELL if told.why else Verdict.UNCHANGED
+    return Said(verdict, None, False, ratio, float(outside), seen, told.why)
 
 
 def _ratio(ratio: float, low: float, high: float) -> str:

@@ -1,0 +1,51 @@
+"""What the nights of a history tell, by series: its table as detection takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from roundtrip.history.schema import SERIES
+from roundtrip.stats.nights import Settings, judge
+from roundtrip.stats.nights.told import Told
+
+#: The values of the columns of `SERIES`.
+Names = tuple[Any, ...]
+
+
+def told(nights: pl.DataFrame, settings: Settings) -> dict[Names, Told]:
+    """By series, in the order of their names; `nights` has the columns `NIGHTS`.
+
+    All nights of the history are counted from 0, also those that a series lacks.  Of a night with
+    several sets of nodes, the one with the most launches stands for it.
+    """
+    if nights.is_empty():
+        return {}
+    series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
+    days = nights.select("night").unique().sort("night")
+    sets = nights.select("nodes").unique().sort("nodes")
+    rows = (
+        nights.sort(*SERIES, "night", "launches", "nodes", descending=_LAST)
+        .unique([*SERIES, "night"], keep="first", maintain_order=True)
+        .join(series.with_row_index("row"), on=list(SERIES), nulls_equal=True)
+        .join(days.with_row_index("column"), on="night")
+        .join(sets.with_row_index("set"), on="nodes")
+        .with_columns(
+            log=pl.when((pl.col("left_out") == "") & (pl.col("median") > 0)).then(
+                pl.col("median").log()
+            ),
+            set=pl.when(pl.col("nodes") == "").then(-1).otherwise(pl.col("set").cast(pl.Int64)),
+        )
+    )
+    at = (rows["row"].to_numpy(), rows["column"].to_numpy())
+    logs = np.full((series.height, days.height), np.nan)
+    nodes = np.full(logs.shape, -1)
+    logs[at] = rows["log"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    nodes[at] = rows["set"].to_numpy()
+    return dict(zip(series.rows(), judge(logs, nodes, settings), strict=True))
+
+
+#: Most launches first, all else ascending.
+_LAST = [*([False] * len(SERIES)), False, True, False]
