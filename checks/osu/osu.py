@@ -7,7 +7,6 @@ import pathlib
 import shlex
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import (
     fixture,
@@ -28,10 +27,11 @@ from roundtrip.studies.osu import output as osu_output
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..mixins.witness import Witnessed
 from .suite import find_osu
 
 
-class OSUBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest):
     """One benchmark, its whole curve.  Derived: `benchmark`, and `num_tasks` in the body.
 
     Where the version can, a short run before the measured one compares all data that arrive.
@@ -65,17 +65,18 @@ class OSUBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
             prefix = self.current_environ.extras["osu_prefix"]
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
-        self.executable = shlex.quote(program)
-        self.executable_opts = osu.options(kind, text, self.end, self.iterations)
-        self.command = [program, *self.executable_opts]
-        self.executable_opts.append(f"> {osu_launch.MEASURED}")
+        self.executable = quoted = shlex.quote(program)
+        options = osu.options(kind, text, self.end, self.iterations)
+        self.command = [program, *options]
+        self.witness()
+        self.executable_opts += [*options, f"> {osu_launch.MEASURED}"]
         self.validation = osu.validation(kind, text, self.end)
         if self.validation:
             self.job.num_tasks = self.num_tasks  # ReFrame says so only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds = [
-                f"{launch} {self.executable} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
+                f"{launch} {quoted} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
             ]
 
     @run_before("sanity")
@@ -83,16 +84,15 @@ class OSUBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         """Outputs are read strictly: what is wrong with one fails the launch, with its line."""
         stage = pathlib.Path(self.stagedir)
         largest = self.end or osu.BENCHMARKS[self.benchmark].largest
-        hosts = self.job.nodelist or []
         try:
             if self.validation:
                 self.read(stage / osu_launch.VALIDATED, largest)
             output = self.read(stage / osu_launch.MEASURED, largest)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
+        hosts = list(dict.fromkeys(self.ran_on().evaluate()))
         ran = osu_launch.Ran(self.command, self.num_tasks, hosts)
         osu_launch.convert(stage, output, bool(self.validation), ran)
-        self.hosts = hosts
 
     def read(self, file, largest):
         # A program without -m ignores `end`: its curve may only be longer.
@@ -100,10 +100,7 @@ class OSUBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def reached_the_end(self):
-        count = len(self.hosts)
-        return sn.assert_true(
-            count in (0, self.num_hosts), msg=f"ran on {count} hosts instead of {self.num_hosts}"
-        )
+        return self.ran_where_asked()
 
 
 @rfm.simple_test

@@ -17,7 +17,7 @@ MEASURED, VALIDATED = "osu.txt", "validation.txt"
 
 @dataclass(frozen=True)
 class Ran:
-    """What the output does not tell: command, ranks, hosts as the scheduler names them."""
+    """What the output does not tell: command, ranks, hosts as they name themselves."""
 
     command: Sequence[str]
     ranks: int

@@ -1,0 +1,45 @@
+"""Where the ranks of somebody else's program ran: each says its node before it becomes the program.
+
+The scheduler's list of nodes is what was allocated, and some schedulers give none: where ranks
+really are, only the launch can tell.
+"""
+
+import pathlib
+import re
+import shlex
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+#: On standard error, which the program's own output does not go to.
+_SAY = 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"'
+_SAID = re.compile(r"^ROUNDTRIP RANK ON (\S+)$", re.MULTILINE)
+
+
+class Witnessed(rfm.RegressionTestPlugin):
+    """The check has `num_tasks`, and `num_hosts` (mixin Placement)."""
+
+    def witness(self):
+        """Let each rank say its node, then become `executable` with its options."""
+        self.executable_opts = ["-c", shlex.quote(_SAY), "sh", self.executable]
+        self.executable = "sh"
+
+    @sn.deferrable
+    def ran_on(self):
+        """The node of each rank, in the order in which they said it."""
+        said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
+        return _SAID.findall(said)
+
+    def ran_where_asked(self):
+        """Whether as many ranks as were asked for ran, on as many nodes."""
+        ranks = self.ran_on()
+        return sn.all(
+            [
+                sn.assert_eq(
+                    sn.count(ranks), self.num_tasks, msg="ran with {0} ranks instead of {1}"
+                ),
+                sn.assert_eq(
+                    sn.count_uniq(ranks), self.num_hosts, msg="ran on {0} hosts instead of {1}"
+                ),
+            ]
+        )

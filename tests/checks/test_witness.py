@@ -1,0 +1,60 @@
+"""Each rank says where it is, and then is the program that was asked for."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shlex
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+FILE = Path(__file__).parents[2] / "checks" / "mixins" / "witness.py"
+spec = importlib.util.spec_from_file_location("witness", FILE)
+assert spec is not None
+assert spec.loader is not None
+witness = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(witness)
+Witnessed = witness.Witnessed
+
+
+def launched(tmp_path: Path, said: str, ranks: int, hosts: int) -> SimpleNamespace:
+    (tmp_path / "err").write_text(said)
+    check = SimpleNamespace(stagedir=tmp_path, stderr="err", num_tasks=ranks, num_hosts=hosts)
+    check.ran_on = lambda: Witnessed.ran_on(check)
+    return check
+
+
+def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
+    check = SimpleNamespace(executable="printf", executable_opts=[])
+    Witnessed.witness(check)
+    line = shlex.join(["%s-%s", "a b", "$c"])
+    command = " ".join([check.executable, *check.executable_opts, line])
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "a b-$c"
+    ran = launched(tmp_path, "a warning of the MPI\n" + done.stderr, 1, 1)
+    assert ran.ran_on().evaluate() == [platform.node()]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [
+        (["n1", "n2"], None),
+        (["n1", "n1"], "ran on 1 hosts instead of 2"),
+        (["n1"], "ran with 1 ranks instead of 2"),
+        ([], "ran with 0 ranks instead of 2"),
+    ],
+)
+def test_ranks_and_nodes_are_counted_where_they_ran(
+    tmp_path: Path, hosts: list[str], told: str | None
+) -> None:
+    said = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
+    outcome = Witnessed.ran_where_asked(launched(tmp_path, said, 2, 2))
+    if told is None:
+        assert outcome.evaluate()
+        return
+    with pytest.raises(SanityError, match=told):
+        outcome.evaluate()
