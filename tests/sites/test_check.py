@@ -48,7 +48,10 @@ def edit(file: Path, old: str, new: str) -> None:
 def edit_data(checkout: Path, old: str, new: str) -> None:
     """Replace `old` in the one file that has it: the site's, or one of its bases."""
     sites = checkout / "site-configs"
-    names = ("infiniband/site", "base/infiniband", "base/rdma", "base/slurm-ucx")
+    names = (
+        *("infiniband/site", "base/infiniband", "base/rdma"),
+        *("base/slurm-ucx", "base/slurm"),
+    )
     files = [sites / f"{name}.toml" for name in names]
     edit(next(file for file in files if old in file.read_text()), old, new)
 
@@ -92,7 +95,7 @@ def test_a_fault_in_reframes_part_is_named(
         ('hca = "mlx5_0"', 'hcas = "mlx5_0"', "unknown placeholder {hca}; legal are checkout"),
         ('base = "infiniband"', 'base = "ib"', "site.toml:4: base: there is no 'ib'; there are:"),
         ('interface = "{interface}"', 'nic = "{interface}"', "unknown key 'nic'; legal are across"),
-        ("max_jobs = 1", 'max_jobs = "1"', "slurm-ucx.toml:43: partition.ib-rc.max_jobs: input"),
+        ("max_jobs = 1", 'max_jobs = "1"', "slurm.toml:38: partition.ib-rc.max_jobs: input"),
         ("[values]", "[value]", "site.toml:8: unknown key 'value'; legal are base, bind, "),
     ],
 )
@@ -162,16 +165,16 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
 
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")
-    say("sinfo", "batch*|64|2|16|(null)\ngpu|2|1|8|(null)")
+    say("sinfo", "batch*|64|2|16|(null)|b[1-64]\ngpu|2|1|8|(null)|g[1-2]")
     found = slurm.compare(Site("infiniband", checkout))
     assert found[0].detail == "there is no partition 'compute'; there are: batch, gpu"
-    say("sinfo", "compute*|12|2|16|ib\ncompute*|2|1|24|ib")
+    say("sinfo", "compute*|12|2|16|ib|c[1-12]\ncompute*|2|1|24|ib|c[13-14]")
     details = [item.detail for item in slurm.compare(Site("infiniband", checkout))]
     assert "partition 'ib-rc': 16 nodes, and sinfo has 14" in details
     assert "partition 'ib-rc': 32 cores a node, and sinfo has 24" in details
     assert "openmpi is started with --mpi=pmix, and srun has none, pmi2" in details
     say("srun", "MPI plugin types are...\n\tpmi2\n\tpmix")
-    say("sinfo", "compute|128|2|24|ib")
+    say("sinfo", "compute|128|2|24|ib|c[1-128]")
     faults = [f for f in slurm.compare(Site("infiniband", checkout)) if f.verdict != "ok"]
     assert faults == []
 

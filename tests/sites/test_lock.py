@@ -40,7 +40,7 @@ def drift(content: dict[str, Any]) -> None:
     odd = json.loads(json.dumps(content["concrete_specs"][usual]))
     odd["parameters"] |= {"device": "ch3:sock", "datatype-engine": "dataloop"}
     content["concrete_specs"]["odd0000"] = odd
-    suite = content["concrete_specs"][root(content, "osu-micro-benchmarks@7.5 ^mpich")]
+    suite = content["concrete_specs"][root(content, "osu-micro-benchmarks@=7.5 ^mpich")]
     for edge in suite["dependencies"]:
         if edge["hash"] == usual:
             edge["hash"] = "odd0000"
@@ -78,7 +78,7 @@ def test_every_fabric_is_the_required_one() -> None:
 def test_an_odd_build_is_named_with_what_makes_it_odd(tmp_path: Path) -> None:
     (line,) = locks.split_builds(changed(tmp_path, drift))
     assert "mpich@4.3.2 is 2 builds" in line
-    assert "the odd one odd0000 in 1: osu-micro-benchmarks@7.5 ^mpich@4.3" in line
+    assert "the odd one odd0000 in 1: osu-micro-benchmarks@=7.5 ^mpich@4.3" in line
     assert "device=ch3:sock instead of ch4" in line
     assert "datatype-engine=dataloop instead of auto" in line
 

@@ -7,13 +7,15 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, matrix, new, spackpart, yamlfile
+from roundtrip.sites import cluster, data, lint, matrix, new, pmix, render, spackpart, yamlfile
 from roundtrip.sites.debian import External
+from roundtrip.sites.libraries import Library
 from roundtrip.sites.probe import Facts, Partition, Port
 from roundtrip.sites.software import files
 
@@ -23,7 +25,8 @@ CLUSTER = Facts(
     slurm="24.05.3",
     ports=(Port("mlx5_2", 1, True, "InfiniBand"),),
     interfaces=(("eno1", False), ("ibs2", True)),
-    versions=(("ucx", "1.16.0"), ("gcc", "13.2.0")),
+    target="x86_64_v3",
+    libraries=(Library("slurm", "24.05.3"), Library("ucx", "1.16.0"), Library("gcc", "13.2.0")),
 )
 ROCE = Facts(
     partitions=(Partition("batch", True, 64, 32, ()),),
@@ -31,7 +34,12 @@ ROCE = Facts(
     interfaces=(("eth2", False),),
 )
 TEMPLATE = matrix.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
-ETHERNET = Facts(partitions=(Partition("all", False, 4, 8, ()),), interfaces=(("eno2", False),))
+ETHERNET = Facts(
+    partitions=(Partition("all", False, 4, 8, ()),),
+    interfaces=(("eno2", False),),
+    libraries=(Library("ucx", "1.16.0"),),
+)
+TCP = replace(ETHERNET, libraries=())
 
 
 @pytest.fixture
@@ -53,8 +61,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (CLUSTER, ["ib-rc", "ib-dc", "ib-ud", "ipoib-tcp"], "mlx5_2:1"),
         (ROCE, ["roce-rc", "roce-ud", "ethernet-tcp"], "mlx5_bond_0:1"),
         (ETHERNET, ["ethernet-tcp"], "eno2"),
+        (TCP, ["tcp"], "eno2"),
     ],
-    ids=["infiniband", "roce", "ethernet"],
+    ids=["infiniband", "roce", "ethernet", "tcp"],
 )
 def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     checkout: Path, active: Path, facts: Facts, partitions: list[str], device: str
@@ -71,6 +80,9 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
+    assert pmix.file(data.load(folder / "site.toml", checkout), folder / "spack/packages.yaml")[
+        0
+    ].verdict == ("ok")
     for partition in site.partitions.values():
         assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
@@ -132,9 +144,7 @@ def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) 
     packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
     assert packages["slurm"]["externals"][0]["spec"] == "slurm@24-05-3-1"
     assert packages["ucx"]["externals"][0]["spec"].startswith("ucx@1.16.0 +thread_multiple")
-    readme = (folder / "README.md").read_text()
-    assert "- version of rdma-core in `spack/packages.yaml`" in readme
-    assert "ucx in" not in readme
+    assert "- `pmix` in `site.toml`" in (folder / "README.md").read_text()
 
 
 def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:
@@ -201,4 +211,93 @@ def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path
     ("said", "spelt"), [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")]
 )
 def test_slurms_version_in_spacks_spelling(said: str, spelt: str) -> None:
-    assert spackpart.slurm_version(said) == spelt
+    assert cluster.slurm_version(said) == spelt
+
+
+def packages_of(folder: Path) -> dict[str, Any]:
+    packages: dict[str, Any] = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    return packages
+
+
+@pytest.mark.parametrize(
+    ("plugins", "wanted"), [(("pmix", "pmix_v3"), "4"), (("pmix", "pmix_v4", "pmix_v5"), "5")]
+)
+def test_pmix_is_built_in_the_series_of_slurms(
+    checkout: Path, plugins: tuple[str, ...], wanted: str
+) -> None:
+    folder = new.write("mine", replace(CLUSTER, pmi=plugins), checkout)
+    site = data.load(folder / "site.toml", checkout)
+    assert site.pmix == wanted
+    assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{wanted} ")
+    assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
+    assert pmix.slurm(site, plugins) == []
+    assert pmix.slurm(site, ["pmix_v6"]) == ['srun has PMIx of series 6: `pmix = "6"` in site.toml']
+
+
+def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) -> None:
+    """Slurm offers nodes under several names; `gpu` has nodes of its own."""
+    several = (
+        Partition("debug", False, 2, 32, (), frozenset({"n1", "n2"})),
+        Partition("batch", True, 4, 32, (), frozenset({"n1", "n2", "n3", "n4"})),
+        Partition("gpu.new", False, 2, 64, (), frozenset({"g1", "g2"})),
+        Partition("login", False, 1, 8, (), frozenset({"l1"})),
+    )
+    new.write("mine", replace(TCP, partitions=several), checkout)
+    found = {item["name"]: item for item in rendered(checkout)}
+    assert list(found) == ["tcp", "tcp-gpu-new"]
+    assert "--partition=batch" in found["tcp"]["access"]
+    assert "--partition=gpu.new" in found["tcp-gpu-new"]["access"]
+    sizes = [(p["extras"]["nodes"], p["extras"]["cores"]) for p in found.values()]
+    assert sizes == [(4, 32), (2, 64)]
+    new.write("other", replace(TCP, partitions=several), checkout, ["debug"])
+    assert [p["access"][0] for p in rendered(checkout, "other")] == ["--partition=debug"]
+    with pytest.raises(UserError, match="Slurm has no partition 'x'; there are: batch, debug, gpu"):
+        new.write("third", replace(TCP, partitions=several), checkout, ["x"])
+    assert not (checkout / "site-configs" / "third").exists()
+
+
+def rendered(checkout: Path, name: str = "mine") -> list[dict[str, Any]]:
+    (system,) = render.render(checkout / "site-configs" / name)["systems"]
+    partitions: list[dict[str, Any]] = system["partitions"]
+    return partitions
+
+
+@pytest.mark.parametrize(("accounting", "scheduler"), [(True, "slurm"), (False, "squeue")])
+def test_without_accounting_the_scheduler_is_squeue(
+    checkout: Path, accounting: bool, scheduler: str
+) -> None:
+    new.write("mine", replace(TCP, accounting=accounting), checkout)
+    assert {one["scheduler"] for one in rendered(checkout)} == {scheduler}
+
+
+def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
+    """Headers and libraries, or Spack builds it; where they are, and for the nodes that are."""
+    found = (
+        Library("slurm", "22.05.8", "/opt/slurm", lacks="include/slurm/slurm.h"),
+        Library("ucx", "1.13.1", "/usr", lacks="include/ucp/api/ucp.h"),
+        Library("rdma-core", "44.0", "/usr", lacks="include/infiniband/verbs.h"),
+        Library("pmix", "4.2.2", "/opt/pmix"),
+        Library("hwloc", "2.9.0", "/usr"),
+        Library("libevent", "2.1.12", "/usr"),
+    )
+    facts = replace(CLUSTER, libraries=found, pmi=("pmix_v4", "pmi2"), target="x86_64_v2")
+    folder = new.write("mine", facts, checkout)
+    packages = packages_of(folder)
+    assert packages["slurm"]["externals"][0]["prefix"] == "/opt/slurm"
+    assert "externals" not in packages["ucx"]
+    assert "+verbs" in packages["ucx"]["require"][0]
+    assert "rdma-core" not in packages
+    assert "~slurm pmi=pmi2" in packages["mpich"]["require"][0]
+    assert "process_managers=hydra" in packages["mvapich2"]["require"][0]
+    assert data.load(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
+    assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
+    assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
+    other = replace(facts, pmi=("pmix_v5",))
+    assert "externals" not in packages_of(new.write("other", other, checkout))["pmix"]
+
+
+def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> None:
+    folder = new.write("mine", TCP, checkout, software="toolchains")
+    assert not (folder / "spack").exists()
+    site = data.load(folder / "site.toml", checkout)
+    assert site.software == "toolchains"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from roundtrip.sites import probe
-from roundtrip.sites.probe import Facts, Partition, Port
+import pytest
+
+from roundtrip.sites import libraries, probe, targets
+from roundtrip.sites.probe import Facts, Port
 
 DATA = Path(__file__).parent / "data"
+V2 = "lm pni cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
+V3 = "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
 OUTPUTS = {
     "sinfo -h": "sinfo.txt",
     "srun --mpi=list": "srun-mpi-list.txt",
@@ -44,13 +49,21 @@ def interfaces(folder: Path) -> Path:
 def test_a_cluster_is_read_whole(tmp_path: Path) -> None:
     facts = probe.look(cluster, interfaces(tmp_path))
     assert facts.slurm == "23.11.1"
-    assert facts.partition == Partition("compute", True, 128, 48, ("cascadelake", "ib", "icelake"))
+    assert facts.partition is not None
+    assert facts.partition.features == ("cascadelake", "ib", "icelake")
+    assert (facts.partition.name, facts.partition.nodes, facts.partition.cores) == (
+        *("compute", 128),
+        48,
+    )
+    assert [one.name for one in facts.covering] == ["compute", "gpu"]
+    assert facts.accounting is False
     assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.binds_tasks is True
     assert facts.port == Port("mlx5_0", 1, True, "InfiniBand")
     assert facts.interface(infiniband=True) == "ib0"
     assert facts.interface(infiniband=False) == "eno1"
-    assert dict(facts.versions) == {"ucx": "1.17.0", "rdma-core": "47.1"}
+    versions = {item.name: item.version for item in facts.libraries}
+    assert versions == {"slurm": "23.11.1", "ucx": "1.17.0", "rdma-core": "47.1"}
     assert (facts.sockets, facts.cores) == (1, 2)
 
 
@@ -89,3 +102,44 @@ def test_garbage_gives_nothing() -> None:
         assert probe.parse_ibv_devinfo(text) == ()
         assert probe.parse_ibstat(text) == ()
         assert probe.parse_lscpu(text) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "flags", "target"),
+    [
+        ("x86_64", "lm pni", "x86_64"),
+        ("x86_64", f"{V2} avx", "x86_64_v2"),
+        ("x86_64", f"{V2} {V3}", "x86_64_v3"),
+        ("x86_64", f"{V2} {V3} avx512f avx512bw avx512cd avx512dq avx512vl", "x86_64_v3"),
+        ("aarch64", "fp asimd", "aarch64"),
+    ],
+)
+def test_the_target_is_what_the_processor_has(architecture: str, flags: str, target: str) -> None:
+    entries = [{"field": "Architecture:", "data": architecture}, {"field": "Flags:", "data": flags}]
+    assert targets.of_lscpu(json.dumps({"lscpu": entries})) == target
+    assert targets.of_lscpu("") is None
+
+
+def test_a_library_without_headers_is_told_from_one_to_build_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = tmp_path / "opt"
+    (prefix / "bin").mkdir(parents=True)
+    for program in ("sinfo", "ucx_info"):
+        (prefix / "bin" / program).write_text("#!/bin/sh\n")
+        (prefix / "bin" / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{prefix}/bin")
+    header, library = prefix / "include/ucp/api/ucp.h", prefix / "lib/x86_64-linux-gnu/libucp.so"
+    header.parent.mkdir(parents=True)
+    header.touch()
+
+    def found() -> dict[str, libraries.Library]:
+        return {item.name: item for item in libraries.look(cluster, "23.11.1")}
+
+    assert found()["slurm"].lacks == "include/slurm/slurm.h"
+    assert found()["slurm"].prefix == str(prefix)
+    assert found()["ucx"].lacks == "lib/libucp.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    assert found()["ucx"].lacks is None
+    assert str(found()["slurm"]) == f"slurm 23.11.1 in {prefix}, without include/slurm/slurm.h"

@@ -93,8 +93,8 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(
 
 
 def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
-    base = sites / "base" / "slurm-ucx.toml"
-    base.write_text(base.read_text().replace("ulimit -l unlimited", "ulimit -l 1000000"))
+    base = sites / "base" / "rdma.toml"
+    base.write_text(base.read_text().replace("ulimit -S -l hard", "ulimit -l 1000000"))
     for name in ("infiniband", "roce"):
         (system,) = render.render(sites / name)["systems"]
         for partition in system["partitions"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ def environment() -> dict[str, Any]:
 
 
 def test_the_environment_has_only_sections_that_spack_knows() -> None:
-    known = {"include", "repos", "specs", "concretizer", "develop", "view"}
+    known = {"include", "repos", "specs", "concretizer", "config", "develop", "view"}
     assert set(environment()) == known
 
 
@@ -46,6 +48,45 @@ def test_other_sites_leave_the_variable_alone() -> None:
     done = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
     assert "RFM_SYSTEM=local" in done.stdout
     assert "ROUNDTRIP_SITE_SPACK" not in done.stdout
+
+
+def test_what_is_installed_can_be_restored_to_another_path() -> None:
+    """Spack can put a shorter path in place of a longer one, not the other way round."""
+    assert environment()["config"]["install_tree"]["padded_length"] >= 128
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ((), "spack env activate . && spack concretize && spack install"),
+        (("spack.lock",), "spack env activate . && spack install"),
+        (
+            ("spack.lock", ".spack-view"),
+            "toolchains are installed; to use them: spack env activate",
+        ),
+    ],
+)
+def test_activate_asks_for_what_is_still_to_do(
+    tmp_path: Path, there: tuple[str, ...], said: str
+) -> None:
+    shutil.copytree(CHECKOUT / "site-configs", tmp_path / "site-configs", symlinks=True)
+    for name in there:
+        (tmp_path / name).mkdir() if name == ".spack-view" else (tmp_path / name).touch()
+    environ = {key: value for key, value in os.environ.items() if key != "SPACK_ENV"}
+
+    def activate(**more: str) -> str:
+        return subprocess.run(
+            ["bash", "-c", ". site-configs/activate infiniband"],
+            cwd=tmp_path,
+            env={**environ, **more, "ROUNDTRIP_RUNS": str(tmp_path / "runs")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+
+    assert activate().strip().endswith(said) or said in activate()
+    if "spack.lock" in there:
+        assert activate(SPACK_ENV=str(tmp_path)) == ""
 
 
 def test_one_environment_may_hold_many_mpis() -> None:

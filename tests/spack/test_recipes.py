@@ -13,13 +13,17 @@ from typing import Any
 import pytest
 import yaml
 
-REPOSITORY = Path(__file__).parents[2] / "spack_repo" / "roundtrip"
+CHECKOUT = Path(__file__).parents[2]
+REPOSITORY = CHECKOUT / "spack_repo" / "roundtrip"
 RECIPES = sorted(REPOSITORY.glob("packages/*/package.py"))
 DIRECTIVES = ("version", "variant", "depends_on", "conflicts", "generator", "license")
 
 
 class Base:
     """Stands for every base class that a recipe names."""
+
+    #: As the builtin recipe of MVAPICH has it for srun.
+    process_manager_options = ("--with-pm=none", "--with-pmi=slurm")
 
 
 @pytest.fixture
@@ -103,6 +107,15 @@ def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None
     }
     assert variants["pmi_version"]["default"] == "none"
     assert "16" in variants["ch3_rank_bits"]["values"]
+
+
+def test_mvapich_is_configured_for_the_pmi_that_the_site_asks_for(said: list[Any]) -> None:
+    """The builtin's `--with-pmi=slurm` comes after it, wins, and is PMI-1."""
+    recipe = load(REPOSITORY / "packages" / "mvapich" / "package.py").Mvapich()
+    assert recipe.process_manager_options == ["--with-pm=none"]
+    for part in (CHECKOUT / "site-configs").glob("*/spack/packages.yaml"):
+        (required,) = yaml.safe_load(part.read_text())["packages"]["mvapich"]["require"]
+        assert ("process_managers=slurm" in required) == ("pmi_version=pmi2" in required)
 
 
 #: Of Debian's signed netpipe_3.7.2-8.dsc; the commit that imports DDTBench 1.2 unchanged.

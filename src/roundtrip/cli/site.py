@@ -13,6 +13,7 @@ from rich.table import Table
 from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
+from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import new as writer
 from roundtrip.sites import probe, ready, toolchains
@@ -44,12 +45,21 @@ def check(
 @site_app.command()
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new folder in site-configs/.")],
+    partition: Annotated[
+        list[str] | None,
+        typer.Option(help="A Slurm partition to measure on; by default those that cover all."),
+    ] = None,
+    software: Annotated[
+        str, typer.Option(help="Who makes the MPIs: `spack`, or `toolchains` (make toolchains).")
+    ] = "spack",
 ) -> None:
     """Write a site's folder from what this machine or cluster says of itself."""
+    if software not in ("spack", "toolchains"):
+        raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
     facts = probe.look()
     for line in facts.lines():
         _console.print(line, highlight=False)
-    folder = writer.write(name, facts, paths.checkout())
+    folder = writer.write(name, facts, paths.checkout(), partition or (), software)
     _console.print(
         f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`"
     )

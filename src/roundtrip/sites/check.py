@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, scripts, slurm, software
+from roundtrip.sites import data, lint, pmix, scripts, slurm, software
 from roundtrip.sites.findings import Finding
 
 
@@ -23,6 +23,8 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     if folder := site.spack:
         try:
             findings += software.files(folder, environment)
+            if declared := data.of(site.folder, site.checkout):
+                findings += pmix.file(declared, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.schema(folder, environment)

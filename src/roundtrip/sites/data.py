@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from roundtrip import tables
+from roundtrip.sites import siblings
 from roundtrip.sites.extras import Extras
 from roundtrip.tables import Path_, Places, Strings, Table
 
@@ -86,14 +87,16 @@ class Partition(Table):
 class SiteData(Table):
     """A site; `software` says who makes its toolchains: `roundtrip toolchains`, Spack, or nobody.
 
-    `bind` are options of every launch, after its own.  `detect` are features that each partition
-    has if the machine has them.  `declared` are environments in ReFrame's own form.
+    `bind` are options of every launch, after its own.  `pmix` is the series of PMIx that the MPIs
+    are built with, which is that of the cluster's Slurm (``pmix_v4`` is 4).  `detect` are features
+    that each partition has if the machine has them.  `declared` are environments in ReFrame's form.
     """
 
     description: str
     hostnames: Strings
     software: Literal["toolchains", "spack", "none"]
     bind: Strings = ()
+    pmix: str | None = None
     detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = ()
     launch: dict[str, Launch] = Field(default_factory=dict)
     variables: dict[str, str] = Field(default_factory=dict)
@@ -103,28 +106,42 @@ class SiteData(Table):
     declared: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
+def of(folder: Path, checkout: Path) -> SiteData | None:
+    """The site in `folder`; None for one that is written in Python, without a data file."""
+    file = folder / FILE
+    return load(file, checkout) if file.is_file() else None
+
+
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
     data, places = _with_bases(file, checkout / "site-configs" / "base", ())
-    legal = sorted({*SiteData.model_fields, "base", "values", "every_partition"})
+    legal = sorted({*SiteData.model_fields, "base", "values", "every_partition", "slurm_partition"})
     for key in data:
         if key not in legal:
             told = f"unknown key '{key}'; legal are {', '.join(legal)}"
             raise tables.fault(told, (key,), places, file)
     values = data.pop("values", {})
     every = data.pop("every_partition", {})
-    if not isinstance(values, dict) or not isinstance(every, dict):
-        raise tables.fault("`values` and `every_partition` are tables", ("values",), places, file)
+    slurms = data.pop("slurm_partition", {})
+    parts = (values, every, slurms, *(slurms.values() if isinstance(slurms, dict) else ()))
+    if not all(isinstance(item, dict) for item in parts):
+        told = "`values`, `every_partition` and each `slurm_partition` are tables"
+        raise tables.fault(told, ("values",), places, file)
     known = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
         "checkout": shlex.quote(str(checkout)),
     }
-    _inherit_places(places, data.get("partition"))
-    partitions = data.pop("partition", {})
-    for key, table in partitions.items() if isinstance(partitions, dict) else ():
-        if isinstance(table, dict):
-            partitions[key] = _partition(key, tables.merge(every, table), known, places, file)
+    if isinstance(first := next(iter(slurms), None), str):
+        known = {"partition": first, **known}
+    partitions: Any = data.pop("partition", {})
+    if isinstance(partitions, dict):
+        partitions = siblings.spread(partitions, slurms, places)
+        _inherit_places(places, partitions)
+        for key, table in partitions.items():
+            if isinstance(table, dict):
+                own = {**known, **table.pop(siblings.VALUES, {})}
+                partitions[key] = _partition(key, tables.merge(every, table), own, places, file)
     filled = _fill(data, known, (), places, file)
     site = tables.validate({**filled, "partition": partitions}, SiteData, places, file)
     _require_references(site, places, file)

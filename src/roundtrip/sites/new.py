@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, spackpart, starters
-from roundtrip.sites.probe import Facts
+from roundtrip.sites import data, pmix, spackpart, starters
+from roundtrip.sites.probe import Facts, Partition
 
 #: What ReFrame loads; the data are beside it.
 _REFRAME = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
@@ -19,7 +20,8 @@ site_configuration = configuration(__file__)
 _TITLES = {
     "infiniband": "Slurm, InfiniBand",
     "roce": "Slurm, RDMA over Converged Ethernet",
-    "ethernet": "Slurm, Ethernet",
+    "ethernet": "Slurm, Ethernet, UCX",
+    "tcp": "Slurm, Ethernet, each MPI's own TCP",
     "machine": "This machine, no scheduler, software by Spack",
 }
 #: The shipped site whose Spack part a new site gets, if not that of `infiniband`.
@@ -28,6 +30,7 @@ _SPACK_OF = {
     "infiniband": "infiniband",
     "roce": "roce",
     "ethernet": "infiniband",
+    "tcp": "infiniband",
 }
 _VALUES = {
     "hca": ("mlx5_0", "`ibv_devinfo -l`; of several, the one nearest to the ranks (`lstopo`)"),
@@ -35,54 +38,85 @@ _VALUES = {
     "interface": ("eth0", "`ip -br link`: the network interface of the nodes"),
     "gid_index": (3, "`show_gids`: the line of the IPv4 address that says v2"),
     "traffic_class": (106, "the class that the switches treat as lossless: ask who runs them"),
-    "partition": ("compute", "`sinfo -s`"),
 }
 _NEEDS = {
-    "infiniband": ("hca", "port", "interface", "partition"),
-    "roce": ("hca", "port", "interface", "gid_index", "traffic_class", "partition"),
-    "ethernet": ("interface", "partition"),
+    "infiniband": ("hca", "port", "interface"),
+    "roce": ("hca", "port", "interface", "gid_index", "traffic_class"),
+    "ethernet": ("interface",),
+    "tcp": ("interface",),
     "machine": (),
 }
 
 
-def write(name: str, facts: Facts, checkout: Path) -> Path:
-    """Write the folder ``site-configs/<name>``; UserError if it exists, or for an illegal name."""
+def write(
+    name: str,
+    facts: Facts,
+    checkout: Path,
+    partitions: Sequence[str] = (),
+    software: str = "spack",
+) -> Path:
+    """Write the folder ``site-configs/<name>``.
+
+    `partitions` are the Slurm partitions to measure on, by default those that cover all nodes;
+    `software` is who makes the toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).
+    UserError if the folder exists, for an illegal name, or for a partition that Slurm has not.
+    """
     sites = checkout / "site-configs"
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
         raise UserError(f"'{name}' is no name for a site: letters, digits, - and _ only")
     folder = sites / name
     if folder.exists():
         raise UserError("there is one already; remove it, or choose another name", folder)
+    chosen = _chosen(facts, partitions)
     base = choose_base(facts)
     folder.mkdir()
-    text, unknown = site_toml(name, base, facts)
+    text, unknown = site_toml(name, base, facts, chosen, software)
     (folder / data.FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME.format(name=name))
-    unknown += spackpart.write(sites / _SPACK_OF.get(base, "infiniband") / "spack", folder, facts)
+    if software == "spack":
+        unknown += spackpart.write(sites / _SPACK_OF[base] / "spack", folder, facts, base)
     (folder / "README.md").write_text(readme(name, base, facts, unknown))
     return folder
 
 
 def choose_base(facts: Facts) -> str:
-    """Without Slurm `machine`; else by the link layer of the port found."""
+    """Without Slurm `machine`; else by the link layer of the port found, or without one by UCX."""
     if facts.partition is None:
         return "machine"
     if facts.port is None:
-        return "ethernet"
+        return "ethernet" if facts.library("ucx") else "tcp"
     return "roce" if facts.port.link_layer == "Ethernet" else "infiniband"
 
 
-def site_toml(name: str, base: str, facts: Facts) -> tuple[str, list[str]]:
+def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
+    known = {one.name: one for one in facts.partitions}
+    if missing := [name for name in names if name not in known]:
+        there = ", ".join(sorted(known)) or "none, or no sinfo"
+        raise UserError(f"Slurm has no partition '{missing[0]}'; there are: {there}")
+    return [known[name] for name in names] or facts.covering
+
+
+def site_toml(
+    name: str, base: str, facts: Facts, partitions: Sequence[Partition], software: str
+) -> tuple[str, list[str]]:
     """The text of ``site.toml``, and the keys with a usual value because nothing was found."""
     text = (
         f"# Site `{name}`: README.md beside it says what was found. It is laid over\n"
         f"# site-configs/base/{base}.toml: whatever stands there may be replaced here.\n"
         f'base = "{base}"\ndescription = "{_TITLES[base]}"\n'
     )
+    if software != "spack" or base == "machine":
+        text += f'software = "{software}"\n'
     if base == "machine":
-        return f'{text}software = "spack"\n', []
-    text += f"hostnames = ['^{name}-login\\d*$'] # chosen by RFM_SYSTEM all the same\n\n[values]\n"
-    found, unknown = _found(base, facts), []
+        return text, []
+    text += f"hostnames = ['^{name}-login\\d*$'] # chosen by RFM_SYSTEM all the same\n"
+    unknown = []
+    if series := pmix.series(facts.pmi):
+        text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
+    else:
+        unknown.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
+    found = _found(base, facts)
+    text += "\n[values]\n"
     for key in _NEEDS[base]:
         usual, how = _VALUES[key]
         value = found.get(key)
@@ -91,20 +125,30 @@ def site_toml(name: str, base: str, facts: Facts) -> tuple[str, list[str]]:
         chosen = usual if value is None else value
         literal = f'"{chosen}"' if isinstance(chosen, str) else str(chosen)
         text += f"{key} = {literal}{f' # {how}' if how else ''}\n"
-    size, unsized = _size(facts)
-    return text + size + starters.tables(facts), unknown + unsized + starters.unknown(facts)
+    sizes, unsized = _sizes(partitions)
+    text += _scheduler(facts) + sizes + starters.tables(facts)
+    return text, unknown + unsized + starters.unknown(facts)
 
 
-def _size(facts: Facts) -> tuple[str, list[str]]:
-    """The table with the nodes and cores that scales follow from; what is not known of it."""
-    found = facts.partition
-    lines, unknown = [], []
-    for key, value in (("nodes", found and found.nodes), ("cores", found and found.cores)):
-        if value:
-            lines.append(f"{key} = {value}\n")
-        else:
-            unknown.append(f"`{key}` below `[every_partition.extras]`: scales follow from it")
-    return "\n[every_partition.extras]\n" + "".join(lines) if lines else "", unknown
+def _scheduler(facts: Facts) -> str:
+    """ReFrame's `slurm` asks sacct how a job ended, and gives up where that cannot tell."""
+    if facts.accounting is not False:
+        return ""
+    return '\n[every_partition]\nscheduler = "squeue" # no accounting here: `sacct` tells nothing\n'
+
+
+def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
+    """A table for each Slurm partition, with the nodes and cores that scales follow from; what is
+    not known of them."""
+    text, unknown = "", []
+    for one in partitions:
+        text += f'\n[slurm_partition."{one.name}"]\n'
+        for key, value in (("nodes", one.nodes), ("cores", one.cores)):
+            if value:
+                text += f"{key} = {value}\n"
+            else:
+                unknown.append(f"`{key}` of partition `{one.name}`: scales follow from it")
+    return text, unknown
 
 
 def readme(name: str, base: str, facts: Facts, unknown: list[str]) -> str:
@@ -124,5 +168,4 @@ def _found(base: str, facts: Facts) -> dict[str, str | int | None]:
         "hca": facts.port.device if facts.port else None,
         "port": facts.port.number if facts.port else None,
         "interface": facts.interface(infiniband=base == "infiniband"),
-        "partition": facts.partition.name if facts.partition else None,
     }

@@ -13,20 +13,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from roundtrip.sites import libraries, slurmconf, targets
+from roundtrip.sites.libraries import Library
+
 Runner = Callable[..., str | None]
-#: Partition, nodes, sockets of a node, cores of a socket, features; `2+` is 2 or more.
-SINFO = "%P|%D|%X|%Y|%f"
+_YES_NO = {True: "yes", False: "no", None: "not found"}
+#: Partition, nodes, sockets of a node, cores of a socket, features, names; `2+` is 2 or more.
+SINFO = "%P|%D|%X|%Y|%f|%N"
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A Slurm partition.  `nodes` is their number, `cores` that of one node, 0 if not known."""
+    """A Slurm partition.  `nodes` is their number, `cores` that of one node, 0 if not known;
+    `hosts` are their names."""
 
     name: str
     default: bool
     nodes: int
     cores: int
     features: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -47,18 +53,42 @@ class Facts:
     slurm: str | None = None
     pmi: tuple[str, ...] = ()
     binds_tasks: bool | None = None
+    accounting: bool | None = None
     cpu: str | None = None
+    target: str | None = None
     sockets: int | None = None
     cores: int | None = None
     ports: tuple[Port, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
-    versions: tuple[tuple[str, str], ...] = ()
+    libraries: tuple[Library, ...] = ()
 
     @property
     def partition(self) -> Partition | None:
         """Slurm's default partition, or the one with most nodes."""
-        ranked = sorted(self.partitions, key=lambda p: (not p.default, -p.nodes, p.name))
+        ranked = self._ranked
         return ranked[0] if ranked else None
+
+    @property
+    def covering(self) -> list[Partition]:
+        """`partition`, and each other that has at least two nodes of its own.
+
+        Slurm often offers the same nodes under several names; nobody wants to measure them twice.
+        """
+        chosen: list[Partition] = []
+        covered: set[str] = set()
+        for one in self._ranked:
+            if not chosen or len(one.hosts - covered) > 1:
+                chosen.append(one)
+                covered |= one.hosts
+        return chosen
+
+    @property
+    def _ranked(self) -> list[Partition]:
+        return sorted(self.partitions, key=lambda p: (not p.default, -p.nodes, p.name))
+
+    def library(self, name: str) -> Library | None:
+        """What is installed of `name`, by Spack's name."""
+        return next((item for item in self.libraries if item.name == name), None)
 
     @property
     def port(self) -> Port | None:
@@ -87,10 +117,12 @@ class Facts:
         return [
             f"Slurm: {self.slurm or unknown}; partitions: {partitions or unknown}",
             f"PMI offered by srun: {', '.join(self.pmi) or unknown}",
-            f"processor: {self.cpu or unknown}, {self.sockets or '?'} x {self.cores or '?'} cores",
+            f"processor: {self.cpu or unknown}, {self.sockets or '?'} x {self.cores or '?'} cores, "
+            f"target {self.target or unknown}",
             f"ports: {ports or unknown}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or unknown}",
-            "software: " + (", ".join(f"{k} {v}" for k, v in self.versions) or unknown),
+            f"accounting (sacct): {_YES_NO[self.accounting]}",
+            "software: " + ("; ".join(map(str, self.libraries)) or unknown),
         ]
 
 
@@ -99,19 +131,24 @@ def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts
     run = run or _run
     sinfo = run("sinfo", "-h", "-o", SINFO)
     slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
-    cpu, sockets, cores = parse_lscpu(run("lscpu", "-J") or "")
+    lscpu = run("lscpu", "-J") or ""
+    cpu, sockets, cores = parse_lscpu(lscpu)
     config = run("scontrol", "show", "config")
     return Facts(
         partitions=parse_sinfo(sinfo or ""),
         slurm=slurm[1] if slurm else None,
         pmi=parse_pmi(run("srun", "--mpi=list") or ""),
-        binds_tasks=None if config is None else "task/affinity" in _task_plugin(config),
+        binds_tasks=None if config is None else "task/affinity" in _setting(config, "TaskPlugin"),
+        accounting=None
+        if config is None
+        else "slurmdbd" in _setting(config, "AccountingStorageType"),
         cpu=cpu,
+        target=targets.of_lscpu(lscpu),
         sockets=sockets,
         cores=cores,
         ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
         interfaces=interfaces(net),
-        versions=tuple(_versions(run).items()),
+        libraries=tuple(libraries.look(run, slurm[1] if slurm else None)),
     )
 
 
@@ -123,7 +160,7 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
     found: dict[str, Partition] = {}
     for line in text.splitlines():
         parts = line.strip().split("|")
-        if len(parts) != 5 or not parts[1].isdigit():
+        if len(parts) != 6 or not parts[1].isdigit():
             continue
         name, default = parts[0].rstrip("*"), parts[0].endswith("*")
         sockets, each = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
@@ -134,7 +171,9 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
             features |= set(earlier.features)
             cores = min(cores, earlier.cores)
         nodes = int(parts[1]) + (earlier.nodes if earlier else 0)
-        found[name] = Partition(name, default, nodes, cores, tuple(sorted(features)))
+        hosts = {*slurmconf.expand(parts[5]), *(earlier.hosts if earlier else ())}
+        features_ = tuple(sorted(features))
+        found[name] = Partition(name, default, nodes, cores, features_, frozenset(hosts))
     return tuple(found.values())
 
 
@@ -211,28 +250,9 @@ def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _task_plugin(config: str) -> str:
-    match = re.search(r"^TaskPlugin\s*=\s*(.*)$", config, re.MULTILINE)
+def _setting(config: str, name: str) -> str:
+    match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
     return match[1] if match else ""
-
-
-def _versions(run: Runner) -> dict[str, str]:
-    """Versions of the libraries below an MPI, by Spack's names."""
-    found: dict[str, str] = {}
-    ucx = re.search(
-        r"(?:Library version:|UCT version=)\s*(\d[\d.]*\d)", run("ucx_info", "-v") or ""
-    )
-    if ucx:
-        found["ucx"] = ucx[1]
-    rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
-        "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
-    )
-    if rdma and (number := re.match(r"(\d+(?:\.\d+)*)", rdma)):
-        found["rdma-core"] = number[1]
-    gcc = run("gcc", "-dumpfullversion")
-    if gcc:
-        found["gcc"] = gcc.strip()
-    return found
 
 
 def _run(*command: str) -> str | None:
@@ -240,4 +260,5 @@ def _run(*command: str) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    # Some versions of srun list their plugins on standard error.
+    return (done.stdout or done.stderr) if done.returncode == 0 else None

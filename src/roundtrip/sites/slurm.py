@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import probe
+from roundtrip.sites import data, pmix, probe
 from roundtrip.sites.findings import Finding, summarise
 
 
@@ -83,6 +83,8 @@ def _pmi(site: Site) -> list[Finding]:
         for mpi, pmi in sorted(asked)
         if pmi not in known
     ]
+    declared = data.of(site.folder, site.checkout)
+    faults += pmix.slurm(declared, known) if declared else []
     return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
 
 

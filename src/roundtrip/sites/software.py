@@ -9,8 +9,8 @@ from typing import Any
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
+from roundtrip.sites import data, matrix, pmix, spack, toolchains, yamlfile
 from roundtrip.sites import lock as locks
-from roundtrip.sites import matrix, spack, toolchains, yamlfile
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.lock import Lock
 
@@ -66,6 +66,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
     try:
         lock = locks.read(active)
         wanted = matrix.expand(environment, matrix.definitions(folder))
+        declared = data.of(site.folder, site.checkout)
         return [
             *one_build_per_mpi(lock),
             *summarise(
@@ -74,6 +75,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
                 f"{len(wanted)} roots, all in the lock file",
             ),
             *one_to_one(lock, list(site.toolchains.values())),
+            *(pmix.lock(declared, lock) if declared else []),
         ]
     except UserError as error:
         return [Finding("fault", "lock file", str(error))]

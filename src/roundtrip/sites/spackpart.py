@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from roundtrip.sites import debian, matrix, starters, yamlfile
+from roundtrip.sites import cluster, debian, matrix, yamlfile
 from roundtrip.sites.debian import External
 from roundtrip.sites.probe import Facts
 
@@ -54,36 +54,23 @@ def _pairs(externals: list[External], boost: str, mpi: str) -> list[External]:
     return [i for i in externals if i.spec.startswith(boost + " ") and i.spec.endswith("^" + mpi)]
 
 
-def write(source: Path, folder: Path, facts: Facts) -> list[str]:
+def write(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
     """Write ``spack/`` of the site in `folder` after `source`; return what is left to set."""
     target = folder / "spack"
     target.mkdir()
     for file in sorted(source.glob("*.yaml")):
         shutil.copyfile(file, target / file.name)
+    file = target / "packages.yaml"
     if facts.partition is None:
         externals = debian.externals(folder / "prefix")
         if any(item.name in _MPIS for item in externals):
-            (target / "packages.yaml").write_text(packages(externals))
+            file.write_text(packages(externals))
             chosen = definitions(externals, matrix.definitions(source))
             (target / "definitions.yaml").write_text(chosen)
         return []
-    text, unknown = (target / "packages.yaml").read_text(), []
-    versions = dict(facts.versions)
-    if facts.slurm:
-        versions["slurm"] = slurm_version(facts.slurm)
-    for name in ("slurm", "rdma-core", "ucx"):
-        if name in versions:
-            text = re.sub(rf"(spec: {name}@)[\w.-]+", rf"\g<1>{versions[name]}", text)
-        else:
-            unknown.append(f"version of {name} in `spack/packages.yaml`")
-    text = starters.as_started(text, facts)
-    (target / "packages.yaml").write_text(text)
+    entries, unknown = cluster.entries(file.read_text(), facts, base)
+    file.write_text(cluster.HEAD.format(source=source.parent.name) + yamlfile.dump(entries))
     if facts.port is None:  # MVAPICH2's device is InfiniBand
         chosen = (target / "definitions.yaml").read_text()
         (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", chosen))
     return unknown
-
-
-def slurm_version(text: str) -> str:
-    """Slurm's ``23.11.1`` in Spack's spelling, ``23-11-1-1``."""
-    return "-".join(text.split(".")) + ("" if text.count(".") > 2 else "-1")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from roundtrip.sites.probe import Facts
 
-#: PMIs of srun that an MPI can be built for, the one of base/slurm-ucx.toml first.
+#: PMIs of srun that an MPI can be built for, the one of base/slurm.toml first.
 _SPEAKS = {
     "openmpi": ("pmix",),
     "mpich": ("pmi2", "pmix"),
-    "mvapich": ("pmi2",),
+    "mvapich": ("pmi2", "pmix"),
     "mvapich2": ("pmi2", "pmix"),
 }
 #: The MPI's own program, and its option that binds a rank to a core.
@@ -18,7 +18,7 @@ _HYDRA = ("mpiexec", "-bind-to")
 
 def pmi(mpi: str, facts: Facts) -> str | None:
     """The value of srun's ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
-    if facts.binds_tasks is False:
+    if facts.binds_tasks is False or (mpi == "mvapich2" and _without_libraries(facts)):
         return None
     if not facts.pmi:
         return _SPEAKS[mpi][0]
@@ -32,7 +32,7 @@ def tables(facts: Facts) -> str:
         chosen = pmi(mpi, facts)
         if chosen is None:
             launcher, bind = _OWN.get(mpi, _HYDRA)
-            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(facts)}\n'
+            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(mpi, facts)}\n'
             text += f'options = ["{bind}", "core"]\n'
         elif chosen != usual:
             text += f'\n[launch.{mpi}]\npmi = "{chosen}" # srun has no {usual}\n'
@@ -46,16 +46,12 @@ def as_started(packages: str, facts: Facts) -> str:
         packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
     else:
         packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
-    mvapich2 = pmi("mvapich2", facts)
-    if mvapich2 is None:
+    for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
+        chosen = pmi(mpi, facts)
+        managed = f"slurm pmi_version={chosen}" if chosen else "hydra"
         packages = packages.replace(
-            "process_managers=slurm pmi_version=pmi2", "process_managers=hydra"
-        )
-    else:
-        packages = packages.replace("pmi_version=pmi2", f"pmi_version={mvapich2}")
-    if pmi("mvapich", facts) is None:
-        packages = packages.replace(
-            "netmod=ucx process_managers=slurm", "netmod=ucx process_managers=hydra"
+            f"{fabric} process_managers=slurm pmi_version=pmi2",
+            f"{fabric} process_managers={managed}",
         )
     return packages
 
@@ -64,7 +60,9 @@ def lines(facts: Facts) -> list[str]:
     """How each MPI starts its ranks, for people; and what could not be found out."""
     chosen = {mpi: pmi(mpi, facts) for mpi in _SPEAKS}
     told = [
-        f"{mpi}: srun --mpi={name}" if name else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(facts)}"
+        f"{mpi}: srun --mpi={name}"
+        if name
+        else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(mpi, facts)}"
         for mpi, name in chosen.items()
     ]
     return [f"how ranks start: {'; '.join(told)}"]
@@ -80,7 +78,15 @@ def unknown(facts: Facts) -> list[str]:
     return found
 
 
-def _why(facts: Facts) -> str:
+def _without_libraries(facts: Facts) -> bool:
+    """Whether Slurm is here without its libraries: MVAPICH2 takes its PMI from them."""
+    slurm = facts.library("slurm")
+    return slurm is not None and slurm.lacks is not None
+
+
+def _why(mpi: str, facts: Facts) -> str:
     if facts.binds_tasks is False:
         return "srun binds no task here: TaskPlugin lacks task/affinity"
+    if mpi == "mvapich2" and _without_libraries(facts):
+        return "Slurm's PMI library is not installed here"
     return f"srun offers {', '.join(facts.pmi)} only"

@@ -17,9 +17,17 @@ class Mvapich(BuiltinMvapich):
     variant(
         "pmi_version",
         default="none",
-        values=("none", "simple", "pmi1", "pmi2", "pmix"),
+        values=("none", "pmi", "pmi2", "pmix"),
         multi=False,
-        description="PMI to configure with; none: what the process manager implies",
+        description="PMI that ranks speak unless told otherwise; none: as configure chooses",
     )
 
     depends_on("pmix", when="pmi_version=pmix")
+    conflicts("process_managers=slurm", when="pmi_version=none", msg="say which PMI srun offers")
+
+    @property
+    def process_manager_options(self):
+        """Without the builtin's `--with-pmi=slurm`: it comes last, so PMI-1 would be chosen
+        whatever `pmi_version` says."""
+        builtin = super().process_manager_options
+        return [option for option in builtin if option != "--with-pmi=slurm"]

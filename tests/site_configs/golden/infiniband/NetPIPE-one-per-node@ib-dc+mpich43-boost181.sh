@@ -10,7 +10,7 @@
 #SBATCH --partition=compute
 #SBATCH --exclusive
 #SBATCH --switches=1@10:00
-ulimit -l unlimited
+ulimit -S -l hard
 export UCX_NET_DEVICES=mlx5_0:1
 export UCX_TLS=dc,self,sm
 export UCX_POSIX_HUGETLB_MODE=try

@@ -9,7 +9,7 @@
 #SBATCH --nodes=2
 #SBATCH --partition=compute
 #SBATCH --exclusive
-ulimit -l unlimited
+ulimit -S -l hard
 export UCX_NET_DEVICES=eth0
 export UCX_TLS=tcp,self,sm
 export UCX_POSIX_HUGETLB_MODE=try

@@ -9,7 +9,7 @@
 #SBATCH --nodes=2
 #SBATCH --partition=compute
 #SBATCH --exclusive
-ulimit -l unlimited
+ulimit -S -l hard
 export UCX_NET_DEVICES=mlx5_0:1
 export UCX_TLS=rc,self,sm
 export UCX_POSIX_HUGETLB_MODE=try

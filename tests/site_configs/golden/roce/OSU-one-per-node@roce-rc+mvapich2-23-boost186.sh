@@ -9,7 +9,7 @@
 #SBATCH --nodes=2
 #SBATCH --partition=compute
 #SBATCH --exclusive
-ulimit -l unlimited
+ulimit -S -l hard
 export UCX_NET_DEVICES=mlx5_0:1
 export UCX_TLS=rc,self,sm
 export UCX_POSIX_HUGETLB_MODE=try
@@ -26,4 +26,4 @@ export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
 export MV2_USE_RoCE=1
 export MV2_DEFAULT_GID_INDEX=3
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5.1/mvapich2-2.3.7-1/osu_latency > osu.txt
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block sh -c 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"' sh @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5/mvapich2-2.3.7-1/osu_latency > osu.txt

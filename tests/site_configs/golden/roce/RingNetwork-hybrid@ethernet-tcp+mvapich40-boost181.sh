@@ -9,7 +9,7 @@
 #SBATCH --partition=compute
 #SBATCH --exclusive
 #SBATCH --nodes=2
-ulimit -l unlimited
+ulimit -S -l hard
 export UCX_NET_DEVICES=eth0
 export UCX_TLS=tcp,self,sm
 export UCX_POSIX_HUGETLB_MODE=try

@@ -16,4 +16,4 @@ export OMPI_MCA_pml=ob1
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
-srun --mpi=pmix @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
+srun --mpi=pmix sh -c 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
