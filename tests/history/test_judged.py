@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from support import nights
+from support import years
 
 from roundtrip.collect import analysis
 from roundtrip.history.judged import told
@@ -22,14 +22,14 @@ def named(frame: pl.DataFrame) -> tuple[object, ...]:
 
 
 def one(number: int, series: int = 10) -> pl.DataFrame:
-    frame = nights.make(series, 90).nights
+    frame = years.make(series, 90).nights
     names = frame.select(SERIES.keys()).unique(maintain_order=True).row(number)
     every = [pl.col(name).eq_missing(value) for name, value in zip(SERIES, names, strict=True)]
     return frame.filter(every)
 
 
 def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
-    frame = nights.make(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
+    frame = years.make(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
     found = told(frame, SETTINGS)
     steps = {names[3:5]: one.recent.night for names, one in found.items() if one.recent}
     planted = {("mpi", 1), ("mpi", 2), ("mpi", 4), ("mpi", 8)}
@@ -39,7 +39,7 @@ def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
 
 def test_nights_are_counted_over_the_whole_history() -> None:
     stepped, other = one(0), one(4)
-    late = stepped.filter(pl.col("night") >= nights.night(10))
+    late = stepped.filter(pl.col("night") >= years.night(10))
     found = told(pl.concat([other, late]), SETTINGS)[named(late)]
     assert found.recent is not None
     assert abs(found.recent.night - 78) <= 1
@@ -47,7 +47,7 @@ def test_nights_are_counted_over_the_whole_history() -> None:
 
 def test_a_night_that_was_left_out_does_not_count() -> None:
     frame = one(0)
-    since = pl.col("night") >= nights.night(78)
+    since = pl.col("night") >= years.night(78)
     left = frame.with_columns(left_out=pl.when(since).then(pl.lit("late")).otherwise("left_out"))
     assert outcome(named(frame), frame) is Outcome.REGRESSED
     assert outcome(named(frame), left) is Outcome.UNCHANGED
@@ -63,7 +63,7 @@ def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_i
 
 def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
     frame = one(4)
-    since = pl.col("night") >= nights.night(82)
+    since = pl.col("night") >= years.night(82)
     slow = frame.with_columns(
         median=pl.when(since).then(pl.col("median") * 1.1).otherwise("median"),
         nodes=pl.when(since).then(pl.lit("node99")).otherwise(pl.lit("node1")),

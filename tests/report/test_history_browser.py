@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import nights
+from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
 from roundtrip.report.pages import history
@@ -23,9 +23,9 @@ SECOND = 1.0
 
 @pytest.fixture(scope="module")
 def year() -> history.History:
-    made = nights.make(500, 365)
-    links = {nights.night(n): f"{nights.night(n)[:10]}/r1/report.html" for n in range(365)}
-    return replace(made, reports=links, notes=[history.Note(nights.night(200), "new switch")])
+    made = years.make(500, 365)
+    links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
+    return replace(made, reports=links, notes=[history.Note(years.night(200), "new switch")])
 
 
 @pytest.fixture(scope="module")

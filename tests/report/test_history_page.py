@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import nights
+from support import years
 
 from roundtrip.history.schema import PROVENANCE
 from roundtrip.report.pages import changes, history, packed
@@ -26,7 +26,7 @@ STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
 
 @pytest.fixture(scope="module")
 def made() -> history.History:
-    return nights.make(40, 90)
+    return years.make(40, 90)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
     told = {one.key: Told(90, why=HOSTILE) for one in split(named)}
-    notes = [history.Note(nights.night(3), HOSTILE)]
+    notes = [history.Note(years.night(3), HOSTILE)]
     facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
         history.History("c" + HOSTILE, HOSTILE, named, facts, told, notes, notices=((HOSTILE,),))
@@ -113,11 +113,11 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
 
 
 def test_a_year_of_500_series_is_less_than_three_megabytes() -> None:
-    assert len(history.render(nights.make(500, 365)).encode()) < 3_000_000
+    assert len(history.render(years.make(500, 365)).encode()) < 3_000_000
 
 
 def test_a_link_to_each_report_and_a_night_without_one(made: history.History) -> None:
-    linked = replace(made, reports={nights.night(89): "2026-03-31/r1/report.html"})
+    linked = replace(made, reports={years.night(89): "2026-03-31/r1/report.html"})
     page = history.render(linked)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
     assert '<th scope="row">2026-03-30</th>' in page
@@ -190,9 +190,9 @@ def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
 
 
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
-    calendar = Calendar([nights.night(index) for index in range(9)])
-    wanted = {nights.night(3)}
-    assert [calendar.near(nights.night(at), wanted) is not None for at in range(7)] == [
+    calendar = Calendar([years.night(index) for index in range(9)])
+    wanted = {years.night(3)}
+    assert [calendar.near(years.night(at), wanted) is not None for at in range(7)] == [
         *(False, True, True, True, True, True, False)
     ]
 
@@ -203,16 +203,16 @@ def test_two_nights_of_a_day_are_told_apart() -> None:
 
 
 def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
-    every = list(split(nights.make(40, 3).nights))
+    every = list(split(years.make(40, 3).nights))
     assert len({one.key for one in every}) == 40
-    assert [one.key for one in split(nights.make(40, 5).nights)] == [one.key for one in every]
+    assert [one.key for one in split(years.make(40, 5).nights)] == [one.key for one in every]
     assert all(key(one.names) == one.key for one in every)
 
 
 def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> None:
     first = next(split(made.nights))
     here = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
-    gap = made.nights.filter(~(here & pl.col("night").is_in([nights.night(4), nights.night(5)])))
+    gap = made.nights.filter(~(here & pl.col("night").is_in([years.night(4), years.night(5)])))
     one = next(each for each in data(history.render(replace(made, nights=gap)))["series"])
     assert one["key"] == first.key
     assert one["night"] == [0, 4, 6, 84]

@@ -18,6 +18,9 @@ _ORDER = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
 _CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
+#: The phase of a program that has no other.
+_USUAL = "measure"
+
 
 @dataclass(frozen=True)
 class Series:
@@ -39,7 +42,8 @@ class Series:
         """What tells it from its neighbours: ``mpi, 4 KiB``; the metric, if nothing does."""
         names = self.names
         size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
-        return ", ".join(filter(None, (names["variant"], size, names["phase"]))) or self.metric
+        phase = names["phase"] if names["phase"] != _USUAL else ""
+        return ", ".join(filter(None, (names["variant"], size, phase))) or self.metric
 
     @property
     def metric(self) -> str:

@@ -1,7 +1,7 @@
 """A generator of histories: nights of many series with steps, drifts, spikes and slow nodes.
 
 Seeded.  What a series tells is known, because it was planted: no detector takes part.  As a program
-it writes a page to look at by hand: ``python tests/support/nights.py FILE [SERIES [NIGHTS]]``.
+it writes a page to look at by hand: ``python tests/support/years.py FILE [SERIES [NIGHTS]]``.
 """
 
 from __future__ import annotations
