@@ -18,7 +18,7 @@ from pathlib import Path
 from support.bundles import FORMER, of_schema_2
 from support.synthetic import Tree
 
-from fuzz import links
+from fuzz import foreign, links
 from roundtrip.campaign import model
 from roundtrip.collect import (
     analysis,
@@ -274,6 +274,10 @@ READERS = {
         _in_bundle("cases.parquet", True, lambda: FORMER / "ring"),
     ),
     "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
+    "logs of ReFrame": Reader(foreign.seeds("*/*.log*"), foreign.log),
+    "reports of ReFrame": Reader(foreign.seeds("*/*.json"), foreign.any_file),
+    "databases of ReFrame": Reader(foreign.seeds("*/*.db"), foreign.any_file),
+    "imported values": Reader(foreign.values_seeds, foreign.values),
     "NetPIPE": Reader(_recorded("netpipe/*.full.out"), _netpipe),
     "NPB": Reader(_recorded("npb/*.txt"), _npb),
     "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), _osu("latency")),

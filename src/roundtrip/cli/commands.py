@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roundtrip.cli import app, collect, doctor, report, run, site, study, toolchains
+from roundtrip.cli import app, collect, doctor, imported, report, run, site, study, toolchains
 
-__all__ = ["app", "collect", "doctor", "report", "run", "site", "study", "toolchains"]
+__all__ = ["app", "collect", "doctor", "imported", "report", "run", "site", "study", "toolchains"]

@@ -1,0 +1,115 @@
+"""Makes nights of values: one row a night, series and set of nodes.
+
+Where a report or a database tells the session, a night is one session.  A performance log does not
+tell it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
+"""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from roundtrip.history import schema
+from roundtrip.imported.schema import VALUES
+from roundtrip.stats.intervals import median_interval
+
+#: What tells one value from another, however often and wherever it was logged.
+_VALUE = ["case_id", "metric", "unit", "value"]
+_CONFIDENCE = 0.95
+_FEWEST = 6  # launches of an interval
+_LATE = pl.duration(minutes=1)  # by which a job may seem to end after its session
+
+
+def once(values: pl.DataFrame) -> pl.DataFrame:
+    """`values`, columns `VALUES`, without what stands twice: in two imports, in a log and a report.
+
+    A log has whole seconds, and no session; a report of data version 3 has no time of a job.
+    """
+    ranked = values.sort(
+        pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
+    ).with_columns(second=pl.col("time").dt.truncate("1s"))
+    timed = ranked.filter(pl.col("time").is_not_null())
+    timed = timed.unique([*_VALUE, "second"], keep="first", maintain_order=True)
+    untimed = ranked.filter(pl.col("time").is_null())
+    untimed = untimed.unique([*_VALUE, "session"], keep="first", maintain_order=True)
+    timed, untimed = timed.with_row_index("log"), untimed.with_row_index("report")
+    pairs = _pairs(timed, untimed)
+    told = timed.join(pairs, on="log", how="left", maintain_order="left").with_columns(
+        session=pl.coalesce("session", "session_told"),
+        session_end=pl.coalesce("session_end", "session_end_told"),
+        facts=pl.coalesce("facts_told", "facts"),
+        nodes=pl.when(pl.col("nodes") == "")
+        .then(pl.col("nodes_told").fill_null(""))
+        .otherwise("nodes"),
+    )
+    alone = untimed.join(pairs, on="report", how="anti")
+    return pl.concat([told.select(*VALUES), alone.select(*VALUES)]).sort(*VALUES, nulls_last=True)
+
+
+def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Which row of a log is which row of a report without times, each at most once."""
+    adopted = ["session", "session_end", "nodes", "facts"]
+    both = logs.select(*_VALUE, "log", "second", "session").join(
+        reports.select(
+            *_VALUE, "report", *(pl.col(name).alias(f"{name}_told") for name in adopted)
+        ),
+        on=_VALUE,
+        maintain_order="left",
+    )
+    begins, ends = pl.col("session_told").dt.truncate("1s"), pl.col("session_end_told") + _LATE
+    is_its = pl.col("session").is_null() | (pl.col("session") == pl.col("session_told"))
+    both = both.filter(is_its, pl.col("second").is_between(begins, ends))
+    both = both.unique("log", keep="first", maintain_order=True)
+    both = both.unique("report", keep="first", maintain_order=True)
+    return both.select("log", "report", *(f"{name}_told" for name in adopted))
+
+
+def of(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
+    told = _with_night(once(values)).with_columns(
+        study=pl.lit("imported"), size_bytes=pl.lit(0, pl.Int64), phase=pl.lit("")
+    )
+    nights = (
+        told.group_by("night", *schema.SERIES, "nodes")
+        .agg(
+            pl.col("digest").first(),
+            pl.len().cast(pl.Int64).alias("launches"),
+            pl.col("value").median().alias("median"),
+            pl.col("value").alias("all"),
+            pl.col("lower_is_better").drop_nulls().last(),
+        )
+        .with_columns(disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True))
+    )
+    few = nights.filter(pl.col("launches") < _FEWEST).with_columns(
+        low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
+    )
+    many = nights.filter(pl.col("launches") >= _FEWEST)
+    found = [median_interval(row, _CONFIDENCE) for row in many["all"].to_list()]
+    many = many.with_columns(
+        pl.Series("low", [one.low for one in found], pl.Float64),
+        pl.Series("high", [one.high for one in found], pl.Float64),
+    )
+    columns = [*schema.NIGHTS]
+    whole = pl.concat([few.select(columns), many.select(columns)])
+    return whole.sort("night", *schema.SERIES, "nodes"), _provenance(told)
+
+
+def _with_night(values: pl.DataFrame) -> pl.DataFrame:
+    """Adds `night`, the time at which it began; `digest` becomes one of all its files."""
+    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
+    first = pl.col("time").min().over(noon, pl.col("session").is_null())
+    begins = pl.coalesce("session", first)
+    told = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return told.with_columns(pl.col("digest").min().over("night"))
+
+
+def _provenance(told: pl.DataFrame) -> pl.DataFrame:
+    """What the sources tell of each night: facts of its session, and modules of environments."""
+    rows = set()
+    kept = told.select("night", "digest", "environ", "modules", "facts").unique()
+    for night, digest, environ, modules, facts in kept.iter_rows():
+        rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
+        if modules:
+            rows.add((night, digest, environ, "modules", modules))
+    return pl.DataFrame(sorted(rows), schema=schema.PROVENANCE, orient="row")

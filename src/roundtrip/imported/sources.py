@@ -1,0 +1,115 @@
+"""Finds what can be imported: performance logs, reports, results databases; packed or not."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip.collect import confined
+from roundtrip.collect.text import printable
+from roundtrip.errors import UserError
+from roundtrip.imported import database, perflog, session
+from roundtrip.imported.schema import Read, SetAside
+
+#: The largest file that is read, packed or not, bytes.
+_MOST = 1 << 30
+#: ReFrame's names, and what logrotate makes of them.
+_LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
+_OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read, and what it holds; `name` is below the folder that the user gave."""
+
+    file: Path
+    name: str
+    digest: str
+    bytes: int
+    read: Read
+
+
+def read(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
+    """Every file that `places` are or hold, in their order, each content once.
+
+    In a folder, only files are read that have a name or a beginning of ReFrame's.  UserError for a
+    place that does not exist.
+    """
+    seen = set()
+    for file, name, is_asked in _files(places):
+        try:
+            content = _content(file)
+        except UserError as error:
+            yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
+            continue
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in seen and (is_asked or _LOG.fullmatch(file.name) or _is_ours(content)):
+            seen.add(digest)
+            yield Source(file, name, digest, len(content), parse(content, zone))
+
+
+def parse(content: bytes, zone: datetime.tzinfo) -> Read:
+    """The values of a file of any kind; its content tells which."""
+    fault = None
+    if content.startswith(_GZIP):
+        content, fault = _unpacked(content)
+    if not content.strip():
+        found = Read(aside=[] if fault else [SetAside(0, "an empty file")])
+    elif content.startswith(database.MAGIC):
+        found = database.parse(content)
+    elif content.lstrip().startswith((b"{", b"[")):
+        found = session.parse(content)
+    else:
+        found = perflog.parse(content, zone)
+    if fault:
+        found.aside.append(fault)
+    return found
+
+
+def _files(places: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
+    for place in places:
+        if not place.is_dir():
+            yield place.resolve(), printable(place.name), True
+            continue
+        for folder, inner, names in os.walk(place):
+            inner.sort()
+            for name in sorted(names):
+                file = Path(folder, name)
+                if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
+                    yield file, printable(file.relative_to(place).as_posix()), False
+
+
+def _content(file: Path) -> bytes:
+    start = confined.read(file, most=_MOST)
+    return database.content(file) if start.startswith(database.MAGIC) else start
+
+
+def _is_ours(content: bytes) -> bool:
+    """Whether a file of any name in a folder is a report or a results database."""
+    plain = _unpacked(content)[0] if content.startswith(_GZIP) else content
+    return plain.startswith(database.MAGIC) or b'"session_info"' in plain
+
+
+def _unpacked(content: bytes) -> tuple[bytes, SetAside | None]:
+    """What gzip packed, up to where it is broken; and the fault, if it is."""
+    parts, size = [], 0
+    while content:
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(stream.decompress(content, _MOST - size + 1))
+        except zlib.error as error:
+            return b"".join(parts), SetAside(0, f"broken gzip: {error}")
+        size += len(parts[-1])
+        if size > _MOST:
+            return b"", SetAside(0, f"too large: more than {_MOST} bytes unpacked")
+        if not stream.eof:
+            return b"".join(parts), SetAside(0, "cut off: gzip has no end")
+        content = stream.unused_data.lstrip(b"\0")
+    return b"".join(parts), None

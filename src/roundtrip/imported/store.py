@@ -1,0 +1,101 @@
+"""Keeps what is imported as ``<campaign>/<site>/imported/<digest>/``, and reads it back.
+
+Each import has a folder of its own: values.parquet, source.json (the files, with their sha256) and
+set-aside.txt.  A folder is never overwritten.  Nights are made when they are read, of all imports
+together, so that a log that has grown, or a report beside a log, counts no value twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.collect import decodable
+from roundtrip.collect.tables import disk
+from roundtrip.errors import UserError, writing
+from roundtrip.history import schema
+from roundtrip.imported import nights
+from roundtrip.imported.schema import VALUES
+
+FOLDER = "imported"
+_VALUES, _SOURCE, _ASIDE = "values.parquet", "source.json", "set-aside.txt"
+_NEVER_NULL = ["case_id", "case", "variant", "environ", "nodes", "modules", "facts", "metric"]
+_NEVER_NULL += ["unit", "value", "lower_is_better", "digest"]
+
+
+def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: list[str]) -> Path:
+    """Write an import into `folder`; return its own folder, which may have been there.
+
+    Two processes with the same import leave one folder.  UserError if the system refuses.
+    """
+    identity = json.dumps([source["files"], source["options"]], sort_keys=True)
+    target = folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
+    if target.is_dir():
+        return target
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+        try:
+            partial.chmod(0o755)
+            disk.write_frame(values.select(*VALUES), partial / _VALUES)
+            digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
+            text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
+            (partial / _SOURCE).write_text(text + "\n", encoding="utf-8")
+            (partial / _ASIDE).write_text("".join(f"{line}\n" for line in aside), encoding="utf-8")
+            partial.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was first
+                raise
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
+
+    Empty if there are none.  UserError for an import that is damaged or not one of ours.
+    """
+    found = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    if not found:
+        return pl.DataFrame(schema=schema.NIGHTS), pl.DataFrame(schema=schema.PROVENANCE)
+    for path in found:
+        _require_whole(path)
+    decodable.require(folder)
+    return nights.of(pl.concat([values(path / _VALUES) for path in found]))
+
+
+def _require_whole(path: Path) -> None:
+    source = files.read_json(path / _SOURCE)
+    if not isinstance(source, dict) or source.get("schema") != 1:
+        raise UserError("not of an import: right is schema 1", path / _SOURCE)
+    digest = hashlib.sha256(files.read_bytes(path / _VALUES)).hexdigest()
+    if source.get("values") != digest:
+        raise UserError("not the values that source.json has the sha256 of", path / _VALUES)
+
+
+def values(file: Path) -> pl.DataFrame:
+    """The table of an import, columns `VALUES`; UserError for a broken table or another one."""
+    with disk.decoding(file):
+        table = pl.read_parquet(file)
+    if dict(table.schema) != VALUES:
+        raise UserError("not a table of imported values: its columns differ", file)
+    for name in _NEVER_NULL:
+        if table[name].null_count():
+            raise UserError(f"column {name} lacks values", file)
+    if not table["value"].is_between(0, float("inf"), closed="none").all():
+        raise UserError("a value is not finite and positive", file)
+    if table.filter(pl.col("time").is_null() & pl.col("session").is_null()).height:
+        raise UserError("a value has no time", file)
+    for text in table["facts"].unique():
+        facts = files.parse_json(text, file)
+        if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
+            raise UserError("facts of a session are no texts", file)
+    return table.select(*VALUES)

@@ -1,0 +1,48 @@
+"""Which values can be compared over nights: those above 0 with a direction that is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from roundtrip.imported.direction import lower_is_better
+from roundtrip.imported.schema import SetAside
+
+
+def of(
+    rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
+) -> tuple[pl.DataFrame, list[tuple[int, SetAside]]]:
+    """Rows of several files with `lower_is_better`, and what of which file is not taken.
+
+    Column `source` is the number of the file.  `lower` and `higher` are what the user says, globs
+    of names of variables.  A variable is set aside whole, once a file.
+    """
+    keys = ["metric", "unit", "lower", "upper"]
+    kinds = rows.select(keys).unique(maintain_order=True)
+    told = [
+        lower_is_better(*kind, says_lower=lower, says_higher=higher) for kind in kinds.iter_rows()
+    ]
+    kinds = kinds.with_columns(pl.Series("lower_is_better", told, pl.Boolean))
+    rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    is_known, is_positive = pl.col("lower_is_better").is_not_null(), pl.col("value") > 0
+    aside = _aside(rows.filter(~is_known)) + _aside(rows.filter(is_known, ~is_positive))
+    return rows.filter(is_known, is_positive), aside
+
+
+def _aside(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
+    """Each variable with the line of its first value and their number."""
+    first = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
+        pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
+    )
+    return [
+        (source, SetAside(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
+        for source, metric, unit, line, count, is_unknown in first.iter_rows()
+    ]
+
+
+def _reason(metric: str, unit: str, is_unknown: bool) -> str:
+    if not is_unknown:
+        return "not above 0, and nights are compared by ratios"
+    told = f"the unit {unit!r} does not tell which direction is better"
+    return f"{told}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"

@@ -1,0 +1,235 @@
+"""``roundtrip import``: what it prints, keeps and counts once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip import imported
+from roundtrip.cli.commands import app
+from roundtrip.errors import UserError
+from roundtrip.history import schema
+
+DATA = Path(__file__).parents[1] / "data" / "reframe"
+HEAD = "job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit"
+WIDGETS = ("--higher-is-better", "wid*")
+
+
+def row(
+    value: float, time: str = "2026-11-03T01:00:00", metric: str = "lat", unit: str = "us"
+) -> str:
+    return f"{time}|Check %n=2 /0123abcd @tulip:cpu+gcc|nid[001-002]|{metric}|{value}|{unit}"
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "reports" / "imported" / "local" / "imported"
+
+
+def run(*arguments: object) -> tuple[int, str, list[str]]:
+    """Exit status, what was printed last, and the lines of what was set aside."""
+    done = CliRunner().invoke(app, ["import", "local", *map(str, arguments)], standalone_mode=False)
+    status = done.return_value
+    if isinstance(done.exception, UserError):
+        return 2, str(done.exception), done.stderr.splitlines()
+    if done.exception:
+        raise done.exception
+    return int(status or 0), done.stdout.splitlines()[0], done.stderr.splitlines()
+
+
+def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("\n".join([HEAD, *rows, ""]))
+    return folder / name
+
+
+@pytest.mark.parametrize("kind", ["4.0.5-default", "4.6.3-default", "4.10.4-default"])
+def test_what_a_log_a_report_and_a_database_tell_counts_once(kind: str, reports: Path) -> None:
+    assert run(DATA / kind, *WIDGETS)[0] == 0
+    nights, provenance = imported.read(reports)
+    assert dict(nights.schema) == schema.NIGHTS
+    assert dict(provenance.schema) == schema.PROVENANCE
+    assert nights.height == 31
+    assert set(nights["launches"]) == {1}
+    assert nights["night"].n_unique() == 2
+    assert nights["foreign"].all() and not nights["low"].count()
+    assert ("", "ReFrame", kind.partition("-")[0]) in provenance.select(
+        "subject", "name", "value"
+    ).rows()
+    assert nights.filter(metric="copy")["lower_is_better"].any() is False
+    assert nights.filter(metric="latency_8")["lower_is_better"].all()
+    (case,) = nights.filter(metric="copy", variant="array_mb=8")["case_id"].unique().sort()[:1]
+    assert case == "Stream/array_mb=8@tulip:cpu+clang"
+
+
+def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> None:
+    for kind in ("4.0.5-default", "4.10.4-default"):
+        for file in sorted((DATA / kind).iterdir(), reverse=True):
+            run(file, *WIDGETS)
+    apart = imported.read(reports)[0]
+    shutil.rmtree(reports)
+    run(DATA, *WIDGETS)
+    together = imported.read(reports)[0].filter(pl.col("night").is_in(apart["night"].implode()))
+    assert apart.height == 62
+    assert together.drop("digest").equals(apart.drop("digest"))
+
+
+def test_the_same_file_twice_is_one_import(reports: Path) -> None:
+    for _ in range(2):
+        assert run(DATA / "4.10.4-multiline", *WIDGETS)[0] == 0
+    assert len(list(reports.iterdir())) == 1
+
+
+def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) -> None:
+    file = log(tmp_path / "logs", row(1.5))
+    assert run(file)[0] == 0
+    log(
+        tmp_path / "logs",
+        row(1.5),
+        row(1.7, "2026-11-03T02:00:00"),
+        row(1.6, "2026-11-04T01:00:00"),
+    )
+    assert run(file)[0] == 0
+    nights = imported.read(reports)[0]
+    assert nights.select("night", "median", "launches").rows() == [
+        ("2026-11-03T01:00:00Z", 1.6, 2),
+        ("2026-11-04T01:00:00Z", 1.6, 1),
+    ]
+
+
+def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
+    run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
+    (night,) = imported.read(reports)[0].iter_rows(named=True)
+    assert (night["median"], night["low"], night["high"], night["launches"]) == (3.5, 1, 6, 6)
+
+
+def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:
+    times = ("2026-11-03T23:30:00", "2026-11-04T01:00:00", "2026-11-04T12:30:00")
+    run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
+    nights = imported.read(reports)[0]
+    assert nights["night"].to_list() == ["2026-11-03T23:30:00Z", "2026-11-04T12:30:00Z"]
+
+
+def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None:
+    file = log(tmp_path / "logs", row(1), name="Check.log.1")
+    log(tmp_path / "logs", row(2, "2026-11-05T01:00:00"))
+    content = file.read_bytes().replace(b"-03T", b"-04T")
+    (tmp_path / "logs" / "Check.log.2.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "logs" / "notes.txt").write_text("not a log")
+    assert run(tmp_path / "logs")[0] == 0
+    assert imported.read(reports)[0].height == 3
+
+
+def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) -> None:
+    bad = row(1).replace("|1|", "|x|")
+    status, _, aside = run(log(tmp_path / "logs", row(1), bad))
+    assert status == 1
+    assert aside == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
+    assert "nid00" not in imported.read(reports)[0]["nodes"][0]
+    assert imported.read(reports)[0]["nodes"][0].count("+") == 1
+    (folder,) = reports.iterdir()
+    assert (folder / "set-aside.txt").read_text() == "Check.log:3: lat is not a number\n"
+    for file in folder.iterdir():
+        assert b"nid00" not in file.read_bytes()
+        assert str(tmp_path).encode() not in file.read_bytes()
+
+
+def test_a_variable_without_a_direction_is_refused_until_it_is_told(
+    tmp_path: Path, reports: Path
+) -> None:
+    file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
+    status, told, aside = run(file)
+    assert (status, told) == (
+        1,
+        "1 values of 1 series from 1 files, 0 rows without a value, 2 set aside",
+    )
+    assert aside == [
+        f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
+        "--lower-is-better 'hits' or --higher-is-better 'hits'",
+        f"{file}:4: zero, 1 values: not above 0, and nights are compared by ratios",
+    ]
+    assert run(file, "--higher-is-better", "hits")[0] == 1
+    nights = imported.read(reports)[0]
+    assert nights.select("metric", "lower_is_better").rows() == [("hits", False), ("lat", True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "an empty file"),
+        (b"\x1f\x8b\x08\x00", "cut off: gzip has no end"),
+        (b"hello\n", "1 rows before any header, which says what their columns are"),
+        (b'{"runs": []}', "no report of ReFrame: it has no session_info or no runs"),
+        (b'{"runs": [', "not JSON: Expecting value"),
+        (b"SQLite format 3\0 and so on", "cannot be read as a database: file is not a database"),
+    ],
+)
+def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, why: str) -> None:
+    file = tmp_path / "Check.log"
+    file.write_bytes(content)
+    status, told, aside = run(file)
+    assert (status, told) == (2, "nothing usable in 1 files")
+    assert len(aside) == 1 and aside[0].endswith(why)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    status, _, aside = run(tmp_path / "none.log")
+    assert status == 2
+    assert aside == [f"{tmp_path}/none.log: missing"]
+
+
+def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: Path) -> None:
+    file = tmp_path / "results.db"
+    shutil.copyfile(DATA / "4.10.4-default" / "results.db", file)
+    with sqlite3.connect(file) as opened:
+        first = opened.execute("SELECT min(rowid) FROM sessions").fetchone()
+        opened.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first)
+    status, _, aside = run(file, *WIDGETS)
+    assert status == 1 and "not JSON" in aside[0]
+    assert imported.read(reports)[0]["night"].n_unique() == 1
+
+
+def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) -> None:
+    data = json.loads((DATA / "4.10.4-default" / "run-report-0.json").read_text())
+    tests = data["runs"][0]["testcases"]
+    tests[0]["perfvalues"]["tulip:cpu:copy"][0] = float("nan")
+    tests[1]["environ"] = None
+    (tmp_path / "run-report.json").write_text(json.dumps(data))
+    status, _, aside = run(tmp_path, *WIDGETS)
+    assert status == 1
+    assert [line.partition(": ")[2] for line in aside] == [
+        "run 0, test case 0: copy is no finite number",
+        "run 0, test case 1: no name of the test, or not where it ran",
+    ]
+    assert imported.read(reports)[0].filter(metric="copy").height == 2
+
+
+def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
+    run(DATA / "4.10.4-multiline", *WIDGETS)
+    (folder,) = reports.iterdir()
+    with (folder / "values.parquet").open("ab") as stream:
+        stream.write(b"x")
+    with pytest.raises(UserError, match="sha256"):
+        imported.read(reports)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--timezone", "Mars"), "Europe/Berlin"),
+        (("--timezone", "../../etc/passwd"), "Europe/Berlin"),
+        (("--campaign", "../up"), "letters, digits"),
+    ],
+)
+def test_a_wrong_option_is_told(arguments: tuple[str, ...], why: str) -> None:
+    status, told, _ = run(DATA / "4.10.4-multiline", *arguments)
+    assert status == 2 and why in told

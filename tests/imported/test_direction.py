@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from roundtrip.imported.direction import lower_is_better
+
+LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
+HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]
+
+
+@pytest.mark.parametrize("unit", LOWER)
+def test_of_times_less_is_better(unit: str) -> None:
+    assert lower_is_better("x", unit, None, None) is True
+
+
+@pytest.mark.parametrize("unit", HIGHER)
+def test_of_rates_more_is_better(unit: str) -> None:
+    assert lower_is_better("x", unit, None, None) is False
+
+
+@pytest.mark.parametrize("unit", ["", "%", "W", "J", "widgets", "MB", "shops"])
+def test_other_units_do_not_tell(unit: str) -> None:
+    told = lower_is_better("x", unit, None, None)
+    assert told is None
+
+
+def test_a_reference_with_one_limit_tells_more_than_the_unit() -> None:
+    assert lower_is_better("x", "s", -0.1, None) is False
+    assert lower_is_better("x", "W", None, 0.1) is True
+    assert lower_is_better("x", "W", -0.1, 0.1) is None
+
+
+def test_what_the_user_says_comes_first() -> None:
+    assert lower_is_better("x_1", "MB/s", -0.1, None, says_lower=["x_*"]) is True
+    assert lower_is_better("y", "s", None, None, says_higher=["y"]) is False

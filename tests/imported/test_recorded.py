@@ -1,0 +1,81 @@
+"""What ReFrame 4.0 to 4.10 wrote is read whole, from logs, reports and databases alike."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from roundtrip.imported import sources
+
+DATA = Path(__file__).parents[1] / "data" / "reframe"
+#: Values of `Stream` (2 sizes, 2 environments, 3 variables, 2 sessions) and of `Latency`.
+STREAM = {("Stream %array_mb=8", "gcc"), ("Stream %array_mb=8", "clang")}
+STREAM |= {("Stream %array_mb=64", "gcc"), ("Stream %array_mb=64", "clang")}
+
+
+def read(kind: str, pattern: str) -> list[sources.Source]:
+    files = sorted((DATA / kind).glob(pattern))
+    assert files
+    return list(sources.read(files, datetime.UTC))
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern", "values"),
+    [
+        ("4.0.5-default", "*.log*", 24 + 3 + 4),
+        ("4.3.3-oneline", "*.log*", 24 + 3),
+        ("4.3.3-multiline", "*.log*", 24 + 3 + 4),
+        ("4.6.3-default", "*.log*", 24 + 3 + 4),
+        ("4.7.4-compat", "*.log*", 24 + 3),
+        ("4.10.4-default", "*.log*", 24 + 3 + 4),
+        ("4.10.4-csv", "*.log*", 24 + 3),
+        ("4.10.4-multiline", "*.log*", 24 + 3),
+        ("4.0.5-default", "*.json", 24 + 3 + 4),
+        ("4.6.3-default", "*.json", 24 + 3 + 4),
+        ("4.7.4-default", "*.json", 24 + 3 + 4),
+        ("4.8.4-default", "*.json", 24 + 3 + 4),
+        ("4.9.2-default", "*.json", 24 + 3 + 4),
+        ("4.10.4-default", "*.json", 24 + 3 + 4),
+        ("4.10.4-multiline", "*.json", 24 + 3),
+        ("4.7.4-default", "*.db", 24 + 3 + 4),
+        ("4.8.4-default", "*.db", 24 + 3 + 4),
+        ("4.9.2-default", "*.db", 24 + 3 + 4),
+        ("4.10.4-default", "*.db", 24 + 3 + 4),
+    ],
+)
+def test_every_value_is_read(kind: str, pattern: str, values: int) -> None:
+    found = read(kind, pattern)
+    assert not [fault for one in found for fault in one.read.aside]
+    assert sum(one.read.rows.height for one in found) == values
+    for one in found:
+        assert (one.read.rows["system"] == "tulip").all()
+        assert (one.read.rows["partition"] == "cpu").all()
+        stream = one.read.rows.filter(metric="copy")
+        assert set(stream.select("name", "environ").rows()) <= STREAM
+        assert stream["value"].is_between(20_000, 22_000).all()
+        assert (stream["unit"] == "MB/s").all()
+        assert (stream["lower"] == -0.9).all() and not stream["upper"].count()
+        assert (one.read.rows.filter(metric="startup")["upper"] == 5).all()
+
+
+@pytest.mark.parametrize("kind", ["4.6.3-default", "4.10.4-default"])
+def test_logs_and_reports_say_the_same(kind: str) -> None:
+    keys = ["name", "environ", "metric", "value", "unit"]
+    logs = {row for one in read(kind, "*.log*") for row in one.read.rows.select(keys).rows()}
+    reports = {row for one in read(kind, "*.json") for row in one.read.rows.select(keys).rows()}
+    assert logs == reports
+
+
+def test_a_description_with_the_delimiter_in_it_costs_no_row() -> None:
+    content = (DATA / "4.10.4-default" / "Stream.log").read_text().splitlines()
+    assert {line.count("|") for line in content[1:]} == {content[0].count("|") + 1}
+    (found,) = read("4.10.4-default", "Stream.log")
+    assert found.read.rows["line"].n_unique() == 8
+
+
+def test_rows_of_failed_tests_are_counted() -> None:
+    (latency,) = read("4.10.4-multiline", "Latency.log")
+    assert latency.read.empty == 4
+    assert latency.read.rows.height == 3
