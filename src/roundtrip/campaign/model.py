@@ -6,6 +6,8 @@ A campaign file is TOML::
     launches = 9                  # launches of each case; `--dry-run` says how many claims need
     extra_launches = 2            # at most so many more of a case whose launches were disturbed
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
+    sequential = true             # written by `roundtrip ab`: launches end when they tell enough,
+                                  # and claims are judged by a test that is valid then
 
     [[check]]
     name = "..."                  # a ReFrame check
@@ -58,6 +60,7 @@ class _File(Table):
     launches: Annotated[_Few, Field(ge=1)] = 1
     extra_launches: _Few = 0
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
+    sequential: bool = False
     check: Annotated[tuple[_CheckTable, ...], Field(strict=False)] = ()
 
 

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from roundtrip.cli import app, collect, doctor, imported, report, run, site, study, toolchains
+from roundtrip.cli import (
+    app,
+    collect,
+    compare,
+    doctor,
+    imported,
+    report,
+    run,
+    site,
+    study,
+    toolchains,
+)
 
-__all__ = ["app", "collect", "doctor", "imported", "report", "run", "site", "study", "toolchains"]
+__all__ = [
+    "app",
+    "collect",
+    "compare",
+    "doctor",
+    "imported",
+    "report",
+    "run",
+    "site",
+    "study",
+    "toolchains",
+]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from roundtrip import studies
-from roundtrip.report import units
+from roundtrip.report import judging, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import Block, Figure, Gallery, Part, Report, Strong, Text, flat
@@ -17,7 +17,7 @@ from roundtrip.report.sections import (
     provenance,
     toolchains,
 )
-from roundtrip.stats.verdicts import Judged, judge
+from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.facts import Facts
 from roundtrip.studies.study import Claim, Section, Study
 
@@ -34,7 +34,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections(data))
     claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
-    judged = judge(claims, data.analysis.statistics, family=lambda claim: claim.family)
+    judged = judging.of(data, claims)
     chapters = [one.chapter(judged) for one in sections]
     parts = [chapter.part for chapter in chapters]
     tested = families.part(data, judged)
@@ -118,6 +118,8 @@ def _notices(
     if disturbed:
         told = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
         yield (Strong("Disturbed: "), told, "; kept, marked, and their effect shown below.")
+    if data.is_sequential:
+        yield (Strong("Sequential: "), judging.SEQUENTIAL)
     if too_few := families.notice(judged):
         yield too_few
     if data.manifest.data["git"]["dirty"]:

@@ -42,11 +42,20 @@ class Data:
     @property
     def title(self) -> str:
         """The campaign's title, or its name."""
-        try:
-            title = files.parse_toml(self.campaign_text).get("title")
-        except UserError:
-            title = None
+        title = self._declared("title")
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether the launches went on until they told enough, as those of ``roundtrip ab``."""
+        return self._declared("sequential") is True
+
+    def _declared(self, key: str) -> Any:
+        """What the campaign declares at its top, None without it."""
+        try:
+            return files.parse_toml(self.campaign_text).get(key)
+        except UserError:
+            return None
 
     def passed(self, study: str) -> pl.DataFrame:
         """Launches of a study that came back, with the columns of `launches`."""

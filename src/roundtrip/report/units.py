@@ -9,6 +9,8 @@ from roundtrip.stats.intervals import Interval
 NOTHING = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
+#: For `str.translate`: blanks that a terminal need not know become plain ones.
+PLAIN_SPACES = {ord(_THIN): " ", ord(_SPACE): " "}
 _BYTES = {
     1: "B",
     1_000: "kB",

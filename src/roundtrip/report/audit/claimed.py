@@ -24,7 +24,7 @@ def intervals(one: Subject) -> Outcome:
         return held(False, f"{bare} of {len(told)} ratios have too few launches: no interval")
     level = units.percent(one.analysis.statistics.confidence_level)
     fewest = min(judged.interval.n for judged in told)
-    rest = f"a rank interval at {level}, over {fewest} launches or more"
+    rest = f"an interval at {level}, over {fewest} launches or more"
     return held(True, f"{units.plural(len(told), 'ratio has', 'ratios have')} {rest}")
 
 

@@ -65,19 +65,35 @@ def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
         for study in studies.found()
         if study.name in passed and study.primary
     ]
+    table = _sequential if data.is_sequential else _table
     return Part(
         "claims",
         "What was tested together",
-        (Paragraph(_WHY), _table(data, judged, present), Items(tuple(items))),
+        (Paragraph(_WHY), table(data, judged, present), Items(tuple(items))),
     )
+
+
+def _sequential(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]) -> Table:
+    """Of a run that went on until it told enough: no number of launches was planned."""
+    rows = [_row(family, _of(judged, family), data.analysis.statistics) for family in present]
+    return Table(
+        "The run went on until it told enough, so no number of launches was planned.",
+        (
+            Column("Family"),
+            Column("Claims", "right"),
+            Column("Launches", "right"),
+            Column("Verdicts"),
+        ),
+        tuple((*row[:3], row[-1]) for row in rows),
+    )
+
+
+def _of(judged: Mapping[Claim, Judged], family: Family) -> list[Judged]:
+    return [one for claim, one in judged.items() if claim.family is family]
 
 
 def _table(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]) -> Table:
     levels = data.analysis.statistics
-    of = {
-        family: [one for claim, one in judged.items() if claim.family is family]
-        for family in present
-    }
     return Table(
         f"“Fewest for any one”: so many launches let a single true claim of the family reach "
         f"q < {levels.false_discovery_level:g}, whatever the others do. “Speak”: how many must be "
@@ -90,7 +106,7 @@ def _table(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]
             Column("Speak", "right"),
             Column("Verdicts"),
         ),
-        tuple(_row(family, of[family], levels) for family in present),
+        tuple(_row(family, _of(judged, family), levels) for family in present),
     )
 
 

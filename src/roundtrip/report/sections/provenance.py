@@ -70,7 +70,7 @@ def _machine(data: Data) -> list[Block]:
     blocks: list[Block] = [heading]
     sections = {"host": simple, **{k: v for k, v in host.items() if isinstance(v, dict)}}
     for name, section in sections.items():
-        rows = tuple(_flat(section))
+        rows = tuple(flat(section))
         if not rows:
             continue
         table = _pairs(name.replace("_", " ").capitalize() + ".", rows)
@@ -79,11 +79,11 @@ def _machine(data: Data) -> list[Block]:
     return blocks
 
 
-def _flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """(name, value) of every leaf of `data`; a list of plain values is one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from _flat(value, f"{prefix} {key}".strip())
+            yield from flat(value, f"{prefix} {key}".strip())
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for number, item in enumerate(data, 1):
             told = (
@@ -159,7 +159,7 @@ def _others(data: Data) -> list[Block]:
     for name, content in sorted(data.environment.items()):
         if name == "host.json" or content is None:
             continue
-        table = _pairs(f"env/{name}", tuple(_flat(content)))
+        table = _pairs(f"env/{name}", tuple(flat(content)))
         blocks.append(Fold(f"Recorded in env/{name}", (table,)))
     return blocks
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,11 +12,10 @@ import polars as pl
 
 from roundtrip import studies
 from roundtrip.collect.tables import settings
-from roundtrip.report import labels
+from roundtrip.report import labels, speeds
 from roundtrip.report.data import Data
-from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.stats.rounds import Pairing, pair_by_round
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.planned import BOOST, MPI
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Toolchains:
         """Every comparison that has values, in the order to be shown."""
         found: dict[ToolchainComparison, Compared] = {}
         for setting, one, other, pairing, depends_on in self._pairs:
-            values = self._values.get(setting.study, {})
+            values = self._values
             points = sorted(
                 {
                     point
@@ -136,9 +134,9 @@ class Toolchains:
     def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
         found = []
         for setting, group in self._groups.items():
-            made_of = {environ: _made_of(rows) for environ, rows in group.items()}
+            made_of = {environ: speeds.made_of(rows[0]) for environ, rows in group.items()}
             launched = {
-                environ: [_launched(row) for row in rows] for environ, rows in group.items()
+                environ: [speeds.launched(row) for row in rows] for environ, rows in group.items()
             }
             for one, other in combinations(sorted(group), 2):
                 if depends_on := _depends_on(made_of[one], made_of[other], set(made_of.values())):
@@ -147,36 +145,13 @@ class Toolchains:
         return found
 
     @cached_property
-    def _values(self) -> dict[str, dict[str, dict[_Point, float]]]:
-        """Study -> launch -> point -> value."""
-        return {study: dict(values) for study, values in self._read()}
-
-    def _read(self) -> Iterator[tuple[str, Mapping[str, dict[_Point, float]]]]:
-        for study in studies.found():
-            launches = [
-                row["launch"]
-                for setting, group in self._groups.items()
-                if setting.study == study.name
-                for rows in group.values()
-                for row in rows
-            ]
-            if launches:
-                mine = (pl.col("study") == study.name) & pl.col("launch").is_in(launches)
-                frame = study.speeds(self._data.samples.filter(mine), self._data.analysis)
-                values: dict[str, dict[_Point, float]] = defaultdict(dict)
-                for row in frame.iter_rows(named=True):
-                    launch, value = row.pop("launch"), row.pop("value")
-                    values[launch][_Point(**row)] = value
-                yield study.name, values
-
-
-@dataclass(frozen=True)
-class _Point:
-    what: str
-    size_bytes: int | None
-    unit: str
-    lower_is_better: bool
-    depends_on: str
+    def _values(self) -> speeds.Values:
+        """Of the launches that are compared."""
+        groups = self._groups.values()
+        return speeds.of(
+            self._data,
+            [row["launch"] for group in groups for rows in group.values() for row in rows],
+        )
 
 
 Rows = list[dict[str, Any]]
@@ -204,19 +179,6 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     return {setting: dict(groups[setting]) for setting in chosen}
 
 
-def _launched(row: Mapping[str, Any]) -> Launched:
-    """A launch with its round; where no round was recorded, a session counts as one."""
-    number = row.get("campaign_round")
-    if number is None:
-        number = int(row["round"]) if str(row.get("round")).isdigit() else -1
-    return Launched(str(row["launch"]), number, str(row.get("started") or ""))
-
-
-def _made_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """(MPI library, Boost) as the programs themselves report them."""
-    return str(rows[0].get("mpi_library")), str(rows[0].get("boost"))
-
-
 def _depends_on(
     one: tuple[str, str], other: tuple[str, str], there_are: set[tuple[str, str]]
 ) -> tuple[str, ...]:
@@ -225,8 +187,7 @@ def _depends_on(
     Two that differ in both are left out if a third one shares its MPI with one of them and its
     Boost with the other.
     """
-    same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
-    if same_mpi != same_boost:
-        return (BOOST,) if same_mpi else (MPI,)
+    differs = speeds.differs(one, other)
     between = {(one[0], other[1]), (other[0], one[1])}
-    return () if not same_mpi and between & there_are else (MPI, BOOST)
+    is_crossed = one[0] != other[0] and one[1] != other[1]
+    return () if is_crossed and between & there_are else differs

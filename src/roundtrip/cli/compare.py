@@ -1,0 +1,131 @@
+"""``roundtrip compare``: what changed between two things that were measured."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roundtrip import paths
+from roundtrip.cli import app
+from roundtrip.errors import UserError, writing
+
+if TYPE_CHECKING:
+    from roundtrip.compare.model import Comparison
+    from roundtrip.compare.side import Side
+    from roundtrip.compare.source import Sources
+
+_PERCENT = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
+
+
+class Format(StrEnum):
+    """How a comparison is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+
+
+FORMAT = Annotated[Format, typer.Option("--format", help="How the comparison is written.")]
+OUTPUT = Annotated[Path | None, typer.Option(help="File to write it to, not the terminal.")]
+FAIL_ON = Annotated[
+    str | None,
+    typer.Option(metavar="3%", help="Least regression that fails; minimum_effect by default."),
+]
+ALL = Annotated[bool, typer.Option("--all", help="Show facts that do not differ too.")]
+
+
+@app.command()
+def compare(
+    base: Annotated[str, typer.Argument(help="What is compared with: SOURCE[:key=value,...].")],
+    new: Annotated[str | None, typer.Argument(help="What is compared; may be BASE's own.")] = None,
+    toolchains: Annotated[
+        tuple[str, str] | None, typer.Option(help="Two toolchains of BASE.", metavar="OLD NEW")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Key of which BASE has two values: toolchain, mpi, boost, spack, ..."),
+    ] = None,
+    form: FORMAT = Format.TABLE,
+    output: OUTPUT = None,
+    fail_on: FAIL_ON = None,
+    everything: ALL = False,
+) -> None:
+    """Compare two reports, bundles, run trees or nights, or two sides of one of them.
+
+    A source is a folder or SITE/CAMPAIGN/DATE of the published reports.  Keys: toolchain, mpi,
+    boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did;
+    2 bad input, or nothing could be told.
+    """
+    least = fraction(fail_on)
+    if new is not None and (toolchains or by):
+        raise UserError("--toolchains and --by choose two sides of one source: leave NEW out")
+    from roundtrip.compare import comparison, source  # takes a second to load
+
+    with source.opened(paths.reports()) as sources:
+        if new is not None:
+            sides = (sources.side(base), sources.side(new))
+        elif toolchains:
+            one, other = ({"toolchain": name} for name in toolchains)
+            sides = (sources.side(base, one), sources.side(base, other))
+        elif by:
+            sides = _halves(sources, base, by)
+        else:
+            raise UserError(
+                "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
+            )
+        compared = comparison.compare(*sides, fail_on=least)
+        write(compared, form, output, everything)
+    raise typer.Exit(compared.exit_status)
+
+
+def _halves(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
+    """The two sides of a source that has two values of `key`."""
+    from roundtrip.compare.side import KEYS
+
+    if key not in KEYS:
+        raise UserError(f"--by {key}: legal are {', '.join(KEYS)}")
+    values = sorted({str(getattr(unit, key)) for unit in sources.side(source).units})
+    if len(values) != 2:
+        told = "; ".join(values)
+        raise UserError(
+            f"{source} has {len(values)} values of {key}, not two ({told}): "
+            f"name both sides, {source}:{key}=..."
+        )
+    one, other = ({key: value} for value in values)
+    return sources.side(source, one), sources.side(source, other)
+
+
+def fraction(told: str | None) -> float | None:
+    """``3%`` as a fraction; None for None.  UserError for what is no percentage above 0."""
+    if told is None:
+        return None
+    found = _PERCENT.fullmatch(told.strip())
+    value = float(found["number"]) / 100 if found else 0.0
+    if not 0 < value < 1:
+        raise UserError(f"--fail-on {told}: a percentage above 0 and below 100, such as 3%")
+    return value
+
+
+def write(
+    compared: Comparison, form: Format, output: Path | None, everything: bool = False
+) -> None:
+    """Print the comparison, or write it to `output`."""
+    from rich.console import Console
+
+    from roundtrip.compare import as_json, junit, markdown, table
+
+    if form is Format.TABLE:
+        text = table.render(compared, everything, None if output else Console())
+    else:
+        renderers = {Format.JSON: as_json, Format.MARKDOWN: markdown, Format.JUNIT: junit}
+        text = renderers[form].render(compared, everything)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        with writing(output):
+            output.write_text(text, encoding="utf-8")

@@ -1,0 +1,59 @@
+"""Sides of comparisons, of trees whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.synthetic import Tree
+
+from roundtrip.compare import source
+from roundtrip.compare.comparison import compare
+from roundtrip.compare.model import Comparison
+
+OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Iterator[source.Sources]:
+    with source.opened(tmp_path / "reports") as opened:
+        yield opened
+
+
+@pytest.fixture
+def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
+    """A tree of ten rounds of two toolchains; `started` is when its run began."""
+
+    def make(name: str = "run", started: str = "2026-11-21T07:00:00Z", **more: Any) -> Tree:
+        settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **more}
+        made = make_tree(name, **settings)
+        change(made.path / "state.json", started=started)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def between(sources: source.Sources) -> Callable[..., Comparison]:
+    """Compares what two specs name."""
+
+    def run(base: Any, new: Any, **more: Any) -> Comparison:
+        return compare(sources.side(str(base)), sources.side(str(new)), **more)
+
+    return run
+
+
+def change(file: Path, **changes: Any) -> None:
+    """Change keys of a JSON file."""
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def change_all(tree: Tree, name: str, environ: str = "*", **changes: Any) -> None:
+    """Change keys of all files `name` of launches."""
+    files = list(tree.path.glob(f"rounds/*/output/*/*/{environ}/*/{name}"))
+    assert files
+    for file in files:
+        change(file, **changes)

@@ -1,0 +1,209 @@
+"""What is claimed of two sides, what is only shown, and what is not compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all
+
+from roundtrip.compare import words
+from roundtrip.compare.model import Comparison, Row, Status
+from roundtrip.errors import UserError
+from roundtrip.stats.significance import q_values
+
+Tree = Callable[..., Any]
+Between = Callable[..., Comparison]
+LATER = "2026-11-22T07:00:00Z"
+
+
+def row(comparison: Comparison, what: str) -> Row:
+    return next(r for r in comparison.rows if words.series(r).replace("\xa0", " ") == what)
+
+
+def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between) -> None:
+    path = tree().path
+    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    first = row(told, "MPI, ping-pong, 1 B")
+    assert first.judged is not None
+    assert first.judged.interval.n == 10
+    assert first.judged.interval.median == pytest.approx(0.28 / 0.36, rel=0.05)
+    assert first.base.median == pytest.approx(0.28, rel=0.1)
+    assert first.new.median == pytest.approx(0.36, rel=0.1)
+    assert first.status is Status.REGRESSED
+    assert told.exit_status == 1
+    assert told.advice == ""
+
+
+def test_the_other_way_round_it_improved(tree: Tree, between: Between) -> None:
+    path = tree().path
+    told = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
+    assert row(told, "MPI, ping-pong, 1 B").status is Status.IMPROVED
+    assert told.exit_status == 0
+
+
+def test_all_claims_are_corrected_together_and_ranked_by_evidence(
+    tree: Tree, between: Between
+) -> None:
+    path = tree().path
+    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    judged = [one.judged for one in told.rows if one.judged]
+    assert len(judged) == len(told.rows) > 6
+    assert [one.q for one in judged] == pytest.approx(q_values([one.p for one in judged]))
+    assert [one.p for one in judged] == sorted(one.p for one in judged)
+
+
+def test_the_least_regression_that_fails_can_be_chosen(tree: Tree, between: Between) -> None:
+    path = tree().path
+    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    assert between(*sides, fail_on=0.9).exit_status == 0
+    assert between(*sides, fail_on=0.9).levels.equivalence_margin == 0.9
+    assert between(*sides, fail_on=0.2).exit_status == 1
+
+
+def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> None:
+    """However large the difference: 2.5 times here."""
+    one, other = tree("one"), tree("other", LATER)
+    for file in other.path.glob("rounds/*/output/*/*/*/*/run.json"):
+        start = json.loads(file.read_text())["start_time"].replace("-21T", "-22T")
+        change(file, start_time=start)
+    told = between(one.path, other.path)
+    assert {one.status for one in told.rows} == {Status.NO_CLAIM}
+    assert all((one.base.n, one.new.n) == (10, 10) for one in told.rows)
+    assert told.exit_status == 2
+    notes = " ".join(words.notes(told))
+    assert "measured on different nights: a machine drifts by more than most builds differ" in notes
+    assert "cannot be interleaved" in notes
+    assert not told.removed and not told.added
+
+
+def test_without_a_claim_the_command_that_would_allow_one_is_told(
+    tree: Tree, between: Between
+) -> None:
+    one, other = tree("one", environs=(OPENMPI,)), tree("other", LATER, environs=(MPICH,))
+    told = between(one.path, other.path)
+    assert told.rows and told.exit_status == 2
+    assert told.advice == (
+        f"to measure both interleaved: roundtrip ab {OPENMPI} {MPICH} "
+        "--checks NetPIPE:mode=pingpong,placement=shared-memory --site local"
+    )
+
+
+def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
+    made = tree()
+    for number in range(1, 11):
+        (made.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
+        change_all(made, "run.json", MPICH)
+    path = made.path
+    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    assert {one.judged.interval.n for one in told.rows if one.judged} == {1}
+    assert told.exit_status == 2
+
+
+def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    change_all(other, "case.json", emulated={"wan_rtt_ms": 2})
+    told = between(one.path, other.path)
+    assert told.rows == ()
+    assert told.exit_status == 2
+    (refused,) = told.refused
+    assert "measured and EMULATED WAN: RTT 2 ms" in refused
+    assert len(told.removed) == len(told.added) == 2
+
+
+def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    for made in (one, other):
+        change_all(made, "case.json", emulated={"wan_rtt_ms": 2})
+    told = between(one.path, other.path)
+    assert told.rows
+    assert "EMULATED WAN: RTT 2 ms" in words.case(told.rows[0])
+
+
+def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
+    tree: Tree, between: Between
+) -> None:
+    told = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
+    assert [unit.toolchain for unit in told.removed] == [MPICH]
+    assert [unit.toolchain for unit in told.added] == [THIRD]
+    assert {r.series.base.toolchain for r in told.rows} == {OPENMPI}
+
+
+def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
+    tree: Tree, between: Between
+) -> None:
+    made = tree(environs=(OPENMPI, MPICH, THIRD, "mpich50-boost174"))
+    change_all(made, "run.json", "mpich*", mpi={"library": "MPICH 4"})
+    for environ in (THIRD, "mpich50-boost174"):
+        change_all(made, "run.json", environ, boost="1.74.0")
+    told = between(f"{made.path}:boost=1.81", f"{made.path}:boost=1.74")
+    pairs = {(r.series.base.toolchain, r.series.new.toolchain) for r in told.rows}
+    assert pairs == {(OPENMPI, THIRD), (MPICH, "mpich50-boost174")}
+    assert all(r.series.point.what.startswith("Boost") for r in told.rows)
+    assert ("Boost", "1.81.0", "1.74.0") in {(f.name, f.base, f.new) for f in told.facts}
+
+
+def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    change_all(other, "case.json", system="elsewhere")
+    told = between(one.path, other.path)
+    assert {r.series.new.site for r in told.rows} == {"elsewhere"}
+    notes = " ".join(words.notes(told))
+    assert "different sites, local and elsewhere" in notes
+    assert "Two sites are never interleaved" in notes
+
+
+def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    host = json.loads((other.path / "env" / "host.json").read_text())
+    host["system"]["kernel"] = "6.12.0"
+    (other.path / "env" / "host.json").write_text(json.dumps({**host, "load_average": [9]}))
+    change_all(
+        other, "run.json", placement=[{"rank": r, "host": "n2", "cpus": [5]} for r in (0, 1)]
+    )
+    change_all(other, "run.json", hosts=["n2"])
+    told = between(one.path, other.path)
+    differs = {fact.name: (fact.base, fact.new) for fact in words.shown(told, False)}
+    assert differs.pop("nodes")[0] != ""
+    assert differs == {
+        "system kernel": ("6.1.0-40-amd64", "6.12.0"),
+        "binding": ("rank 0: 0; rank 1: 1", "rank 0: 5; rank 1: 5"),
+    }
+    everything = {fact.name for fact in words.shown(told, True)}
+    assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= everything
+
+
+def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
+    made = tree()
+    built = {
+        name: {"reframe": {"extras": {"spec": spec}}}
+        for name, spec in ((OPENMPI, "abcdefgh"), (MPICH, "zyxwvuts"))
+    }
+    (made.path / "env" / "toolchains.json").write_text(json.dumps(built))
+    told = between(f"{made.path}:spack=abcd", f"{made.path}:spack=zyxw")
+    assert told.exit_status == 1
+    assert ("Spack hash", "abcdefgh", "zyxwvuts") in {(f.name, f.base, f.new) for f in told.facts}
+
+
+def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: Between) -> None:
+    made = tree()
+    file = made.path / "campaign.toml"
+    path = made.path
+    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    fixed = between(*sides)
+    file.write_text("sequential = true\n" + file.read_text())
+    other = made.path.rename(made.path.with_name("sequential"))
+    told = between(*(side.replace(str(path), str(other)) for side in sides))
+    assert told.is_sequential and not fixed.is_sequential
+    assert "valid at whatever round" in " ".join(words.notes(told))
+    judged = {words.series(r): r.judged for r in told.rows}
+    for one in fixed.rows:
+        assert judged[words.series(one)] != one.judged
+
+
+def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> None:
+    path = tree().path
+    with pytest.raises(UserError, match="are the same"):
+        between(path, path)

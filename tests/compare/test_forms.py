@@ -1,0 +1,123 @@
+"""The forms of a comparison: each is legal, and none lets a name of a case into its markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from compare.conftest import MPICH, OPENMPI, THIRD
+from rich.console import Console
+
+from roundtrip.compare import as_json, junit, markdown, table
+from roundtrip.compare.model import Comparison, Series
+from roundtrip.compare.provenance import Fact
+
+HOSTILE = "<b>|x`](y)\x1b[31m\x00\ud800 & *z*"
+
+
+@pytest.fixture
+def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> Comparison:
+    """Series that improved and regressed, one case removed and one added."""
+    made = tree(environs=(OPENMPI, MPICH))
+    path = made.path
+    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    unit = told.rows[0].series.base
+    return replace(told, removed=(replace(unit, toolchain=THIRD),), added=(unit,))
+
+
+@pytest.fixture
+def hostile(comparison: Comparison) -> Comparison:
+    """All that others may have named is hostile."""
+    first = comparison.rows[0]
+    unit = replace(first.series.base, parameters=HOSTILE)
+    point = replace(first.series.point, what=HOSTILE)
+    row = replace(first, series=Series(unit, unit, point), judged=None, why=HOSTILE)
+    fact = Fact(HOSTILE, HOSTILE, "x")
+    return replace(
+        comparison,
+        base=replace(comparison.base, name=HOSTILE),
+        rows=(row, *comparison.rows[1:]),
+        facts=(fact,),
+        removed=(unit,),
+        refused=(HOSTILE,),
+    )
+
+
+def test_junit_has_a_case_for_each_series(comparison: Comparison) -> None:
+    (suite,) = ElementTree.fromstring(junit.render(comparison))  # noqa: S314  our own
+    cases = suite.findall("testcase")
+    failed = [case for case in cases if case.find("failure") is not None]
+    skipped = [case for case in cases if case.find("skipped") is not None]
+    assert suite.get("tests") == str(len(cases)) == str(len(comparison.rows) + 2)
+    assert suite.get("failures") == str(len(failed)) != "0"
+    assert suite.get("skipped") == str(len(skipped))
+    assert {case.get("classname") for case in skipped} >= {"added", "removed"}
+    assert "regressed: new / base 0.7" in str(failed[0].find("failure").get("message"))
+    (fact,) = [p for p in suite.iter("property") if p.get("name") == "toolchain"]
+    assert fact.get("value") == f"{OPENMPI} -> {MPICH}"
+
+
+def test_junit_of_hostile_names_is_xml(hostile: Comparison) -> None:
+    suite = ElementTree.fromstring(junit.render(hostile))[0]  # noqa: S314  our own
+    names = [case.get("name") or "" for case in suite.iter("testcase")]
+    assert any("<b>|x`](y)\N{REPLACEMENT CHARACTER}[31m" in name for name in names)
+    assert not list(suite.iter("b"))
+
+
+def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> None:
+    text = markdown.render(comparison)
+    first, *_ = text.splitlines()
+    assert first.startswith("**") and "series compared" in first and "regressed" in first
+    assert text.count("<details>") == text.count("</details>") == 3
+    before = text.split("<details>")[0]
+    assert before.count("regressed |") == sum(r.status == "regressed" for r in comparison.rows)
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "µs" in line]
+    assert len({line.count("|") for line in rows}) == 1
+
+
+def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
+    text = markdown.render(hostile)
+    text.encode()
+    assert "<b>" not in text
+    assert "&lt;b&gt;\\|x\\`\\]\\(y\\)" in text
+    assert "\x1b" not in text and "\x00" not in text
+
+
+def test_json_tells_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
+    told = json.loads(as_json.render(comparison))
+    assert told["exit_status"] == 1
+    assert len(told["series"]) == len(comparison.rows)
+    first = told["series"][0]
+    assert first["status"] in ("regressed", "improved")
+    assert first["ratio"]["low"] <= first["ratio"]["median"] <= first["ratio"]["high"]
+    assert told["base"]["chosen"] == {"toolchain": OPENMPI}
+    assert json.loads(as_json.render(hostile))["refused"] == [HOSTILE]
+    as_json.render(hostile).encode()
+
+
+def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparison) -> None:
+    text = table.render(comparison)
+    assert "What differs besides speed" in text
+    assert "compiler" not in text
+    assert "GNU 12.2.0" not in text
+    assert "compiler =" in table.render(comparison, everything=True)
+    assert (
+        f"Removed: NetPIPE, mode pingpong, placement shared-memory, on local:smp with {THIRD}"
+        in text
+    )
+    assert text.splitlines()[-1].startswith(f"{len(comparison.rows)} series compared: ")
+
+
+def test_the_table_of_hostile_names_moves_no_cursor(hostile: Comparison) -> None:
+    text = table.render(hostile)
+    text.encode()
+    assert "\x1b" not in text and "\x00" not in text
+
+
+def test_a_narrow_terminal_gets_a_table_too(comparison: Comparison) -> None:
+    console = Console(width=100, force_terminal=True)
+    assert "regressed" in table.render(comparison, console=console)

@@ -1,0 +1,78 @@
+"""What a user may name, and what they are told when it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compare.conftest import OPENMPI
+
+from roundtrip.collect import bundle
+from roundtrip.compare.source import Sources, parse
+from roundtrip.errors import UserError
+from roundtrip.report import publish
+
+Tree = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("spec", "source", "chosen"),
+    [
+        ("reports/x", "reports/x", {}),
+        ("a/b/2026-01-02:toolchain=x", "a/b/2026-01-02", {"toolchain": "x"}),
+        ("r1:boost=1.81,site=local", "r1", {"boost": "1.81", "site": "local"}),
+        ("odd:name", "odd:name", {}),
+    ],
+)
+def test_a_selector_follows_the_last_colon(spec: str, source: str, chosen: dict[str, str]) -> None:
+    assert parse(spec) == (source, chosen)
+
+
+@pytest.mark.parametrize("spec", ["x:colour=red", "x:toolchain=", "x:boost=1,2"])
+def test_an_unknown_key_is_told_with_the_legal_ones(spec: str) -> None:
+    with pytest.raises(UserError, match=r"selects nothing; legal are toolchain=\.\.\., mpi="):
+        parse(spec)
+
+
+def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
+    tree: Tree, sources: Sources, tmp_path: Path
+) -> None:
+    path = tree().path
+    built = bundle.build(path)
+    revision = publish.publish(built, tmp_path / "reports")
+    night = "local/synthetic/2026-11-21"
+    specs = [path, built, revision, revision / "bundle", night, f"{night}/{revision.name}"]
+    digests = {sources.side(str(spec)).data.manifest.digest for spec in specs}
+    assert len(digests) == 1
+
+
+def test_the_newest_revision_of_a_night_is_taken(
+    tree: Tree, sources: Sources, tmp_path: Path
+) -> None:
+    for number, name in enumerate(("one", "other"), 1):
+        built = bundle.build(tree(name, seed=number).path)
+        revision = publish.publish(built, tmp_path / "reports")
+    night = str(Path("local") / "synthetic" / revision.parent.name)
+    found = sources.side(night).data.manifest.digest
+    assert found == sources.side(str(revision)).data.manifest.digest
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("nowhere", "there is no such report, bundle or run tree"),
+        ("local/smoke/2020-01-01", "there is no such report"),
+        (".", "neither a report, a bundle nor a run tree"),
+    ],
+)
+def test_what_is_not_there_is_told(spec: str, told: str, sources: Sources) -> None:
+    with pytest.raises(UserError, match=told):
+        sources.side(spec)
+
+
+def test_a_selector_that_chooses_nothing_says_what_there_is(tree: Tree, sources: Sources) -> None:
+    side = sources.side(f"{tree().path}:toolchain=nope")
+    with pytest.raises(UserError, match=rf"no launch with toolchain=nope.*{OPENMPI}"):
+        _ = side.units

@@ -1,0 +1,60 @@
+"""A run whose launches went on until they told enough is judged by the test that allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.report import data, judging
+from roundtrip.report.blocks import Table
+from roundtrip.report.build import build
+from roundtrip.report.data import Data
+from roundtrip.report.sections.toolchains_data import ToolchainComparison, Toolchains
+from roundtrip.stats import sequential, verdicts
+
+
+@pytest.fixture
+def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
+    def make(is_sequential: bool) -> Data:
+        tree = make_tree(f"run{is_sequential}", launches=9, steady=True)
+        if is_sequential:
+            file = tree.path / "campaign.toml"
+            file.write_text("sequential = true\n" + file.read_text())
+        return data.read(bundle.build(tree.path))
+
+    return make
+
+
+@pytest.mark.parametrize(("is_sequential", "judge"), [(True, sequential), (False, verdicts)])
+def test_the_campaign_says_which_test(
+    read: Callable[[bool], Data], is_sequential: bool, judge: Any
+) -> None:
+    held = read(is_sequential)
+    claims: dict[ToolchainComparison, list[float]] = {
+        key: one.ratios for key, one in Toolchains(held).compared.items()
+    }
+    assert held.is_sequential is is_sequential
+    assert claims
+    assert judging.of(held, claims) == judge.judge(claims, held.analysis.statistics)
+
+
+def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
+    made = build(read(True))
+    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in made.notices}
+    (families,) = [part for part in made.parts if part.anchor == "claims"]
+    (table,) = [block for block in families.blocks if isinstance(block, Table)]
+    assert [column.name for column in table.columns] == [
+        "Family",
+        "Claims",
+        "Launches",
+        "Verdicts",
+    ]
+    (audit,) = [part for part in made.parts if "audit" in part.anchor]
+    told = str(audit.blocks)
+    assert "are not those of Benjamini-Hochberg" not in told
+    assert "do not follow from interval and q" not in told
+    plain = build(read(False))
+    assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain.notices}
