@@ -11,6 +11,7 @@ import polars as pl
 
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
+from roundtrip.history import annotations
 from roundtrip.imported import bring, layout, nights, perflog, sources, store, taken
 from roundtrip.imported.schema import LOGGED, VALUES, Read
 
@@ -55,6 +56,33 @@ def _sound(read: Read) -> None:
     found, provenance = nights.of(bring.as_kept(values, _NAMES))
     assert found.height <= values.height
     assert not found["median"].null_count() and not provenance["value"].null_count()
+
+
+_ANNOTATIONS = """- from: 2026-11-03
+  to: 2026-11-05
+  text: the cooling failed
+  series: "NetPIPE/*@x:*"
+  leave_out: true
+- from: 2026-11-07T01:00:00Z
+  text: a new kernel
+  kind: change
+"""
+
+
+def annotation_seeds() -> list[bytes]:
+    """One good file."""
+    return [_ANNOTATIONS.encode()]
+
+
+def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
+    """Whether the annotations are some; then they can be said of nights."""
+    file = folder / annotations.FILE_NAME
+    file.write_bytes(content)
+    found = annotations.load(file)
+    night = {"night": ["2026-11-04T00:00:00Z"], "case_id": ["NetPIPE/@x:y+z"], "left_out": [""]}
+    annotations.mark(pl.DataFrame(night), found)
+    annotations.notes(night["night"], found)
+    return True
 
 
 @cache

@@ -278,6 +278,7 @@ READERS = {
     "reports of ReFrame": Reader(foreign.seeds("*/*.json"), foreign.any_file),
     "databases of ReFrame": Reader(foreign.seeds("*/*.db"), foreign.any_file),
     "imported values": Reader(foreign.values_seeds, foreign.values),
+    "annotations.yaml": Reader(foreign.annotation_seeds, foreign.annotated),
     "NetPIPE": Reader(_recorded("netpipe/*.full.out"), _netpipe),
     "NPB": Reader(_recorded("npb/*.txt"), _npb),
     "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), _osu("latency")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml  # type: ignore[import-untyped]
 
 from roundtrip import files
 from roundtrip.errors import UserError
+from roundtrip.tables import Path_, Places
 
 
 def load(file: Path) -> Any:
@@ -22,6 +24,39 @@ def load(file: Path) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         told = str(error).splitlines() or ["nested too deeply"]
         raise UserError(f"not YAML: {told[0]}", file) from None
+
+
+def load_placed(file: Path) -> tuple[Any, Places]:
+    """The content of `file`, and the file and line of each key and item; UserError as of `load`.
+
+    A key that stands twice in one mapping is a fault too.
+    """
+    content = load(file)
+    root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
+    return content, dict(_places(root, (), file, set())) if root else {}
+
+
+def _places(
+    node: Any, path: Path_, file: Path, known: set[int]
+) -> Iterator[tuple[Path_, tuple[Path, int]]]:
+    """Places in `node`, but not again in one of `known`, which an alias may lead back to."""
+    yield path, (file, node.start_mark.line + 1)
+    if id(node) in known:
+        return
+    known.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _places(item, (*path, index), file, known)
+    elif isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise UserError(f"the key {str(key.value)[:40]!a} stands twice", file, line)
+            seen.add(key.value)
+            yield (*path, key.value), (file, key.start_mark.line + 1)
+            if not isinstance(value, yaml.ScalarNode):
+                yield from _places(value, (*path, key.value), file, known)
 
 
 def dump(content: object) -> str:

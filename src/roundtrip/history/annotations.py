@@ -1,0 +1,118 @@
+"""What people say of nights: ``site-configs/<site>/annotations.yaml``, a list of annotations.
+
+Each has ``from`` (a UTC date or time) and ``text``, and may have ``to``, ``series`` (a glob of case
+ids), ``kind`` (change, maintenance, incident or note) and ``leave_out``, which leaves the nights
+out of detection.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from roundtrip import tables
+from roundtrip.errors import UserError
+from roundtrip.sites import yamlfile
+
+FILE_NAME = "annotations.yaml"
+_LONGEST = 500
+
+
+def _moment(value: Any) -> str:
+    """A date, or a UTC time to the second, as they stand in the nights of a history."""
+    if isinstance(value, datetime.datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+        return aware.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    raise PydanticCustomError(
+        "moment", "right is a date such as 2026-11-03, or a time such as 2026-11-03T01:00:00Z"
+    )
+
+
+Moment = Annotated[str, BeforeValidator(_moment)]
+Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class Annotation(tables.Table):
+    """One annotation; `to` is the last day or second that it is about, by default that of `start`.
+
+    Without `leave_out` it only says something of the first of its nights.
+    """
+
+    start: Moment = Field(alias="from")
+    to: Moment | None = None
+    text: Text
+    series: Text = "*"
+    leave_out: bool = False
+    kind: Literal["change", "maintenance", "incident", "note"] = "note"
+
+    @property
+    def words(self) -> str:
+        """The text, after its kind."""
+        return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
+
+
+class _File(tables.Table):
+    annotations: Annotated[tuple[Annotation, ...], Field(strict=False)]
+
+
+def load(file: Path) -> tuple[Annotation, ...]:
+    """The annotations in `file`; none if there is no such file.
+
+    UserError, with the line, for what is no annotation.
+    """
+    if not file.exists():
+        return ()
+    content, places = yamlfile.load_placed(file)
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        raise UserError("right is a list of annotations, each beginning with '- from:'", file, 1)
+    below = {("annotations", *path): place for path, place in places.items()}
+    found = tables.validate({"annotations": content}, _File, below, file).annotations
+    for index, one in enumerate(found):
+        if one.to is not None and one.to[: len(one.start)] < one.start[: len(one.to)]:
+            raise UserError("'to' is before 'from'", *places[(index, "to")])
+    return found
+
+
+def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
+    """`nights`, columns `NIGHTS`, with `left_out` said where an annotation leaves a row out.
+
+    What is left out already keeps its reason; of two annotations the first counts.
+    """
+    cases = nights["case_id"].unique().to_list()
+    reason = pl.col("left_out")
+    for one in annotations:
+        if one.leave_out:
+            its = [case for case in cases if fnmatchcase(case, one.series)]
+            is_its = _is_within(one) & pl.col("case_id").is_in(its)
+            reason = pl.when((reason == "") & is_its).then(pl.lit(one.words)).otherwise(reason)
+    return nights.with_columns(reason.alias("left_out"))
+
+
+def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tuple[str, str]]:
+    """What is said of which night: (night, text), in the order of the nights.
+
+    An annotation stands at its first night; one without `to` whose day had none, at the next.
+    """
+    said = []
+    for one in annotations:
+        later = [night for night in sorted(nights) if night[: len(one.start)] >= one.start]
+        if later and (one.to is None or later[0][: len(one.to)] <= one.to):
+            said.append((later[0], one.words))
+    return sorted(said, key=lambda note: note[0])
+
+
+def _is_within(one: Annotation) -> pl.Expr:
+    last = one.to or one.start
+    night = pl.col("night")
+    return (night.str.head(len(one.start)) >= one.start) & (night.str.head(len(last)) <= last)
