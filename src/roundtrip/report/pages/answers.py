@@ -21,18 +21,18 @@ def answers(rows: Sequence[Row], calendar: Calendar) -> list[Answer]:
 
 def _stepped(rows: Sequence[Row], calendar: Calendar) -> Iterator[Answer]:
     """News first, then the newest night; what changed on the same night is told once."""
-    groups: dict[tuple[bool, str, Verdict], list[Row]] = {}
+    groups: dict[tuple[str, Verdict], list[Row]] = {}
     for row in rows:
         if row.night:
-            night = row.near or row.night
-            groups.setdefault((row.said.is_news, night, row.said.verdict), []).append(row)
-    for is_news, night, verdict in sorted(groups, key=lambda group: group[:2], reverse=True):
-        here = groups[is_news, night, verdict]
+            groups.setdefault((row.near or row.night, row.said.verdict), []).append(row)
+    news = {group: any(row.said.is_news for row in groups[group]) for group in groups}
+    for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
+        (night, verdict), here = group, groups[group]
         ratios = [row.said.step.ratio for row in here if row.said.step]
         facts = "; ".join(dict.fromkeys(str(one) for row in here for one in row.changes[:_NAMED]))
         yield Answer(
             (
-                Strong(f"{'New: ' if is_news else ''}{len(here)} series {verdict} "),
+                Strong(f"{'New: ' if news[group] else ''}{len(here)} series {verdict} "),
                 f"since {calendar.told(night)}: ",
                 f"{units.spread(ratios)} times the level before. ",
                 f"What changed there: {facts or 'nothing that is recorded'}.",

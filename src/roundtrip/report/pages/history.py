@@ -9,7 +9,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Text
-from roundtrip.report.pages import changes, packed, page, sparkline
+from roundtrip.report.pages import changes, marks, packed, page, sparkline
 from roundtrip.report.pages.answers import answers
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
@@ -53,6 +53,8 @@ def render(history: History) -> str:
     calendar = Calendar(history.nights["night"].unique().sort().to_list())
     changed = changes.by_night(history.provenance, calendar.nights)
     every = list(split(history.nights))
+    marked = marks.by_environ(history.provenance)
+    notice = marks.notice(marked)
     rows = sorted(
         (_row(one, history, calendar, changed) for one in every), key=lambda row: row.order
     )
@@ -63,7 +65,8 @@ def render(history: History) -> str:
         calendar=calendar,
         home=history.home,
         newest=history.reports.get(calendar.nights[-1], ""),
-        notices=history.notices,
+        notices=[*([notice] if notice else []), *history.notices],
+        marked=marked,
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
         answers=answers(rows, calendar),

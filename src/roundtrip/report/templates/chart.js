@@ -68,12 +68,12 @@ class Chart {
       yield drawn("line", { class: "grid", x1: EDGE.left, x2: this.width - EDGE.right, y1: y, y2: y });
       yield drawn("text", { x: EDGE.left - 8, y, dy: "0.35em", "text-anchor": "end" }, label(value, axis));
     }
+    const isOneDay = data.nights.at(-1).slice(0, 10) === data.nights[0].slice(0, 10);
     const room = Math.max(1, Math.ceil(data.nights.length / Math.max(2, Math.floor(this.width / 190))));
     for (let night = 0; night < data.nights.length; night += room) {
       const x = this.across(night), y = this.height - EDGE.bottom;
       yield drawn("line", { class: "grid", x1: x, x2: x, y1: y, y2: y + 5 });
-      const anchor = night ? "middle" : "start";
-      yield drawn("text", { x, y: y + 34, "text-anchor": anchor }, data.nights[night]);
+      yield drawn("text", { x, y: y + 34, "text-anchor": "middle" }, data.nights[night].slice(isOneDay ? 11 : 0));
     }
     yield drawn("text", { class: "name", x: 0, y: 14 },
       `${this.series.unit}, ${this.series.lower ? "lower" : "higher"} is better`);

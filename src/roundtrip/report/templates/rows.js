@@ -49,6 +49,8 @@ function follow() {
   const where = at < 0 ? "hidden by the filter" : `${at + 1} of ${keys.length}`;
   const row = rows.find((one) => one.key === key).row;
   const names = ["a", "small"].map((one) => row.cells[0].querySelector(one).textContent);
+  const mark = row.cells[0].querySelector(".mark");
+  if (mark) names[1] = `${mark.textContent}: ${names[1]}`;
   show(series, names, where, keys[at - 1] ?? "", at < 0 ? "" : keys[at + 1] ?? "");
   view.scrollIntoView({ block: "start" });
   document.getElementById("view-title").focus({ preventScroll: true });

@@ -152,7 +152,7 @@ function changedList() {
   const some = changesOf(shown.series);
   if (!some.length) return "";
   const lines = some.reverse().map(([night, texts]) => made("li", {}, `Night ${night + 1}, ${data.nights[night]}: ${texts.join("; ")}`));
-  return made("details", {}, made("summary", {}, `What changed beside it, on ${some.length} nights`), made("ul", {}, ...lines));
+  return made("details", {}, made("summary", {}, `What changed beside it, on ${some.length} ${some.length === 1 ? "night" : "nights"}`), made("ul", {}, ...lines));
 }
 
 // Opens the view; `where` is its place in the table, `before` and `after` are the keys of its neighbours in the table, "" without one.

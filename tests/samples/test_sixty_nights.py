@@ -1,0 +1,85 @@
+"""The sample of 60 nights: its page is rebuilt, and the planted regression is found."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+from roundtrip.collect import analysis
+from roundtrip.history import judged
+from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+from roundtrip.report.pages import changes
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SAMPLE = CHECKOUT / "samples" / "sixty-nights"
+PLANTED = 41
+#: Messages of 4 KiB and more wait for their receiver; those of 64 KiB did so before.
+SLOWED = range(4096, 65536)
+VARIABLE = "variable OMPI_MCA_btl_tcp_eager_limit"
+
+
+@pytest.fixture(scope="module")
+def rebuild() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("rebuild", SAMPLE / "rebuild.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def nights() -> pl.DataFrame:
+    return pl.read_parquet(SAMPLE / "nights.parquet")
+
+
+def test_the_page_is_rebuilt_byte_for_byte(rebuild: ModuleType) -> None:
+    page = (SAMPLE / "history.html").read_text(encoding="utf-8")
+    assert rebuild.render() == page, "run: python samples/sixty-nights/rebuild.py"
+
+
+def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
+    nights: pl.DataFrame,
+) -> None:
+    told = judged.told(nights, analysis.default().history)
+    size = list(SERIES).index("size_bytes")
+    slowed = {names: one for names, one in told.items() if names[size] in SLOWED}
+    assert (len(told), len(slowed)) == (160, 40)
+    assert all(one.used + len(one.spikes) == 60 for one in told.values())
+    found = [one.steps for one in slowed.values() if one.steps]
+    assert len(found) >= 30
+    assert {len(steps) for steps in found} == {1}
+    assert {steps[0].night + 1 for steps in found} <= {PLANTED, PLANTED + 1}
+    assert all(steps[0].ratio > 1 for steps in found)
+    others = [one for names, one in told.items() if names not in slowed]
+    assert not [one for one in others if one.steps or one.drift]
+
+
+def test_the_setting_is_the_only_fact_that_changed(nights: pl.DataFrame) -> None:
+    facts = pl.read_parquet(SAMPLE / "provenance.parquet")
+    every = nights["night"].unique().sort().to_list()
+    found = changes.by_night(facts, every)
+    assert list(found) == [every[PLANTED - 1]]
+    assert [(one.name, one.after) for one in found[every[PLANTED - 1]]] == [(VARIABLE, "4096")]
+
+
+def test_the_page_says_that_it_is_emulated_planted_and_no_two_months() -> None:
+    page = (SAMPLE / "history.html").read_text(encoding="utf-8")
+    assert page.count('<b class="mark">EMULATED NODES</b>') == 160
+    notices = " ".join(re.findall(r'<p class="notice">(.*?)</p>', page))
+    assert "EMULATED NODES" in notices
+    assert "not calendar days" in notices
+    assert "planted" in notices
+
+
+def test_the_ledger_is_small_and_names_no_place_of_the_machine(nights: pl.DataFrame) -> None:
+    facts = pl.read_parquet(SAMPLE / "provenance.parquet")
+    assert dict(nights.schema) == {name: kind() for name, kind in NIGHTS.items()}
+    assert dict(facts.schema) == {name: kind() for name, kind in PROVENANCE.items()}
+    assert not facts.filter(pl.col("value").str.starts_with("/")).height
+    assert sum(file.stat().st_size for file in SAMPLE.iterdir()) < 2_000_000
