@@ -45,10 +45,10 @@ def test_a_file_without_the_statistics_is_none() -> None:
         ("step_most = 90", "step_most = 4", "step_most must be a whole number, at least 5"),
         ("sight_power = 0.9", "sight_power = 1.0", "sight_power must lie between 0 and 1"),
         ("autocorrelation_most = 0.85", "autocorrelation_most = 1", "must lie below 1"),
-        ("clip_sd = 3.5", "clip_sd = 0", "clip_sd must be above 0"),
-        ("clip_sd = 3.5", "clip_sd = [3.5]", "clip_sd must be a number"),
+        ("clip_sd = 4.0", "clip_sd = 0", "clip_sd must be above 0"),
+        ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd must be a number"),
         ("schedule_nights = [90, 365]", "schedule_nights = 90", "must be a list"),
-        ("clip_sd = 3.5", "clip = 3.5", "needs exactly the keys"),
+        ("clip_sd = 4.0", "clip = 3.5", "needs exactly the keys"),
     ],
 )
 def test_a_history_that_makes_no_sense_is_told_with_its_line(old: str, new: str, told: str) -> None:

@@ -91,9 +91,30 @@ def of_mean(phi: np.ndarray, nights: np.ndarray) -> np.ndarray:
     return np.asarray(whole / nights)
 
 
+def of_step(phi: np.ndarray, nights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Variance of the generalised least squares estimate of a step, with noise of variance 1.
+
+    The step is estimated from the innovations of `nights` since its beginning: the first shows it
+    whole, each other (1 - phi) of it.  Also: by how much an error of the level before enters.
+    """
+    rest = 1 - phi
+    information = 1 + (nights - 1) * rest**2
+    enters = rest * (1 + (nights - 1) * rest) / information
+    return np.asarray((1 - phi**2) / information), np.asarray(enters)
+
+
 def inflation(phi: np.ndarray) -> np.ndarray:
     """By how much AR(1) noise inflates the variance of a mean of many nights."""
     return np.asarray((1 + phi) / (1 - phi))
+
+
+def bias(phi: np.ndarray, nights: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """What a variance about `means` fitted levels is multiplied by, to be right under AR(1) noise.
+
+    The fitted levels follow the noise by more than those of independent nights do.
+    """
+    left = np.maximum(nights - means * inflation(phi), 0.5 * nights)
+    return np.asarray(np.maximum(nights - means, 1) / left)
 
 
 def freedom(phi: np.ndarray, nights: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ def would_see(scatter: Scatter, nights: int, level_nights: int, settings: Settin
     other beginnings, sees slightly smaller steps.
     """
     phi, new = np.asarray(scatter.phi), np.asarray(settings.sight_nights)
-    variance = noise.of_mean(phi, new) + noise.inflation(phi) / level_nights
+    of_step, enters = noise.of_step(phi, new)
+    variance = of_step + noise.inflation(phi) / level_nights * enters**2
     t = _as_student(float(settings.threshold(nights, new)), scatter.freedom)
     wanted = t + float(stats.norm.ppf(settings.sight_power))
     return float(np.expm1(wanted * scatter.sd * np.sqrt(variance)))

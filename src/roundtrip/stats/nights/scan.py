@@ -80,13 +80,13 @@ def _look(window: Window, begin: int, pools: Pools, settings: Settings, found: A
         return
     used = np.maximum(nights, 1)
     share = count / used[:, None, :]
-    change = (window.total[:, :, ends] - window.total[:, :, at, None]).sum(axis=1) / used
-    change -= (share * base.means[:, :, None]).sum(axis=1)
     of_levels = (share**2 / np.maximum(base.sets, 1)[:, :, None]).sum(axis=1)
-    per_night = noise.of_mean(phi[:, None], used)
-    variance = per_night + noise.inflation(phi)[:, None] * of_levels
+    of_step, enters = noise.of_step(phi[:, None], used)
+    variance = of_step + noise.inflation(phi)[:, None] * of_levels * enters**2
+    change = _change(window, at, ends, base.means, phi[:, None], used)
     dof = noise.freedom(phi, base.nights)[:, None]
-    statistic = noise.to_normal(change / np.sqrt(base.variance[:, None] * variance), dof)
+    of_noise = base.variance * noise.bias(phi, base.nights, base.levels)
+    statistic = noise.to_normal(change / np.sqrt(of_noise[:, None] * variance), dof)
     threshold = settings.threshold((begin + lengths)[None, :], used)
     told = looked & (np.abs(statistic) >= threshold)
     night = begin + lengths - 1
@@ -94,7 +94,7 @@ def _look(window: Window, begin: int, pools: Pools, settings: Settings, found: A
     row, which = np.nonzero(told)
     if not row.size:
         return
-    slopes = Slopes(window, row, base.variance[row], phi[row], dof[row, 0])
+    slopes = Slopes(window, row, of_noise[row], phi[row], dof[row, 0])
     z, limit = statistic[row, which], threshold[row, which]
     kept = slopes.are_steps(begin, ends[which], z, limit, settings)
     row, first = np.unique(row[kept], return_index=True)
@@ -102,3 +102,29 @@ def _look(window: Window, begin: int, pools: Pools, settings: Settings, found: A
     found.night[row], found.begin[row] = night[which], begin
     found.statistic[row], found.threshold[row] = z, limit
     found.nights[row] = nights[row, which]
+
+
+def _change(
+    window: Window,
+    at: int,
+    ends: np.ndarray,
+    means: np.ndarray,
+    phi: np.ndarray,
+    nights: np.ndarray,
+) -> np.ndarray:
+    """The step [series, lengths] that fits best the innovations of the nights from `at` to `ends`.
+
+    By generalised least squares: see `noise.of_step`.
+    """
+
+    def off(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Sum of the nights' distances from the mean of their node set before."""
+        count = window.count[:, :, end] - window.count[:, :, start]
+        total = window.total[:, :, end] - window.total[:, :, start]
+        return np.asarray((total - count * means[:, :, None]).sum(axis=1))
+
+    here = np.array([at])
+    first = off(here, here + 1) - phi * off(here - 1, here)
+    others = off(here + 1, ends) - phi * off(here, ends - 1)
+    rest = 1 - phi
+    return np.asarray((first + rest * others) / (1 + (nights - 1) * rest**2))

@@ -21,13 +21,15 @@ STRIDE = 5
 class Moments:
     """What the nights of a baseline say, one value a row.
 
-    `variance` is in units of the scale squared; `sets` [series, node sets] holds the number of
-    nights of each set since the level began, `means` their mean residuals.
+    `variance` is in units of the scale squared, about the means of `levels` node sets; `phi` is
+    without bias.  `sets` [series, node sets] holds the number of nights of each set since the level
+    began, `means` their mean residuals.
     """
 
     nights: np.ndarray
     variance: np.ndarray
     phi: np.ndarray
+    levels: np.ndarray
     sets: np.ndarray
     means: np.ndarray
 
@@ -71,7 +73,7 @@ class Window:
         sets = self.count[:, :, end] - self.count[rows, :, level]
         means = (self.total[:, :, end] - self.total[rows, :, level]) / np.maximum(sets, 1)
         floor = (settings.spread_least / self.scale) ** 2
-        return Moments(n, np.maximum(variance, floor), noise.unbiased(phi, n), sets, means)
+        return Moments(n, np.maximum(variance, floor), noise.unbiased(phi, n), used, sets, means)
 
 
 def around(
