@@ -1,4 +1,7 @@
-"""A headless Chromium, driven by the DevTools protocol over a pipe: standard library only."""
+"""A headless Chromium, driven by the DevTools protocol over a pipe: standard library only.
+
+As a program it draws a part of a page: ``python tests/support/browser.py URL SELECTOR PNG``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import os
 import select
 import shutil
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,9 +81,16 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
 
-    def picture(self, file: Path, *, whole: bool = False) -> None:
-        """A PNG of what is shown, or of the whole page."""
-        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, file: Path, selector: str = "body") -> None:
+        """A PNG of one element, whether or not it is in view."""
+        box = self.run(
+            f"(() => {{ const one = document.querySelector({selector!r}).getBoundingClientRect();"
+            " return {x: one.x + scrollX, y: one.y + scrollY, width: one.width,"
+            " height: one.height, scale: 1}; })()"
+        )
+        shot = self.ask(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=box
+        )
         file.write_bytes(base64.b64decode(shot["data"]))
 
     def print(self, file: Path) -> None:
@@ -168,3 +180,12 @@ def browser(profile: Path) -> Iterator[Browser]:
         process.wait()
         os.close(to)
         os.close(back)
+
+
+if __name__ == "__main__":
+    url, selector, png = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as one:
+        one.size(1200)
+        one.open(url)
+        one.run("new Promise(done => setTimeout(done, 500))")
+        one.picture(Path(png), selector)

@@ -120,17 +120,24 @@ function legend() {
   return made("ul", { class: "legend" }, ...items.map((one) => made("li", {}, ...one)));
 }
 
+// What changed at a night, or at most two nights from it: a step is placed by an estimate.
+function nearest(night) {
+  const away = ([one]) => Math.abs(one - night), near = changesOf(shown.series).filter((one) => away(one) <= 2);
+  return near.sort((a, b) => away(a) - away(b))[0]?.[1].join("; ") ?? "nothing that is recorded";
+}
+
 // What the detection says, in sentences.
 function story() {
   const { told } = shown.series, night = (i) => `night ${i + 1} (${data.nights[i]})`;
   const lines = told.steps.map((one) => `Step at ${night(one.night)}: ${one.ratio.toFixed(3)} times the level before `
-    + `[${one.low.toFixed(3)}, ${one.high.toFixed(3)}], statistic ${number(Math.abs(one.evidence))} against a threshold of ${number(one.threshold)}.`);
+    + `[${one.low.toFixed(3)}, ${one.high.toFixed(3)}], statistic ${number(Math.abs(one.evidence))} against a threshold of ${number(one.threshold)}. `
+    + `What changed there: ${nearest(one.night)}.`);
   if (told.drift) lines.push(`Drift: ${told.drift.a_year.toFixed(3)} times in a year [${told.drift.low.toFixed(3)}, ${told.drift.high.toFixed(3)}].`);
   if (told.newest?.is_outside) lines.push(`The last night stands out: ${told.newest.ratio.toFixed(3)} times the level, where [${told.newest.low.toFixed(3)}, ${told.newest.high.toFixed(3)}] was expected.`);
   if (told.why) lines.push(`Nothing can be told: ${told.why}.`);
   else if (!lines.length) lines.push("No step and no drift.");
   if (told.would_see !== null) lines.push(`A step of ${number(100 * told.would_see, 2)}\u00a0% would show within 10 nights.`);
-  return made("p", {}, `${told.used} of ${shown.points.length} points were used. ${lines.join(" ")}`);
+  return made("p", { class: "story" }, `${told.used} of ${shown.points.length} points were used. ${lines.join(" ")}`);
 }
 
 // The numbers of the chart; made when it is opened, because it may have a thousand rows.
