@@ -13,12 +13,15 @@ from support.synthetic import Tree
 
 from roundtrip.collect import bundle, samples
 from roundtrip.collect.tables.schema import ALL, LABELS
-from roundtrip.history.schema import MEDIANS
+from roundtrip.history.schema import MEDIANS, NIGHTS, PROVENANCE
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)
 QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
-TABLES = {"samples": {**LABELS, **samples.SCHEMA}, "medians": MEDIANS, **ALL}
+TABLES = {"samples": {**LABELS, **samples.SCHEMA}, "medians": MEDIANS, **ALL} | {
+    "history/nights": NIGHTS,
+    "history/provenance": PROVENANCE,
+}
 TYPES = {
     pl.String: "text",
     pl.Int64: "integer",

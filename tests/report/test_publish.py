@@ -35,20 +35,25 @@ def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
     first = publish.publish(built, tmp_path / "reports")
     assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
     assert publish.publish(built, tmp_path / "reports") == first
-    assert sorted(path.name for path in first.parent.iterdir()) == [".lock", "r1"]
+    assert [path.name for path in first.parent.iterdir()] == ["r1"]
     assert sorted(path.name for path in first.iterdir()) == [
         *("bundle", "figures", "report.html", "report.json", "report.md"),
     ]
     assert publish.publish(first / "bundle", tmp_path / "reports") == first
 
 
-def test_another_bundle_is_another_revision(tree: Any, tmp_path: Path) -> None:
+def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
+    tree: Any, tmp_path: Path
+) -> None:
     first = publish.publish(bundle.build(tree.path), tmp_path)
     before = (first / "report.html").read_bytes()
     tree.fail(6, ENVIRON, fail_reason="sanity error")
     second = publish.publish(bundle.build(tree.path), tmp_path)
-    assert (first.name, second.name) == ("r1", "r2")
+    assert (first.name, second.name, second.parent) == ("r1", "r2", first.parent)
     assert (first / "report.html").read_bytes() == before
+    assert "supersedes r1" in (second / "report.md").read_text()
+    assert publish.publish(bundle.build(tree.path), tmp_path) == second
+    assert publish.verify(second) == []
 
 
 def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
@@ -139,7 +144,7 @@ def test_many_processes_at_once_publish_one_revision(tree: Any, tmp_path: Path) 
     assert [process.returncode for process in running] == [0, 0, 0], told
     assert len({out.splitlines()[-1] for out, _ in told}) == 1
     folder = tmp_path / "o" / "synthetic" / "local" / "2026-11-21"
-    assert sorted(path.name for path in folder.iterdir()) == [".lock", "r1"]
+    assert [path.name for path in folder.iterdir()] == ["r1"]
 
 
 def test_other_columns_are_refused(tree: Any) -> None:
@@ -200,7 +205,8 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
     folder = tmp_path / "synthetic" / "local" / "2026-11-21"
     (folder / "r1").mkdir(parents=True)
     (folder / "r1" / "notes.txt").write_text("mine")
-    assert publish.publish(bundle.build(tree.path), tmp_path).name == "r2"
+    published = publish.publish(bundle.build(tree.path), tmp_path)
+    assert published == folder.with_name("2026-11-21.2") / "r1"
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
 

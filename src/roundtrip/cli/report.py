@@ -62,7 +62,11 @@ def _warn(revision: Path) -> None:
     from roundtrip.report import publish  # as below
 
     for warning in publish.warnings(revision):
-        print(f"warning: {warning}", file=sys.stderr)
+        _print_warning(warning)
+
+
+def _print_warning(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
@@ -70,7 +74,7 @@ def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | 
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(_bundle(source), reports, correction)
+    return publish.publish(_bundle(source), reports, correction, _print_warning)
 
 
 def _bundle(source: Path) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.errors import UserError
@@ -15,7 +16,7 @@ from roundtrip.errors import UserError
 #: Prints the number of each file before it decodes it.
 _PROGRAM = """
 import sys, polars
-for number, file in enumerate(sys.argv[1:]):
+for number, file in enumerate(sys.stdin.read().split(chr(0))):
     print(number, flush=True)
     try:
         polars.read_parquet(file)
@@ -27,9 +28,18 @@ for number, file in enumerate(sys.argv[1:]):
 def require(bundle: Path) -> None:
     """UserError for a table of `bundle` whose decoder dies; its reader finds all other faults."""
     tables = sorted(bundle.rglob("*.parquet"))
-    decoder = [sys.executable, "-c", _PROGRAM, *map(str, tables)]
-    done = subprocess.run(decoder, capture_output=True, text=True)
-    if done.returncode:
-        how = f"died of signal {-done.returncode}" if done.returncode < 0 else "panicked"
-        number = int((done.stdout.split() or ["0"])[-1])
+    if tables and (found := first_fault(tables)):
+        number, how = found
         raise UserError(f"not a table: its decoder {how}", tables[number])
+
+
+def first_fault(tables: Sequence[Path]) -> tuple[int, str] | None:
+    """The number of the first of some tables whose decoder dies, and how it does; None if none."""
+    names = chr(0).join(map(str, tables))
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], input=names, capture_output=True, text=True
+    )
+    if not done.returncode:
+        return None
+    how = f"died of signal {-done.returncode}" if done.returncode < 0 else "panicked"
+    return int((done.stdout.split() or ["0"])[-1]), how

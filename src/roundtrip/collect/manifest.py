@@ -18,6 +18,8 @@ from roundtrip.errors import UserError
 FILE_NAME = "manifest.json"
 #: Of what is written; bundles of schema 1 are read as well.
 SCHEMA = 2
+#: The folder of what a bundle holds besides its own measurement: the nights before it.
+HISTORY = "history/"
 _LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
 _KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
 
@@ -34,6 +36,12 @@ class Manifest:
         """Paths in the bundle, without the manifest."""
         return sorted(self.data["files"])
 
+    @property
+    def measurement(self) -> str:
+        """The digest of the bundle without the nights before it: it names what was measured."""
+        own = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
+        return _digest(_text({**self.data, "files": own}))
+
 
 def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
     """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema."""
@@ -43,9 +51,9 @@ def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
         if file.is_file() and file.name != FILE_NAME
     }
     data = {"schema": SCHEMA, **facts, "files": entries}
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    text = _text(data)
     (bundle / FILE_NAME).write_bytes(text.encode())
-    return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
+    return Manifest(data, _digest(text))
 
 
 def verify(bundle: Path) -> Manifest:
@@ -68,7 +76,15 @@ def verify(bundle: Path) -> Manifest:
         name = found.relative_to(bundle).as_posix()
         if (found.is_symlink() or not found.is_dir()) and name not in listed:
             raise UserError(f"{name} is not in the manifest", file)
-    return Manifest(data, hashlib.sha256(text.encode()).hexdigest())
+    return Manifest(data, _digest(text))
+
+
+def _text(data: dict[str, Any]) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _inside(bundle: Path, name: str, manifest: Path) -> Path:

@@ -17,7 +17,8 @@ from pathlib import Path
 from roundtrip.collect import bundle, decodable, manifest
 from roundtrip.compare.side import KEYS, Side
 from roundtrip.errors import UserError, writing
-from roundtrip.report import data, revision
+from roundtrip.history import published
+from roundtrip.report import data
 from roundtrip.report.data import Data
 
 _SELECTED = re.compile(r"(?P<source>.+?):(?P<chosen>[a-z]+=[^:]*)")
@@ -61,7 +62,7 @@ class Sources:
         night = _NIGHT.fullmatch(source)
         if night and not path.exists():
             path = self.reports / night["campaign"] / night["site"] / night["rest"]
-        for folder in (path, path / revision.BUNDLE, *_newest(path)):
+        for folder in (path, path / published.BUNDLE, *_newest(path)):
             if (folder / manifest.FILE_NAME).is_file() or (folder / "state.json").is_file():
                 return folder
         if path.exists():
@@ -73,7 +74,7 @@ class Sources:
 
 def _newest(date: Path) -> list[Path]:
     """The bundle of the newest revision of a date's folder, if it has revisions."""
-    return [path / revision.BUNDLE for path in revision.revisions(date)[-1:]]
+    return [path / published.BUNDLE for path in published.revisions(date)[-1:]]
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

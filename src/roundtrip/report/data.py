@@ -14,6 +14,8 @@ from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, medians, require, settings
 from roundtrip.collect.tables.schema import LABELS
 from roundtrip.errors import UserError
+from roundtrip.history import attached
+from roundtrip.history.ledger import Ledger
 from roundtrip.history.schema import MEDIANS
 
 
@@ -24,7 +26,7 @@ class Data:
     `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
     came back, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
-    of each launch and series.
+    of each launch and series, `history` the nights before this one that the bundle holds.
     """
 
     folder: Path
@@ -37,6 +39,7 @@ class Data:
     analysis: analysis.Analysis
     campaign_text: str
     environment: dict[str, Any]
+    history: Ledger = field(default_factory=Ledger)
     medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
 
     @property
@@ -101,6 +104,7 @@ def read(bundle: Path) -> Data:
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
         medians=told,
+        history=attached.read(bundle, checked),
     )
 
 

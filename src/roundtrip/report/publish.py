@@ -1,6 +1,7 @@
 """Publishes reports as ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, and verifies them.
 
-A report is never overwritten.  The date is that of the campaign's start.  A revision holds
+A report is never overwritten.  The date is that of the run's start; `place` tells of a second run
+of a date.  A revision holds
 report.html, report.md, figures/, a copy of the bundle, report.json with the digests of the bundle
 and of every file, and warnings.txt if there are warnings.
 """
@@ -10,51 +11,64 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError, writing
-from roundtrip.report import data, html, markdown, revision
+from roundtrip.history import attached, ledger, published
+from roundtrip.report import data, html, markdown, place, revision
 from roundtrip.report.build import Correction, build
 
 PAGE = "report.html"
-FACTS = revision.FACTS
+FACTS = published.FACTS
 WARNINGS = "warnings.txt"
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
+_AGAIN = "the run was collected again, with other launches or by another version"
+Tell = Callable[[str], None]
 
 
-def publish(bundle: Path, reports: Path, correction: Correction | None = None) -> Path:
-    """The revision folder of `bundle`: the existing one if it was published, else a new one.
+def publish(
+    bundle: Path,
+    reports: Path,
+    correction: Correction | None = None,
+    tell: Tell = lambda _: None,
+) -> Path:
+    """The revision folder of `bundle`: the existing one if its run was published, else a new one.
 
+    The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is told of
+    revisions that had to be left out.  A run that was published with other launches is corrected.
     Two processes at the same time publish one revision.  UserError for a bundle that does not match
     its manifest, a correction of a revision that does not exist, and a damaged revision.
     """
     checked = manifest.verify(bundle)
-    folder = _folder(checked, reports)
-    wanted = revision.identity(checked, correction)
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
-            if found := _published(folder, wanted):
+    site = place.site(checked, reports)
+    with writing(site):
+        site.mkdir(parents=True, exist_ok=True)
+        with _alone(site):
+            night = place.night(site, checked, correction is not None)
+            if found := _published(night, checked, correction):
                 return found
-            if correction and not _exists(folder, correction.supersedes):
-                raise UserError(
-                    f"there is no revision {correction.supersedes} to supersede", folder
-                )
-            partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+            if correction and not _exists(night, correction.supersedes):
+                raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
+            note = correction or _again(night)
+            partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=site))
             try:
                 partial.chmod(0o755)
-                write(bundle, partial, correction)
-                _copy(bundle, partial / revision.BUNDLE, checked)
-                facts = {**wanted, "files": revision.contents(partial)}
-                (partial / FACTS).write_text(revision.facts_text(facts), encoding="utf-8")
-                return _name(partial, folder)
+                copied = _copy(bundle, partial / published.BUNDLE, checked)
+                if not attached.is_in(copied):
+                    facts = copied.data
+                    known = ledger.read(reports, facts["campaign"], facts["site"])
+                    for warning in known.warnings:
+                        tell(warning)
+                    copied = attached.add(partial / published.BUNDLE, copied, known)
+                write(partial / published.BUNDLE, partial, note)
+                told = {**revision.identity(copied, note), "files": revision.contents(partial)}
+                (partial / FACTS).write_text(revision.facts_text(told), encoding="utf-8")
+                night.mkdir(exist_ok=True)
+                return _name(partial, night)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
 
@@ -67,10 +81,21 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _published(folder: Path, wanted: dict[str, Any]) -> Path | None:
-    """The revision with the identity `wanted`, None without one; UserError if it is damaged."""
-    for path in revision.revisions(folder):
-        damage = revision.damage(path, wanted)
+def _published(
+    night: Path, checked: manifest.Manifest, correction: Correction | None
+) -> Path | None:
+    """The newest revision of what `checked` measured, None without one; UserError if damaged."""
+    asked = {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
+    for path in reversed(published.revisions(night)):
+        facts = published.read_facts(path)
+        if facts is None:
+            damage = [FACTS] if not correction and _holds(path, checked) else None
+        elif published.measurement(facts) != checked.measurement:
+            continue
+        elif asked.items() <= facts.items():
+            damage = revision.damage(path, facts)
+        else:
+            continue
         if damage == []:
             return path
         if damage:
@@ -83,8 +108,22 @@ def _published(folder: Path, wanted: dict[str, Any]) -> Path | None:
     return None
 
 
+def _holds(path: Path, checked: manifest.Manifest) -> bool:
+    """Whether the bundle of a revision without facts is of what `checked` measured."""
+    try:
+        return manifest.verify(path / published.BUNDLE).measurement == checked.measurement
+    except UserError:
+        return False
+
+
+def _again(night: Path) -> Correction | None:
+    """The note of a revision whose run has one already; None if it has none."""
+    there = published.revisions(night)
+    return Correction(there[-1].name, _AGAIN) if there else None
+
+
 def _exists(folder: Path, name: str) -> bool:
-    return revision.number(name) is not None and (folder / name).is_dir()
+    return published.number(name) is not None and (folder / name).is_dir()
 
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
@@ -101,36 +140,36 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
         (folder / "figures" / f"{figure.name}-dark.svg").write_text(figure.dark, encoding="utf-8")
 
 
-def warnings(published: Path) -> list[str]:
+def warnings(path: Path) -> list[str]:
     """The warnings of this revision, one line each."""
-    file = published / WARNINGS
+    file = path / WARNINGS
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
-def verify(published: Path) -> list[str]:
+def verify(path: Path) -> list[str]:
     """Rebuild a published revision from its own bundle; return the paths that differ.
 
     Everything in the revision is compared, also links and files that do not belong to it.
     UserError if this is no published report, or if its bundle does not match its manifest.
     """
-    facts = revision.read_facts(published)
+    facts = published.read_facts(path)
     if facts is None:
-        raise UserError("not a published report", published / FACTS)
-    checked = manifest.verify(published / revision.BUNDLE)
+        raise UserError("not a published report", path / FACTS)
+    checked = manifest.verify(path / published.BUNDLE)
     if checked.digest != facts.get("digest"):
-        return [f"{revision.BUNDLE}/{manifest.FILE_NAME}"]
+        return [f"{published.BUNDLE}/{manifest.FILE_NAME}"]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         rebuilt = Path(folder)
-        write(published / revision.BUNDLE, rebuilt, correction)
+        write(path / published.BUNDLE, rebuilt, correction)
         expected = revision.contents(rebuilt) | revision.of_bundle(checked)
     wanted = revision.identity(checked, correction)
     if "files" in facts:  # which revisions from before lack
         wanted["files"] = expected
     text = revision.facts_text(wanted)
     expected = {**expected, FACTS: hashlib.sha256(text.encode()).hexdigest()}
-    return revision.differences(expected, revision.contents(published))
+    return revision.differences(expected, revision.contents(path))
 
 
 def _plain(text: str) -> str:
@@ -139,23 +178,16 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
 
-def _folder(checked: manifest.Manifest, reports: Path) -> Path:
-    facts = checked.data
-    date = _DATE.match(str(facts["started"]))
-    if not date:
-        raise UserError(f"manifest: started {facts['started']!r} is not a UTC time")
-    return reports / str(facts["campaign"]) / str(facts["site"]) / date[1]
-
-
-def _copy(bundle: Path, target: Path, checked: manifest.Manifest) -> None:
+def _copy(bundle: Path, target: Path, checked: manifest.Manifest) -> manifest.Manifest:
     for name in (*checked.files, manifest.FILE_NAME):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle / name, target / name)
+    return checked
 
 
 def _name(partial: Path, folder: Path) -> Path:
     """Give the finished folder the next free number, even if another process does so too."""
-    taken = [revision.number(path.name) or 0 for path in revision.revisions(folder)]
+    taken = [published.number(path.name) or 0 for path in published.revisions(folder)]
     number = 1 + max(taken, default=0)
     while True:
         try:

@@ -5,39 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files
 from roundtrip.collect import manifest
-from roundtrip.errors import UserError
+from roundtrip.history.published import BUNDLE, FACTS
 from roundtrip.report.build import Correction
-
-FACTS = "report.json"
-BUNDLE = "bundle"
-_NAME = re.compile(r"r([1-9][0-9]*)")
-
-
-def number(name: str) -> int | None:
-    """N of ``r<N>``; None for any other name."""
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else None
-
-
-def revisions(folder: Path) -> list[Path]:
-    """Published revisions of a date, oldest first."""
-    found = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
-    return [path for _, path in sorted(found)]
 
 
 def identity(checked: manifest.Manifest, correction: Correction | None) -> dict[str, Any]:
-    """The identity of a revision: its bundle and its correction; no two revisions share it."""
+    """The identity of a revision: its bundle and its correction.
+
+    `measurement` is the digest of the bundle without the nights before it, where it holds some.
+    """
+    measured = checked.measurement
     return {
         "schema": 1,
         "digest": checked.digest,
+        **({"measurement": measured} if measured != checked.digest else {}),
         "supersedes": correction.supersedes if correction else None,
         "reason": correction.reason if correction else None,
     }
@@ -46,15 +33,6 @@ def identity(checked: manifest.Manifest, correction: Correction | None) -> dict[
 def facts_text(facts: Mapping[str, Any]) -> str:
     """``report.json``: the identity, and under ``files`` the sha256 of every other file."""
     return json.dumps(facts, indent=1, sort_keys=True) + "\n"
-
-
-def read_facts(revision: Path) -> dict[str, Any] | None:
-    """The facts of a revision; None if there are none that can be read."""
-    try:
-        facts = files.read_json(revision / FACTS)
-    except UserError:
-        return None
-    return facts if isinstance(facts, dict) else None
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -89,21 +67,12 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
-def damage(revision: Path, wanted: Mapping[str, Any]) -> list[str] | None:
-    """None if the revision has another identity than `wanted`; else the paths that were changed.
+def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
+    """Paths in a revision with these facts that are not as they were published.
 
     An older revision without digests of its files is compared with its manifest only; UserError if
     it does not match.
     """
-    facts = read_facts(revision)
-    if facts is None:
-        listing = revision / BUNDLE / manifest.FILE_NAME
-        is_ours = listing.is_file() and (
-            hashlib.sha256(listing.read_bytes()).hexdigest() == wanted["digest"]
-        )
-        return [FACTS] if is_ours else None
-    if {key: facts.get(key) for key in wanted} != wanted:
-        return None
     kept = facts.get("files")
     if not isinstance(kept, dict):
         manifest.verify(revision / BUNDLE)

@@ -94,17 +94,20 @@ def median_intervals(
         n=pl.len().cast(pl.Int64),
         ordered=pl.col(value).sort(),
     )
+    return with_ends(groups, level).select(*by, "median", "low", "high", "n").sort(by)
+
+
+def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
+    """`groups` with columns low and high, the rank interval; null without an interval.
+
+    Columns n, the number of values of a group, and ordered, a list of these in their order.
+    """
     counts = groups["n"].unique().to_list()
     ranks = pl.DataFrame(
         {"n": counts, "rank": [lower_rank(n, level) for n in counts]},
         schema={"n": pl.Int64, "rank": pl.Int64},
     )
     rank = pl.when(pl.col("rank") > 0).then(pl.col("rank"))
-    return (
-        groups.join(ranks, on="n")
-        .with_columns(
-            low=pl.col("ordered").list.get(rank - 1), high=pl.col("ordered").list.get(-rank)
-        )
-        .select(*by, "median", "low", "high", "n")
-        .sort(by)
+    return groups.join(ranks, on="n").with_columns(
+        low=pl.col("ordered").list.get(rank - 1), high=pl.col("ordered").list.get(-rank)
     )

@@ -42,16 +42,16 @@ def read(bundle: Path, schema: int) -> Tables:
     """The tables of a verified bundle of that schema, checked; UserError for what is none."""
     if schema == 1:
         with decoding(bundle / "cases.parquet") as file:
-            launches = whole(scan(file, former.SCHEMA, former.ADDED), file)
+            launches = _whole(scan(file, former.SCHEMA, former.ADDED), file)
         made = former.tables(launches, file)
         require.tables(made, lambda _: file)
         return made
     made = Tables(
-        {name: _read(bundle / f"{name}.parquet", columns) for name, columns in ALL.items()},
+        {name: table(bundle / f"{name}.parquet", columns) for name, columns in ALL.items()},
         {
-            study: _read(bundle / "details" / f"{study}.parquet", columns, columns)
+            study: _grown(file, columns)
             for study, columns in DETAILS.items()
-            if (bundle / "details" / f"{study}.parquet").exists()
+            if (file := bundle / "details" / f"{study}.parquet").exists()
         },
     )
     require.tables(made, lambda name: bundle / f"{name}.parquet")
@@ -87,15 +87,29 @@ def scan(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) -> 
     return frame.select(*schema)
 
 
-def _read(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) -> pl.DataFrame:
+def table(file: Path, schema: Mapping[str, Any], columns: list[str] | None = None) -> pl.DataFrame:
+    """All rows of `file`, a table with columns `schema`; UserError for any other.
+
+    All columns, or `columns`.
+    """
     with decoding(file):
         if not file.is_file():
             raise UserError("missing", file)
-        return whole(scan(file, schema, added), file)
+        if pl.read_parquet_schema(file) != dict(schema):
+            raise UserError("other columns than this version of roundtrip writes", file)
+        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=columns)
+        if found.height > _MOST_ROWS:
+            raise UserError(f"{found.height} rows; right are at most {_MOST_ROWS}", file)
+        return found
 
 
-def whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
-    """All rows of `frame`, of `file`, with its columns; UserError for more than a table has."""
+def _grown(file: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """A table that may be older than some of its columns."""
+    with decoding(file):
+        return _whole(scan(file, schema, schema), file)
+
+
+def _whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
     rows = frame.select(pl.len()).collect().item()
     if rows > _MOST_ROWS:
         raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)

@@ -67,8 +67,7 @@ def held(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     file = bundle / FILE_NAME
     if not file.exists():
         return None
-    with disk.decoding(file):
-        found = disk.whole(disk.scan(file, MEDIANS), file)
+    found = disk.table(file, MEDIANS)
     for rule in RULES["medians"]:
         require.rule(found, rule, file)
     passed = launches.filter(pl.col("status") == "passed").select(*LABELS)

@@ -75,8 +75,7 @@ def _present(frame: pl.DataFrame, names: Iterable[str], file: Path) -> None:
 
 def rule(frame: pl.DataFrame, one: Rule, file: Path) -> None:
     """UserError for the first cell of its column that breaks the rule `one`."""
-    good = pl.col(one.column).is_null() & (not one.always) | one.holds
-    wrong = frame.filter(~good.fill_null(False))
+    wrong = frame.filter(one.broken)
     if not wrong.is_empty():
         value = printable(str(wrong[one.column][0])[:60])
         raise UserError(f"{one.column} {value!r} is not {one.told}", file)

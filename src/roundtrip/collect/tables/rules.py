@@ -14,6 +14,7 @@ STATUSES = ("passed", "failed", "missing", "skipped")
 _MOST_RANKS = 2**31
 _MOST_AMOUNT = 1e15
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}]"
+TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 _NO_HOST = rf"\s|{_CONTROL}"
 
 
@@ -25,6 +26,12 @@ class Rule:
     holds: pl.Expr
     told: str
     always: bool = False
+
+    @property
+    def broken(self) -> pl.Expr:
+        """Whether a row breaks the rule."""
+        good = pl.col(self.column).is_null() & (not self.always) | self.holds
+        return ~good.fill_null(False)
 
 
 def _number(name: str, least: float, most: float, always: bool = False) -> Rule:
@@ -77,6 +84,10 @@ _LOW, _HIGH = pl.col("low"), pl.col("high")
 _IN_ORDER = (_LOW.is_null() & _HIGH.is_null()) | pl.col("median").is_between(_LOW, _HIGH)
 _UNITS = {name: known.unit for name, known in METRICS.items()}
 _IS_UNIT = pl.col("metric").replace_strict(_UNITS, default=None) == pl.col("unit")
+_NIGHT = (
+    Rule("night", pl.col("night").str.contains(TIME), "a time as 2026-11-21T07:00:00Z", True),
+    Rule("digest", pl.col("digest").str.contains("^[0-9a-f]{64}$"), "a sha256", True),
+)
 #: Of what is emulated these are always numbers.
 _AMOUNTS = pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
 RULES: Mapping[str, Sequence[Rule]] = {
@@ -132,5 +143,23 @@ RULES: Mapping[str, Sequence[Rule]] = {
         Rule("low", _IN_ORDER, "the lower end of an interval around the median", True),
         Rule("unit", _IS_UNIT, "the unit of the metric", True),
         _short("nodes", 100_000),
+    ),
+    "nights": (
+        *_NIGHT,
+        *(_text(name, 2000) for name in ("case_id", "study", "case", "variant", "phase", "metric")),
+        *(_short(name, most) for name, most in (("unit", 200), ("nodes", 100_000))),
+        _short("left_out", 2000),
+        *(_count(name, True) for name in ("size_bytes", "launches", "disturbed")),
+        *(_number(name, 0, samples.MOST_VALUE, name == "median") for name in _ENDS),
+        Rule("low", _IN_ORDER, "the lower end of an interval around the median", True),
+        *(
+            Rule(name, pl.col(name).is_not_null(), "yes or no", True)
+            for name in ("lower_is_better", "foreign")
+        ),
+    ),
+    "provenance": (
+        *_NIGHT,
+        *(_short(name, 2000) for name in ("subject", "value")),
+        _text("name", 2000),
     ),
 }

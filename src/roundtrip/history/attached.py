@@ -1,0 +1,56 @@
+"""The nights before a run, inside its bundle: a report is judged against these, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtrip.collect import manifest
+from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.tables import disk, require
+from roundtrip.collect.tables.rules import RULES
+from roundtrip.errors import UserError
+from roundtrip.history.ledger import Ledger
+from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+
+#: Nights that go into a bundle at most: a year, and more than detection looks back.
+MOST_NIGHTS = 400
+_NIGHTS, _PROVENANCE = (f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance"))
+_ROW = ["night", *SERIES, "nodes"]
+
+
+def is_in(checked: Manifest) -> bool:
+    """Whether a bundle holds the nights before it."""
+    return any(name.startswith(manifest.HISTORY) for name in checked.data["files"])
+
+
+def add(bundle: Path, checked: Manifest, ledger: Ledger) -> Manifest:
+    """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew.
+
+    A bundle without a night before it stays as it is.
+    """
+    before = ledger.before(checked.data["started"], MOST_NIGHTS)
+    if before.nights.is_empty():
+        return checked
+    (bundle / manifest.HISTORY).mkdir()
+    disk.write_frame(before.nights, bundle / _NIGHTS)
+    disk.write_frame(before.provenance, bundle / _PROVENANCE)
+    return manifest.write(bundle, {k: v for k, v in checked.data.items() if k != "files"})
+
+
+def read(bundle: Path, checked: Manifest) -> Ledger:
+    """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
+    if not is_in(checked):
+        return Ledger()
+    nights, facts = bundle / _NIGHTS, bundle / _PROVENANCE
+    found = Ledger(disk.table(nights, NIGHTS), disk.table(facts, PROVENANCE))
+    for name, frame, file in (
+        ("nights", found.nights, nights),
+        ("provenance", found.provenance, facts),
+    ):
+        for rule in RULES[name]:
+            require.rule(frame, rule, file)
+    if not (found.nights["night"] < checked.data["started"]).all():
+        raise UserError("a night that did not begin before this one", nights)
+    if found.nights.select(_ROW).is_duplicated().any():
+        raise UserError("a series stands there twice for a night", nights)
+    return found

@@ -1,0 +1,166 @@
+"""What a night was measured with, as rows of `PROVENANCE`: whatever may explain a change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip.collect import hosts
+from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.text import printable
+from roundtrip.errors import UserError
+from roundtrip.sites import lock as locks
+from roundtrip.sites.toolchains import toolchains
+
+#: Subject, name and value of a fact; the subject is an environment, or "" for the site.
+Fact = tuple[str, str, str]
+_LONGEST = 300
+_LOCK = "env/spack.lock"
+#: Of host.json: where a fact stands, and its name for people.
+_HOST = {
+    "cpu.model": "processor",
+    "cpu.microcode": "microcode",
+    "cpu.logical": "processors online",
+    "cpu.usable": "processors usable",
+    "cpu.governors": "frequency governor",
+    "cpu.turbo": "turbo",
+    "cpu.smt": "hardware threads",
+    "cpu.quota": "processor quota",
+    "memory.numa_nodes": "NUMA nodes",
+    "memory.numa_balancing": "NUMA balancing",
+    "memory.transparent_huge_pages": "transparent huge pages",
+    "system.kernel": "kernel",
+    "system.distribution": "distribution",
+    "system.clocksource": "clock source",
+    "system.firmware": "firmware",
+    "system.hypervisor": "hypervisor",
+    "system.container": "container",
+    "microarchitecture": "microarchitecture",
+}
+#: Of toolchains.json, under `installed`.
+_INSTALLED = {
+    "mpi.version": "MPI version",
+    "mpi.origin": "MPI package",
+    "boost.version": "Boost version",
+    "boost.origin": "Boost package",
+    "compiler.version": "compiler of the toolchain",
+    "compiler.flags": "flags of the toolchain",
+}
+_LAUNCHED = {
+    "mpi_library": "MPI library",
+    "boost": "Boost",
+    "compiler": "compiler",
+    "compiler_flags": "compiler flags",
+}
+#: Columns of cases.parquet that facts stand in.
+COLUMNS = tuple(_LAUNCHED)
+#: Packages of a Spack environment that move data, or bind ranks.
+_CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
+
+
+def of(
+    bundle: Path, checked: Manifest, launches: pl.DataFrame, placement: pl.DataFrame
+) -> list[Fact]:
+    """All facts of a verified bundle, sorted; those that it does not record are left out.
+
+    `launches` are those that passed, with columns launch, environ and `COLUMNS`; `placement` has
+    the columns launch, rank and cpus.
+    """
+    found = [*_campaign(checked), *_host(bundle), *_toolchains(bundle), *_spack(bundle, checked)]
+    found += [*_launched(launches), *_bindings(launches, placement)]
+    return sorted({(subject, name, _plain(value)) for subject, name, value in found if value})
+
+
+def _campaign(checked: Manifest) -> Iterator[Fact]:
+    data = checked.data
+    yield "", "checkout", (data["git"]["commit"] or "")[:12] + " dirty" * bool(data["git"]["dirty"])
+    for name, version in data["tools"].items():
+        yield "", f"tool {name}", version
+    for file in ("env/site-config.json", "env/site-config.py"):
+        if file in data["files"]:
+            yield "", "site configuration", data["files"][file]["sha256"][:12]
+
+
+def _host(bundle: Path) -> Iterator[Fact]:
+    host = hosts.read(bundle / "env" / "host.json", bundle)
+    yield from (("", name, _told(_at(host, path))) for path, name in _HOST.items())
+    for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
+        listed = _at(host, path)
+        for name, value in listed.items() if isinstance(listed, dict) else ():
+            yield "", f"{kind} {name}", _told(value)
+
+
+def _toolchains(bundle: Path) -> Iterator[Fact]:
+    for environ, entry in hosts.read(bundle / "env" / "toolchains.json", bundle).items():
+        for path, name in _INSTALLED.items():
+            yield environ, name, _told(_at(entry, f"installed.{path}"))
+        variables = _at(entry, "reframe.env_vars")
+        for pair in variables if isinstance(variables, list) else ():
+            if isinstance(pair, list) and len(pair) == 2:
+                yield environ, f"variable {pair[0]}", _told(pair[1])
+
+
+def _spack(bundle: Path, checked: Manifest) -> Iterator[Fact]:
+    if _LOCK not in checked.data["files"]:
+        return
+    yield "", "spack.lock", checked.data["files"][_LOCK]["sha256"][:12]
+    try:
+        lock = locks.read(bundle / _LOCK)
+        found = toolchains(lock)
+    except UserError:
+        return  # of another Spack: its digest stands for it
+    for one in found:
+        yield one.name, "Spack hash", one.root.hash[:12]
+        for spec in lock.reached(one.root.hash):
+            if spec.name in _CARRIERS or spec in (one.mpi, one.boost):
+                yield one.name, spec.name, f"{spec.version} ({spec.hash[:7]})"
+
+
+def _launched(launches: pl.DataFrame) -> Iterator[Fact]:
+    told: dict[tuple[str, str], set[str]] = {}
+    for environ, *values in launches.select("environ", *_LAUNCHED).iter_rows():
+        for name, value in zip(_LAUNCHED.values(), values, strict=True):
+            told.setdefault((environ, name), set()).add(value or "")
+    for (environ, name), found in told.items():
+        yield environ, name, "; ".join(sorted(filter(None, found)))
+
+
+def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]:
+    """By environment: on which processors each rank of its launches could run."""
+    environs = dict(launches.select("launch", "environ").iter_rows())
+    ranks: dict[str, list[tuple[int, str]]] = {}
+    for launch, rank, cpus in placement.iter_rows():
+        if launch in environs:
+            ranks.setdefault(launch, []).append((rank, ",".join(map(str, cpus or ["any"]))))
+    bound: dict[str, set[str]] = {}
+    for launch, told in ranks.items():
+        way = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(told))
+        bound.setdefault(environs[launch], set()).add(way)
+    for environ, ways in bound.items():
+        yield environ, "binding", " or ".join(sorted(ways))
+
+
+def _at(data: Any, path: str) -> Any:
+    for key in path.split("."):
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None or isinstance(value, Mapping) else str(value)
+
+
+def _plain(value: str) -> str:
+    """One line; of a long one the beginning and its digest, which still tells two apart."""
+    line = printable(" ".join(value.split()))
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[:80]}... ({hashlib.sha256(line.encode()).hexdigest()[:12]})"

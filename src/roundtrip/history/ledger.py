@@ -1,0 +1,118 @@
+"""The history of a campaign on a site, from its published reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip.collect import analysis, decodable
+from roundtrip.errors import UserError
+from roundtrip.history import cache, night, published
+from roundtrip.history.cache import Cache
+from roundtrip.history.night import Night
+from roundtrip.history.published import Revision
+from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+
+#: Nights that are put into one table at a time: few calls, and little memory.
+_BATCH = 64
+_TABLES = ("cases", "placement", "medians")
+_NIGHT = ["night", "digest"]
+_ORDER = [*_NIGHT, *SERIES, "nodes"]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
+
+    `warnings` say which revisions were left out, one line ``path: reason`` each.
+    """
+
+    nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
+    provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
+    warnings: tuple[str, ...] = ()
+
+    def before(self, started: str, most: int) -> Ledger:
+        """The newest `most` nights that began before `started`, ISO 8601."""
+        earlier = self.nights.filter(pl.col("night") < started)
+        kept = earlier["night"].unique().sort().tail(most).to_list()
+        nights = earlier.filter(pl.col("night").is_in(kept))
+        facts = self.provenance.filter(pl.col("night").is_in(kept))
+        return Ledger(nights, facts, self.warnings)
+
+
+def read(reports: Path, campaign: str, site: str) -> Ledger:
+    """All nights of `campaign` on `site` below the folder `reports`.
+
+    One run is one night, also when two ran on one day: of revisions of one run the newest counts,
+    and none that another supersedes.  A revision that cannot be read is left out with a warning.
+    """
+    folder = reports / campaign / site
+    revisions, warnings = published.counting(folder)
+    stamps = {one.digest: one.stamp() for one in revisions}
+    held = cache.load(folder)
+    same = {digest for digest, stamp in stamps.items() if held.stamps.get(digest) == stamp}
+    fresh = {one.digest: one for one in revisions if one.digest not in same}
+    made, more = _read(list(fresh.values()), campaign, site)
+    nights = pl.concat([_of(held.nights, same), made.nights]).sort(_ORDER)
+    facts = pl.concat([_of(held.provenance, same), made.provenance])
+    now = Cache(nights, facts.sort(facts.columns), {d: stamps[d] for d in (*same, *made.stamps)})
+    if now.stamps != held.stamps:
+        cache.store(folder, now)
+    newest = _newest(now.nights, revisions)
+    return Ledger(_of(nights, newest), _of(now.provenance, newest), (*warnings, *more))
+
+
+def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cache, list[str]]:
+    """Rows of revisions that are not in the cache; their stamps are left empty."""
+    level = analysis.default().statistics.confidence_level
+    warnings = list(_undecodable(revisions))
+    dead = {path for path, _ in warnings}
+    told = [f"{path}: {why}" for path, why in warnings]
+    nights, facts, digests = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)], []
+    alive = [one for one in revisions if one.path not in dead]
+    for start in range(0, len(alive), _BATCH):
+        found: list[Night] = []
+        for one in alive[start : start + _BATCH]:
+            try:
+                found.append(night.read(one, campaign, site))
+            except UserError as error:
+                told.append(f"{one.path}: {str(error).replace(f'{one.path}/', '')}")
+        rows, known, wrong = night.together(found, level)
+        told += [
+            f"{one.revision.path}: {wrong[one.revision.digest]}"
+            for one in found
+            if one.revision.digest in wrong
+        ]
+        digests += [n.revision.digest for n in found if n.revision.digest not in wrong]
+        nights.append(rows)
+        facts.append(known)
+    return Cache(pl.concat(nights), pl.concat(facts), dict.fromkeys(digests, "")), told
+
+
+def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
+    """Revisions with a table whose decoder dies, and how it does."""
+    tables = [
+        (one.path, file)
+        for one in revisions
+        for name in _TABLES
+        if (file := one.bundle / f"{name}.parquet").is_file()
+    ]
+    while tables and (found := decodable.first_fault([file for _, file in tables])):
+        number, how = found
+        path, file = tables[number]
+        yield path, f"{file.relative_to(path)}: not a table: its decoder {how}"
+        tables = [table for table in tables if table[0] != path]
+
+
+def _of(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:
+    return frame.filter(pl.col("digest").is_in(list(digests)))
+
+
+def _newest(nights: pl.DataFrame, revisions: Sequence[Revision]) -> list[str]:
+    """One digest a night: that of its newest revision."""
+    started = dict(nights.select("digest", "night").unique().iter_rows())
+    newest = {started[one.digest]: one.digest for one in revisions if one.digest in started}
+    return list(newest.values())

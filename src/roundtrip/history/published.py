@@ -1,0 +1,131 @@
+"""Published revisions of a campaign on a site, and which of them count as nights.
+
+Below ``<reports>/<campaign>/<site>/`` each night has a folder, named by the UTC date of its start;
+``<date>.2``, ``<date>.3`` are further nights of that date.  It holds r1, r2, ...
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.collect import confined, manifest
+from roundtrip.errors import UserError
+
+FACTS = "report.json"
+BUNDLE = "bundle"
+_NAME = re.compile(r"r([1-9][0-9]*)")
+_NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]*))?")
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A revision whose report.json can be read; `digest` is what its bundle's manifest must be."""
+
+    path: Path
+    digest: str
+    supersedes: str | None
+
+    @property
+    def bundle(self) -> Path:
+        """The copy of the bundle that it was made of."""
+        return self.path / BUNDLE
+
+    def stamp(self) -> str:
+        """What changes when a file of the bundle does: the digest of their names, sizes, times."""
+        told = sorted(_stamps(self.bundle, ""))
+        return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()
+
+
+def number(name: str) -> int | None:
+    """N of ``r<N>``; None for any other name."""
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def revisions(folder: Path) -> list[Path]:
+    """Published revisions of a night, oldest first."""
+    found = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
+    return [path for _, path in sorted(found)]
+
+
+def nights(site: Path) -> list[Path]:
+    """Folders of nights of a campaign on a site, oldest date first; links are none."""
+    if not site.is_dir():
+        return []
+    found = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
+    dated = [(name[1], int(name[2] or 1), path) for name, path in found if name]
+    return [path for _, _, path in sorted(dated) if path.is_dir() and not path.is_symlink()]
+
+
+def date(night: Path) -> str:
+    """The date in the name of the folder of a night."""
+    return night.name.split(".")[0]
+
+
+def read_facts(revision: Path) -> dict[str, Any] | None:
+    """The facts of a revision; None if there are none that can be read."""
+    try:
+        facts = files.read_json(revision / FACTS)
+    except UserError:
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def measurement(facts: dict[str, Any] | None) -> str | None:
+    """The digest of what was measured, by the facts of a revision; None if they do not say it."""
+    told = facts and facts.get("measurement", facts.get("digest"))
+    return told if isinstance(told, str) else None
+
+
+def counting(site: Path) -> tuple[list[Revision], list[str]]:
+    """Revisions that no later one supersedes, oldest first; and a warning for each damaged one.
+
+    A revision is damaged where reading it raises a UserError.
+    """
+    kept, warnings = [], []
+    for night in nights(site):
+        found = []
+        for path in revisions(night):
+            try:
+                found.append(_read(path))
+            except UserError as error:
+                warnings.append(f"{path}: {_without(path, error)}")
+        gone = {one.supersedes for one in found}
+        kept += [one for one in found if one.path.name not in gone]
+    return kept, warnings
+
+
+def _read(path: Path) -> Revision:
+    facts = read_facts(path)
+    if path.is_symlink() or facts is None:
+        raise UserError("not a published report")
+    digest, supersedes = facts.get("digest"), facts.get("supersedes")
+    listing = confined.read(path / BUNDLE / manifest.FILE_NAME, path)
+    if hashlib.sha256(listing).hexdigest() != digest:
+        raise UserError(f"its bundle is not the one that {FACTS} names")
+    if supersedes is not None:
+        mine, other = number(path.name), number(str(supersedes))
+        if not mine or not other or other >= mine:
+            raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
+    return Revision(path, str(digest), supersedes)
+
+
+def _without(path: Path, error: UserError) -> str:
+    """The text of the error, without the folder that the message names already."""
+    return str(error).replace(f"{path}/", "")
+
+
+def _stamps(folder: Path, prefix: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found = entry.stat(follow_symlinks=False)
+            yield f"{prefix}{entry.name} {found.st_mode} {found.st_size} {found.st_mtime_ns}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from _stamps(Path(entry.path), f"{prefix}{entry.name}/")

@@ -1,0 +1,56 @@
+"""Where a run is published: ``<campaign>/<site>/<UTC date>/``, or ``<date>.2/`` for a second night.
+
+Each run has a folder of its own, so that a second revision in it is always a correction.  In trees
+of before, a second run of a date could be the next revision in the same folder; it stays there.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.collect import manifest
+from roundtrip.collect.manifest import Manifest
+from roundtrip.errors import UserError
+from roundtrip.history import published
+
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
+
+
+def site(checked: Manifest, reports: Path) -> Path:
+    """The folder of a bundle's campaign on its site."""
+    return reports / str(checked.data["campaign"]) / str(checked.data["site"])
+
+
+def night(folder: Path, checked: Manifest, corrects: bool) -> Path:
+    """Of the folder `folder` of a campaign on a site: where the run of a bundle is published.
+
+    A bundle that `corrects` another run, and of which there is no revision, belongs to its date.
+    UserError for a bundle whose start is no time.
+    """
+    started = str(checked.data["started"])
+    date = _DATE.match(started)
+    if not date:
+        raise UserError(f"manifest: started {started!r} is not a UTC time")
+    there = [one for one in published.nights(folder) if published.date(one) == date[1]]
+    for one in there:
+        if any(_is_of(path, checked) for path in published.revisions(one)):
+            return one
+    taken = {one.name for one in there if published.revisions(one)}
+    if corrects or date[1] not in taken:
+        return folder / date[1]
+    number = next(n for n in range(2, len(taken) + 3) if f"{date[1]}.{n}" not in taken)
+    return folder / f"{date[1]}.{number}"
+
+
+def _is_of(revision: Path, checked: Manifest) -> bool:
+    """Whether a revision is of the same run, also one that is damaged in part."""
+    if published.measurement(published.read_facts(revision)) == checked.measurement:
+        return True
+    try:
+        listing: Any = files.read_json(revision / published.BUNDLE / manifest.FILE_NAME)
+    except UserError:
+        return False
+    return isinstance(listing, dict) and listing.get("started") == checked.data["started"]

@@ -1,0 +1,281 @@
+"""The nights of a site from its published reports: which count, and what each series measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import FORMER
+from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
+
+from roundtrip.collect import manifest
+from roundtrip.history import cache, ledger
+from roundtrip.history.ledger import Ledger
+from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+
+
+def read(reports: Path) -> Ledger:
+    return ledger.read(reports, CAMPAIGN, SITE)
+
+
+def dates(found: Ledger) -> list[str]:
+    return [night[:10] for night in found.nights["night"].unique().sort()]
+
+
+def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=12, launches=7)
+    (revision,) = made.write(1)
+    found = read(tmp_path)
+    assert found.warnings == ()
+    assert dict(found.nights.schema) == NIGHTS and dict(found.provenance.schema) == PROVENANCE
+    medians = pl.read_parquet(revision / "bundle" / "medians.parquet")
+    assert found.nights.height == 12
+    for row in found.nights.iter_rows(named=True):
+        mine = medians.filter(pl.col(name) == row[name] for name in SERIES)["median"].sort()
+        assert (row["median"], row["low"], row["high"]) == (mine[3], mine[0], mine[6])
+        assert (row["launches"], row["disturbed"], row["left_out"]) == (7, 0, "")
+        assert (row["nodes"], row["lower_is_better"], row["foreign"]) == (NODE, True, False)
+    assert found.nights["digest"].unique().to_list() == [
+        manifest.verify(revision / "bundle").digest
+    ]
+
+
+def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=2)
+    made.write(2)
+    second = tmp_path / CAMPAIGN / SITE / "2026-01-01.2"
+    facts = {"started": "2026-01-01T09:00:00Z", "campaign": CAMPAIGN, "site": SITE}
+    whole = {**facts, "finished": None, "git": {"commit": None, "dirty": None}, "tools": {}}
+    published(second, lambda folder: made.bundle(folder, 7, whole))
+    nights = read(tmp_path).nights["night"].unique().sort().to_list()
+    assert nights == ["2026-01-01T01:00:00Z", "2026-01-01T09:00:00Z", "2026-01-02T01:00:00Z"]
+
+
+def test_a_correction_counts_and_what_it_corrects_does_not(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=2)
+    (first, _) = made.write(2)
+    wrong = read(tmp_path).nights.filter(pl.col("night") == made.started(0))
+    facts = json.loads((first / "bundle" / "manifest.json").read_text())
+    whole = {name: value for name, value in facts.items() if name != "files"}
+    published(first.parent, lambda folder: made.bundle(folder, 5, whole), supersedes="r1")
+    found = read(tmp_path)
+    right = found.nights.filter(pl.col("night") == made.started(0))
+    assert right.height == 2 and not set(right["median"]) & set(wrong["median"])
+    assert dates(found) == ["2026-01-01", "2026-01-02"]
+    assert found.warnings == ()
+
+
+def test_of_one_run_the_newest_revision_counts(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=1)
+    (first,) = made.write(1)
+    digest = made.night(0, tools={"roundtrip": "0.2.0"})
+    assert digest.name == "r2" and first.name == "r1"
+    assert read(tmp_path).nights["digest"].to_list() == [manifest.verify(digest / "bundle").digest]
+
+
+def test_disturbed_launches_are_left_out_of_their_night(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=1, launches=4)
+    (revision,) = made.write(1)
+    change(revision, "cases", disturbed=pl.Series([True, False, False, False]))
+    (row,) = read(tmp_path).nights.rows(named=True)
+    values = pl.read_parquet(revision / "bundle" / "medians.parquet")["median"].to_list()
+    assert row["median"] == sorted(values[1:])[1]
+    assert (row["launches"], row["disturbed"], row["left_out"]) == (3, 1, "")
+
+
+def test_a_night_of_disturbed_launches_keeps_its_median_and_is_left_out(tmp_path: Path) -> None:
+    Nights(tmp_path, series=1, disturbed=lambda number: number == 1).write(3)
+    rows = read(tmp_path).nights.sort("night")
+    assert rows["left_out"].to_list() == ["", "disturbed", ""]
+    assert rows["launches"].to_list() == [3, 3, 3]
+    assert rows["disturbed"].to_list() == [0, 3, 0]
+
+
+def test_each_set_of_nodes_has_a_row_and_counted_hosts_are_of_no_known_node(
+    tmp_path: Path,
+) -> None:
+    other = "node-ffffffff"
+    sets = (NODE, f"{NODE}+{other}", "node1+node2")
+    Nights(tmp_path, series=1, nodes=lambda number: sets[number]).write(3)
+    assert read(tmp_path).nights.sort("night")["nodes"].to_list() == [*sets[:2], ""]
+
+
+def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
+    host = {
+        "cpu": {"governors": ["performance"], "turbo": False, "mitigations": {"mds": "Mitigated"}},
+        "system": {"kernel": "6.1.0-40"},
+        "packages": {"libucx0": "1.13.1-1"},
+    }
+    Nights(tmp_path, series=1, host=lambda _: host).write(1)
+    told = {
+        (s, n): v
+        for s, n, v in read(tmp_path).provenance.select(*["subject", "name", "value"]).rows()
+    }
+    wanted = {
+        ("", "kernel"): "6.1.0-40",
+        ("", "frequency governor"): "performance",
+        ("", "turbo"): "no",
+        ("", "mitigation mds"): "Mitigated",
+        ("", "package libucx0"): "1.13.1-1",
+        ("", "checkout"): "0" * 12,
+        (ENVIRON, "MPI library"): "Open MPI v4.1.4",
+        (ENVIRON, "compiler flags"): "-O3",
+        (ENVIRON, "binding"): "0: 0; 1: 1",
+    }
+    assert wanted.items() <= told.items()
+
+
+def change(revision: Path, table: str, **columns: Any) -> Path:
+    """The revision with other columns in a table, as if it had been published so."""
+    file = revision / "bundle" / f"{table}.parquet"
+    pl.read_parquet(file).with_columns(**columns).write_parquet(file)
+    return redigested(revision)
+
+
+def cut(revision: Path) -> None:
+    file = revision / "bundle" / "medians.parquet"
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def told_of_another(revision: Path) -> None:
+    other = revision.parents[1] / "2026-01-09" / "r1"
+    other.parent.mkdir()
+    revision.rename(other)
+
+
+def twice(revision: Path) -> None:
+    file = revision / "bundle" / "medians.parquet"
+    frame = pl.read_parquet(file)
+    pl.concat([frame, frame]).write_parquet(file)
+    redigested(revision)
+
+
+def superseding(name: str) -> Callable[[Path], None]:
+    def forge(revision: Path) -> None:
+        facts = json.loads((revision / "report.json").read_text())
+        (revision / "report.json").write_text(json.dumps({**facts, "supersedes": name}))
+
+    return forge
+
+
+def campaign(revision: Path) -> None:
+    listing = revision / "bundle" / "manifest.json"
+    listing.write_text(listing.read_text().replace('"synthetic"', '"other"'))
+    redigested(revision)
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (cut, "medians.parquet is not the file that the manifest lists"),
+        (lambda r: (cut(r), redigested(r)), "medians.parquet: not a parquet file"),
+        (lambda r: (r / "report.json").write_text("{"), "not a published report"),
+        (lambda r: (r / "report.json").write_text("{}"), "not the one that report.json names"),
+        (lambda r: (r / "bundle" / "manifest.json").unlink(), "manifest.json: missing"),
+        (lambda r: (r / "bundle" / "more").touch(), "more is not in the manifest"),
+        (lambda r: change(r, "medians", median=-1.0), "median is not from 0"),
+        (lambda r: change(r, "medians", median=float("nan")), "median is not from 0"),
+        (lambda r: change(r, "medians", variant=pl.lit("a\x1b[31m")), "variant is not a text"),
+        (lambda r: change(r, "medians", launch=pl.lit("x")), "of no launch that passed"),
+        (lambda r: change(r, "medians", more=1), "other columns"),
+        (lambda r: change(r, "cases", launch=pl.lit("x")), "launches that no collector wrote"),
+        (lambda r: change(r, "cases", status=pl.lit("failed")), "launches that no collector"),
+        (twice, "a series stands there twice"),
+        (told_of_another, "its bundle is of 2026-01-02"),
+        (campaign, "its bundle is of campaign 'other'"),
+        (superseding("r1"), "supersedes 'r1', which is no earlier revision"),
+        (superseding("r9"), "supersedes 'r9', which is no earlier revision"),
+    ],
+)
+def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
+    tmp_path: Path, damage: Callable[[Path], Any], complaint: str
+) -> None:
+    (_, second, _) = Nights(tmp_path, series=3).write(3)
+    damage(second)
+    found = read(tmp_path)
+    assert dates(found) == ["2026-01-01", "2026-01-03"]
+    (warning,) = found.warnings
+    assert complaint in warning and "\n" not in warning
+    assert warning.startswith(f"{tmp_path}/") and "/r1: " in warning
+    assert read(tmp_path).warnings == found.warnings  # with a cache too
+
+
+def test_a_decoder_that_dies_is_a_warning_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (_, second, _) = Nights(tmp_path, series=1).write(3)
+
+    def first_fault(tables: Any) -> tuple[int, str] | None:
+        numbers = [n for n, file in enumerate(tables) if second in file.parents]
+        return (numbers[0], "died of signal 6") if numbers else None
+
+    monkeypatch.setattr(ledger.decodable, "first_fault", first_fault)
+    found = read(tmp_path)
+    assert dates(found) == ["2026-01-01", "2026-01-03"]
+    told = "bundle/cases.parquet: not a table: its decoder died of signal 6"
+    assert found.warnings == (f"{second}: {told}",)
+
+
+def test_one_night_more_is_read_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Nights(tmp_path, series=2)
+    made.write(3)
+    before = read(tmp_path)
+    made.night(3)
+    seen: list[Path] = []
+    real = ledger.night.read
+    monkeypatch.setattr(
+        ledger.night, "read", lambda one, *a: (seen.append(one.path), real(one, *a))[1]
+    )
+    found = read(tmp_path)
+    assert [path.parent.name for path in seen] == ["2026-01-04"]
+    assert found.nights.filter(pl.col("night") < made.started(3)).equals(before.nights)
+    cold = tmp_path / CAMPAIGN / SITE / cache.FILE_NAME
+    cold.unlink()
+    assert read(tmp_path).nights.equals(found.nights)
+    assert read(tmp_path).provenance.equals(found.provenance)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", None])
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
+    Nights(tmp_path, series=2).write(2)
+    before = read(tmp_path)
+    file = tmp_path / CAMPAIGN / SITE / cache.FILE_NAME
+    whole = bytearray(file.read_bytes())
+    whole[200] ^= 1
+    file.write_bytes(whole if content is None else content)
+    assert read(tmp_path).nights.equals(before.nights)
+    assert cache.load(file.parent).nights.height == before.nights.height
+
+
+def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
+    (first, _) = Nights(tmp_path, series=2).write(2)
+    assert read(tmp_path).warnings == ()
+    cut(first)
+    found = read(tmp_path)
+    assert dates(found) == ["2026-01-02"] and "is not the file" in found.warnings[0]
+
+
+def test_a_site_without_reports_has_no_nights(tmp_path: Path) -> None:
+    assert read(tmp_path).nights.is_empty() and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["ring", "wan"])
+def test_bundles_of_schema_1_are_nights_too(tmp_path: Path, name: str) -> None:
+    data = manifest.verify(FORMER / name).data
+    night = tmp_path / data["campaign"] / data["site"] / data["started"][:10]
+
+    def copied(folder: Path) -> str:
+        shutil.copytree(FORMER / name, folder)
+        return manifest.verify(folder).digest
+
+    published(night, copied)
+    found = ledger.read(tmp_path, data["campaign"], data["site"])
+    assert found.warnings == () and found.nights.height
+    assert found.nights["nodes"].unique().to_list() == [""]

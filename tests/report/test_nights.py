@@ -1,0 +1,178 @@
+"""A night is published once, whatever comes before it; its report holds the nights before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import rewritten
+
+from roundtrip.collect import bundle, manifest
+from roundtrip.errors import UserError
+from roundtrip.history import ledger
+from roundtrip.report import data, publish
+from roundtrip.report.build import Correction
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def night(make_tree: Maker) -> Callable[[str], Path]:
+    """Makes the bundle of a run that started at some time."""
+
+    def made(started: str) -> Path:
+        seed = sum(map(ord, started))
+        tree = make_tree(started.replace(":", ""), launches=2, environs=(ENVIRON,), seed=seed)
+        file = tree.path / "state.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
+        return bundle.build(tree.path)
+
+    return made
+
+
+def started(revision: Path) -> list[str]:
+    """Starts of the nights in the bundle of a revision."""
+    file = revision / "bundle" / "history" / "nights.parquet"
+    return pl.read_parquet(file)["night"].unique().sort().to_list() if file.exists() else []
+
+
+def test_a_report_holds_the_nights_before_it_and_is_rebuilt_from_them(
+    night: Callable[[str], Path], tmp_path: Path
+) -> None:
+    times = [f"2026-11-{day}T07:00:00Z" for day in (20, 22, 21)]
+    first, third, second = (publish.publish(night(time), tmp_path / "out") for time in times)
+    assert (started(first), started(second)) == ([], times[:1])
+    assert started(third) == times[:1]  # the 21st was published later
+    for revision in (first, second, third):
+        assert publish.verify(revision) == []
+    read = data.read(second / "bundle")
+    assert read.history.nights["digest"].unique().to_list() == [
+        manifest.verify(first / "bundle").digest
+    ]
+    assert {"", ENVIRON} == set(read.history.provenance["subject"])
+    assert not (first / "bundle" / "history").exists()
+    assert started(publish.publish(night("2026-11-23T07:00:00Z"), tmp_path / "out")) == sorted(
+        times
+    )
+
+
+def test_the_same_run_is_published_once_whatever_came_between(
+    night: Callable[[str], Path], tmp_path: Path
+) -> None:
+    first, second = night("2026-11-20T07:00:00Z"), night("2026-11-21T07:00:00Z")
+    alone = publish.publish(second, tmp_path)
+    publish.publish(first, tmp_path)
+    assert publish.publish(second, tmp_path) == alone
+    assert publish.publish(alone / "bundle", tmp_path) == alone
+    again = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
+    assert (again.name, started(again)) == ("r2", ["2026-11-20T07:00:00Z"])
+    facts = json.loads((again / "report.json").read_text())
+    assert facts["measurement"] == manifest.verify(second).digest != facts["digest"]
+    assert publish.publish(second, tmp_path) == again
+    assert publish.publish(again / "bundle", tmp_path) == again
+    assert publish.verify(again) == []
+    third = publish.publish(night("2026-11-22T07:00:00Z"), tmp_path)
+    assert started(third) == ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
+
+
+def test_a_second_run_of_a_day_has_its_own_place(
+    night: Callable[[str], Path], tmp_path: Path
+) -> None:
+    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13", "19")]
+    published = [publish.publish(run, tmp_path) for run in runs]
+    site = tmp_path / "synthetic" / "local"
+    names = ["2026-11-21", "2026-11-21.2", "2026-11-21.3"]
+    assert published == [site / name / "r1" for name in names]
+    assert [publish.publish(run, tmp_path) for run in runs] == published
+    assert started(published[2]) == ["2026-11-21T07:00:00Z", "2026-11-21T13:00:00Z"]
+    corrected = publish.publish(runs[1], tmp_path, Correction("r1", "wrong axis"))
+    assert corrected == site / names[1] / "r2"
+    with pytest.raises(UserError, match="no revision r2 to supersede"):
+        publish.publish(runs[2], tmp_path, Correction("r2", "wrong axis"))
+
+
+def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
+    night: Callable[[str], Path], tmp_path: Path
+) -> None:
+    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
+    one, two = (publish.publish(run, tmp_path) for run in runs)
+    former = one.with_name("r2")
+    two.rename(former)
+    two.parent.rmdir()
+    assert [publish.publish(run, tmp_path) for run in runs] == [one, former]
+    assert publish.verify(former) == []
+    found = ledger.read(tmp_path, "synthetic", "local")
+    assert found.nights["night"].n_unique() == 2 and found.warnings == ()
+
+
+def test_two_processes_publish_two_runs_of_a_day_at_once(
+    night: Callable[[str], Path], tmp_path: Path
+) -> None:
+    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
+    code = "from roundtrip.cli import main; main()"
+    start = [sys.executable, "-c", code, "report", "--output", str(tmp_path / "o")]
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [
+        subprocess.Popen([*start, str(run)], env=environment, **pipes) for run in (*runs, *runs)
+    ]
+    told = [process.communicate(timeout=600) for process in running]
+    assert [process.returncode for process in running] == [0] * 4, told
+    pages = {out.splitlines()[-1] for out, _ in told}
+    site = tmp_path / "o" / "synthetic" / "local"
+    names = ("2026-11-21", "2026-11-21.2")
+    assert pages == {f"report: {site / name / 'r1' / 'report.html'}" for name in names}
+
+
+def test_a_revision_that_is_left_out_is_told(night: Callable[[str], Path], tmp_path: Path) -> None:
+    first = publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
+    (first / "bundle" / "cases.parquet").write_bytes(b"")
+    told: list[str] = []
+    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=told.append)
+    assert started(later) == []
+    assert told == [
+        f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"
+    ]
+
+
+def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "complaint"),
+    [
+        ("nights", set_of("night", "2026-11-21T07:00:00Z"), "did not begin before this one"),
+        ("nights", set_of("night", "yesterday"), "night 'yesterday' is not a time as"),
+        ("nights", set_of("digest", "x"), "digest 'x' is not a sha256"),
+        ("nights", set_of("median", float("nan")), "median 'nan' is not from 0"),
+        ("nights", set_of("left_out", None), "left_out 'None' is not a text"),
+        ("nights", set_of("lower_is_better", None), "lower_is_better 'None' is not yes or no"),
+        ("nights", set_of("variant", "\x1b[2J"), "is not a text of 1 to 2000 printable"),
+        ("nights", lambda frame: pl.concat([frame, frame]), "stands there twice for a night"),
+        ("nights", lambda frame: frame.drop("foreign"), "other columns"),
+        ("provenance", set_of("value", "x" * 5000), "is not a text of up to 2000"),
+        ("provenance", set_of("name", None), "name 'None' is not a text"),
+        ("provenance", lambda frame: frame.with_columns(more=1), "other columns"),
+    ],
+)
+def test_a_forged_history_is_one_line(
+    night: Callable[[str], Path],
+    tmp_path: Path,
+    table: str,
+    change: Callable[[pl.DataFrame], pl.DataFrame],
+    complaint: str,
+) -> None:
+    publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
+    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path)
+    rewritten(later / "bundle", change, f"history/{table}")
+    with pytest.raises(UserError, match=complaint) as caught:
+        data.read(later / "bundle")
+    assert "\n" not in str(caught.value) and f"history/{table}.parquet" in str(caught.value.file)

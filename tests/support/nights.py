@@ -1,0 +1,180 @@
+"""Published nights without their pages: bundles as the collector writes them, of invented numbers.
+
+As a program it writes a tree of reports to measure with:
+``python tests/support/nights.py REPORTS [NIGHTS [SERIES]]``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from roundtrip.collect import analysis, manifest, samples
+from roundtrip.collect.tables import disk, make, medians
+from roundtrip.collect.tables.schema import LABELS
+
+CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
+NODE = "node-0c1aa61a"
+VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
+_SIZES = 10
+_FIRST = datetime(2026, 1, 1, 1, tzinfo=UTC)
+#: (night, names of the series' values) -> factor on each value.
+Change = Callable[[int, pl.DataFrame], "np.ndarray[Any, Any] | float"]
+
+
+@dataclass
+class Nights:
+    """A writer of nights of one campaign on one site; its numbers are reproducible.
+
+    `sd` of the nights and `noise` of launches are relative.  `change` gives the factor of a night
+    on the values of its series, a frame with case_id, variant and size_bytes.  `host` gives facts
+    of a night's machine, `disturbed` and `nodes` what its launches say, by night.
+    """
+
+    reports: Path
+    series: int = 10
+    launches: int = 3
+    samples: int = 3
+    sd: float = 0.01
+    noise: float = 0.005
+    seed: int = 1
+    change: Change = lambda _, __: 1.0
+    host: Callable[[int], Mapping[str, Any]] = lambda _: {}
+    disturbed: Callable[[int], bool] = lambda _: False
+    nodes: Callable[[int], str] = lambda _: NODE
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, count: int) -> list[Path]:
+        """Publish nights 0 to `count` - 1; their revisions."""
+        return [self.night(number) for number in range(count)]
+
+    def started(self, number: int) -> str:
+        return (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def night(self, number: int, **changes: Any) -> Path:
+        """Publish one night; `changes` are those of its manifest, the folder follows from them."""
+        facts = {
+            **{"campaign": CAMPAIGN, "site": SITE, "started": self.started(number)},
+            **{"finished": None, "git": {"commit": "0" * 40, "dirty": False}},
+            **{"tools": {"roundtrip": "0.1.0"}, **self.facts, **changes},
+        }
+        site = self.reports / facts["campaign"] / facts["site"]
+        return published(site / facts["started"][:10], lambda b: self.bundle(b, number, facts))
+
+    def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
+        """Write the bundle of a night to a new folder; its digest."""
+        (folder / "env").mkdir(parents=True)
+        rows = self._samples(number)
+        made = make.tables(self._records(number, facts["started"]))
+        disk.write(made, folder)
+        disk.write_frame(rows, folder / "samples.parquet")
+        medians.write(medians.of(rows.lazy(), made.frames["cases"], 0.95), folder)
+        (folder / "analysis.toml").write_text(analysis.default_text())
+        (folder / "campaign.toml").write_text('title = "Synthetic nights"\nlaunches = 3\n')
+        host = {"system": {"kernel": "6.1.0"}, "cpu": {"logical": 2}, **self.host(number)}
+        (folder / "env" / "host.json").write_text(json.dumps(host))
+        return manifest.write(folder, dict(facts)).digest
+
+    def _cases(self) -> list[str]:
+        per_case = len(VARIANTS) * _SIZES
+        count = -(-self.series // per_case)
+        return [f"NetPIPE/number={n:02d}@local:smp+{ENVIRON}" for n in range(count)]
+
+    def _series(self) -> pl.DataFrame:
+        """The series, in order: case_id, variant, size_bytes, base (s)."""
+        sizes = [4**k for k in range(_SIZES)]
+        found = (
+            pl.DataFrame({"case_id": self._cases()})
+            .join(pl.DataFrame({"variant": VARIANTS}), how="cross")
+            .join(pl.DataFrame({"size_bytes": sizes}), how="cross")
+            .head(self.series)
+        )
+        return found.with_columns(base=1e-6 + pl.col("size_bytes") * 1e-9)
+
+    def _records(self, number: int, started: str) -> list[dict[str, Any]]:
+        node = self.nodes(number)
+        launched = {
+            **{"study": "netpipe", "check": "NetPIPE", "system": "local", "partition": "smp"},
+            **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "status": "passed"},
+            **{"reason": "", "round": "001", "wanted": self.launches, "started": started},
+            **{"elapsed_s": 4.0, "ranks": 2, "hosts": node.split("+"), "simulated": False},
+            **{"sealed": True, "disturbed": self.disturbed(number), "disturbed_why": ""},
+            **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
+            **{"compiler_flags": "-O3", "clock": {"name": "MPI_Wtime"}},
+            "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
+        }
+        return [
+            {"launch": _launch(case, n), "case_id": case, "campaign_round": n + 1, **launched}
+            for case in self._cases()
+            for n in range(self.launches)
+        ]
+
+    def _samples(self, number: int) -> pl.DataFrame:
+        """As samples.parquet has them."""
+        rng = np.random.default_rng([self.seed, number])
+        series = self._series()
+        factor = np.exp(self.sd * rng.standard_normal(series.height))
+        values = series["base"].to_numpy() * factor * self.change(number, series)
+        shape = (self.launches, series.height, self.samples)
+        noisy = values[None, :, None] * np.exp(self.noise * rng.standard_normal(shape))
+        count = self.launches * self.samples
+        numbers = pl.DataFrame({"n": np.arange(self.launches)})
+        rows = numbers.join(series, how="cross").join(
+            pl.DataFrame({"rep": np.arange(self.samples)}), how="cross"
+        )
+        assert rows.height == count * series.height
+        launch = pl.col("case_id").str.slice(15, 2) + "/" + pl.col("n").cast(pl.String)
+        schema = {**LABELS, **samples.SCHEMA}
+        return (
+            rows.with_columns(
+                value=pl.Series(noisy.ravel()),
+                launch=pl.lit("001/x/NetPIPE_") + launch,
+                study=pl.lit("netpipe"),
+                case=pl.lit("pingpong/same"),
+                phase=pl.lit("measure"),
+                metric=pl.lit("half_round_trip_time"),
+                unit=pl.lit("s"),
+            )
+            .select(*schema)
+            .cast(pl.Schema(schema))
+            .sort("case_id", "launch", "variant", "size_bytes", "rep")
+        )
+
+
+def _launch(case: str, number: int) -> str:
+    return f"001/x/NetPIPE_{case[15:17]}/{number}"
+
+
+def published(night: Path, write: Callable[[Path], str], supersedes: str | None = None) -> Path:
+    """The next revision of `night`, with the bundle that `write` writes, and without a page."""
+    revision = night / f"r{1 + len(list(night.glob('r*')))}"
+    digest = write(revision / "bundle")
+    facts = {"schema": 1, "digest": digest, "supersedes": supersedes, "reason": supersedes}
+    (revision / "report.json").write_text(json.dumps({**facts, "files": {}}))
+    return revision
+
+
+def redigested(revision: Path) -> Path:
+    """The revision, with a manifest and a report.json that match its bundle as it is."""
+    listing = revision / "bundle" / manifest.FILE_NAME
+    data = json.loads(listing.read_text())
+    listing.unlink()
+    manifest.write(revision / "bundle", {k: v for k, v in data.items() if k != "files"})
+    facts = json.loads((revision / "report.json").read_text())
+    facts["digest"] = hashlib.sha256(listing.read_bytes()).hexdigest()
+    (revision / "report.json").write_text(json.dumps(facts))
+    return revision
+
+
+if __name__ == "__main__":
+    nights, width = (int(text) for text in (*sys.argv[2:], "60", "50")[:2])
+    Nights(Path(sys.argv[1]), width, launches=9, samples=9).write(nights)
