@@ -67,8 +67,13 @@ def test_what_a_log_a_report_and_a_database_tell_counts_once(kind: str, reports:
     ).rows()
     assert nights.filter(metric="copy")["lower_is_better"].any() is False
     assert nights.filter(metric="latency_8")["lower_is_better"].all()
-    (case,) = nights.filter(metric="copy", variant="array_mb=8")["case_id"].unique().sort()[:1]
-    assert case == "Stream/array_mb=8@tulip:cpu+clang"
+    copies = nights.filter(metric="copy")
+    assert set(copies["case_id"]) == {
+        f"Stream/array_mb={size}@tulip:cpu+{environ}"
+        for size in (8, 64)
+        for environ in ("gcc", "clang")
+    }
+    assert set(copies.select("study", "case", "variant").rows()) == {("imported", "Stream", "copy")}
 
 
 def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> None:
@@ -155,7 +160,7 @@ def test_a_variable_without_a_direction_is_refused_until_it_is_told(
     assert aside == [
         f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
         "--lower-is-better 'hits' or --higher-is-better 'hits'",
-        f"{file}:4: zero, 1 values: not above 0, and nights are compared by ratios",
+        f"{file}:4: zero, 1 values: not from 1e-15 to 1e+15, and nights are compared by ratios",
     ]
     assert run(file, "--higher-is-better", "hits")[0] == 1
     nights = imported.read(reports)[0]

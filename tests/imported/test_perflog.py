@@ -41,7 +41,7 @@ def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[S
         (row(1, "9999-01-01T00:00:00"), "no time at which the job ended"),
         (row(1, env='{"OMP": '), "broken JSON in column 8"),
         (row(1, name=""), "no name of the test, or not where it ran"),
-        (row(1, name="x" * 1001), "a name of more than 1000 characters"),
+        (row(1, name="x" * 1001), "a name that is too long"),
         (row(1) + "|1|2|3|4|5", "18 columns; the header has 13"),
         (row(1).rpartition("|")[0], "12 columns; the header has 13"),
         (row(1, name="Check\0"), "a NUL byte"),

@@ -43,8 +43,7 @@ def bring(
     What is damaged is set aside with file and line, and the rest is taken.  What was imported
     before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
-    from roundtrip.imported import FOLDER  # takes a second, which other commands need not spend
-    from roundtrip.imported.bring import Options
+    from roundtrip.imported.bring import Options  # takes a second, and others need not
     from roundtrip.imported.bring import bring as bring_in
 
     Site(site, paths.checkout())
@@ -52,7 +51,7 @@ def bring(
         raise UserError(f"--campaign {campaign!r}: {shapes.NAME['description']}")
     lower, higher = lower_is_better or [], higher_is_better or []
     options = Options(_zone(timezone), timezone, lower, higher)
-    brought = bring_in(site, paths.reports() / campaign / site / FOLDER, places, options)
+    brought = bring_in(paths.reports(), campaign, site, places, options)
     for line in brought.aside[:_SHOWN]:
         print(line, file=sys.stderr)
     if more := brought.aside[_SHOWN:]:

@@ -50,12 +50,15 @@ class Brought:
     aside: list[str]
 
 
-_MOST_NODES = 100_000
+#: Of one job; the pseudonyms of more would not fit a history.
+_MOST_NODES = 6000
 _NONE = pl.DataFrame(schema={**LOGGED, "source": pl.Int32, "digest": pl.String})
 
 
-def bring(site: str, folder: Path, places: Iterable[Path], options: Options) -> Brought:
-    """Import `places` into `folder`; UserError if the system refuses to write there."""
+def bring(
+    reports: Path, campaign: str, site: str, places: Iterable[Path], options: Options
+) -> Brought:
+    """Import `places` into a campaign on a site; UserError if the system refuses to write."""
     found = list(sources.read(places, options.zone))
     rows = [
         one.read.rows.with_columns(source=pl.lit(number), digest=pl.lit(one.digest))
@@ -72,15 +75,15 @@ def bring(site: str, folder: Path, places: Iterable[Path], options: Options) -> 
     kept = nights.once(as_kept(values, names))
     # Neither the user's folders nor hosts are in what is kept, because it may be published.
     told = [names.message(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
-    written = store.write(folder, kept, _source(site, found, options), told)
+    source = {"campaign": campaign, "site": site, **_source(found, options)}
+    written = store.write(reports / campaign / site / store.FOLDER, kept, source, told)
     series = kept.select("case_id", "metric", "unit").n_unique()
     return Brought(written, len(found), kept.height, series, empty, shown)
 
 
-def _source(site: str, found: list[sources.Source], options: Options) -> dict[str, Any]:
+def _source(found: list[sources.Source], options: Options) -> dict[str, Any]:
     files = [{"name": one.name, "sha256": one.digest, "bytes": one.bytes} for one in found]
     return {
-        "site": site,
         "files": sorted(files, key=lambda entry: (entry["name"], entry["sha256"])),
         "options": {
             "timezone": options.zone_name,
@@ -96,13 +99,13 @@ def _pseudonyms(site: str, values: pl.DataFrame) -> Pseudonyms:
 
 
 def _hosts(joined: str) -> list[str]:
-    """The names in a list of nodes; ``nid[001-003]`` are three."""
+    """The names in a list of nodes; ``nid[001-003]`` are three.  None of a list of too many."""
     if "[" in joined and re.fullmatch(r"[\w.,\[\]-]+", joined):
         with contextlib.suppress(NodeSetParseError):
             nodes = NodeSet(joined, resolver=RESOLVER_NOGROUP)
-            if len(nodes) <= _MOST_NODES:
-                return [str(node) for node in nodes]
-    return [name for name in joined.split(",") if name]
+            return [str(node) for node in nodes] if len(nodes) <= _MOST_NODES else []
+    names = [name for name in joined.split(",") if name]
+    return names if len(names) <= _MOST_NODES else []
 
 
 def as_kept(values: pl.DataFrame, names: Pseudonyms) -> pl.DataFrame:
@@ -113,7 +116,6 @@ def as_kept(values: pl.DataFrame, names: Pseudonyms) -> pl.DataFrame:
     who = who.with_columns(
         pl.Series("case_id", ids, pl.String),
         pl.Series("case", [one.split("/", 1)[0] for one in ids], pl.String),
-        pl.Series("variant", [one.split("/", 1)[1].rpartition("@")[0] for one in ids], pl.String),
     )
     nodes = {
         joined: "+".join(sorted({names.of(host) for host in _hosts(joined)}))

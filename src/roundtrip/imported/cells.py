@@ -9,12 +9,11 @@ import polars as pl
 
 from roundtrip.imported import identity
 from roundtrip.imported.layout import Layout, Place
-from roundtrip.imported.schema import LOGGED, Read, SetAside
+from roundtrip.imported.schema import LOGGED, MOST, Read, SetAside
 
 #: What ReFrame writes for nothing.
 NOTHING = ("", "null", "None")
 _JOB = r"^[\w.,+:@\[\]-]*$"
-_LONGEST = 1000  # characters of a name
 #: The year before the first performance log of ReFrame, and far ahead.
 _EARLIEST, _LATEST = datetime.datetime(2010, 1, 1), datetime.datetime(2200, 1, 1)
 
@@ -76,9 +75,9 @@ def _limit(places: dict[str, Place], side: str) -> pl.Expr:
 
 def _faults(told: pl.DataFrame) -> pl.Series:
     """Why a value is not taken; "" if it is."""
-    names = ("name", "system", "partition", "environ", "metric", "unit", "hosts", "modules")
-    is_long = pl.any_horizontal(pl.col(name).str.len_chars() > _LONGEST for name in names)
-    is_nobody = pl.any_horizontal(pl.col(name).is_in(NOTHING) for name in names[:4])
+    is_long = pl.any_horizontal(pl.col(name).str.len_chars() > most for name, most in MOST.items())
+    who = ("name", "system", "partition", "environ")
+    is_nobody = pl.any_horizontal(pl.col(name).is_in(NOTHING) for name in who)
     reason = (
         pl.when(pl.col("value").is_null())
         .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
@@ -91,7 +90,7 @@ def _faults(told: pl.DataFrame) -> pl.Series:
         .when(~pl.col("jobid").str.contains(_JOB))
         .then(pl.lit("no number of a job"))
         .when(is_long)
-        .then(pl.lit(f"a name of more than {_LONGEST} characters"))
+        .then(pl.lit("a name that is too long"))
         .otherwise(pl.lit(""))
     )
     return told.select(reason.alias("reason"))["reason"]

@@ -68,7 +68,10 @@ def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
 def of(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
     told = _with_night(once(values)).with_columns(
-        study=pl.lit("imported"), size_bytes=pl.lit(0, pl.Int64), phase=pl.lit("")
+        study=pl.lit("imported"),
+        variant=pl.col("metric"),
+        size_bytes=pl.lit(0, pl.Int64),
+        phase=pl.lit("measure"),
     )
     nights = (
         told.group_by("night", *schema.SERIES, "nodes")

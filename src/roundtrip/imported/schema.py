@@ -39,7 +39,6 @@ VALUES: Schema = {
     "session_end": pl.Datetime("us"),
     "case_id": pl.String,
     "case": pl.String,
-    "variant": pl.String,
     "environ": pl.String,
     "nodes": pl.String,
     "modules": pl.String,
@@ -49,6 +48,14 @@ VALUES: Schema = {
     "value": pl.Float64,
     "lower_is_better": pl.Boolean,
     "digest": pl.String,
+}
+
+
+#: Characters of a text at most.
+MOST = {
+    **dict.fromkeys(("system", "partition", "environ", "unit"), 200),
+    **dict.fromkeys(("name", "metric", "modules"), 1000),
+    "hosts": 100_000,
 }
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
-from roundtrip.imported.schema import LOGGED, Read, SetAside
+from roundtrip.imported.schema import LOGGED, MOST, Read, SetAside
 
 #: What ReFrame itself tells of a session; any other key was given with --session-extras.
 _OWN = {
@@ -26,7 +26,6 @@ _OWN = {
     *("session_uuid", "time_elapsed", "time_end", "time_end_unix", "time_start"),
     *("time_start_unix", "uuid", "version", "workdir"),
 }
-_LONGEST = 1000
 _EARLIEST, _LATEST = datetime.datetime(2010, 1, 1), datetime.datetime(2200, 1, 1)
 Row = tuple[Any, ...]
 
@@ -104,6 +103,8 @@ def _test(test: Any, start: datetime.datetime, end: datetime.datetime, facts: st
         number = _number(value)
         if number is None:
             raise UserError(f"{printable(metric)[:100]} is no finite number")
+        if max(map(len, (system, partition, environ, unit))) > MOST["system"]:
+            raise UserError("a name that is too long")
         place = (name, system, partition, environ)
         bounds = [_number(limit) for limit in limits]
         yield (0, time, start, end, *place, *told, metric, number, unit, *bounds)
@@ -137,13 +138,13 @@ def _facts(info: dict[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     """A text that fits into a table; "" for anything else."""
-    text = value if isinstance(value, str) and len(value) <= _LONGEST else ""
+    text = value if isinstance(value, str) and len(value) <= MOST["name"] else ""
     return printable(text.strip())
 
 
 def _joined(value: Any) -> str:
     if isinstance(value, list):
-        return ",".join(text for item in value if (text := _text(item)))
+        return ",".join(text for item in value if (text := _text(item)))[: MOST["hosts"]]
     return _text(value)
 
 

@@ -18,15 +18,18 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import decodable
-from roundtrip.collect.tables import disk
+from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.collect.tables import disk, require
+from roundtrip.collect.tables.rules import RULES
 from roundtrip.errors import UserError, writing
 from roundtrip.history import schema
 from roundtrip.imported import nights
 from roundtrip.imported.schema import VALUES
 
 FOLDER = "imported"
-_VALUES, _SOURCE, _ASIDE = "values.parquet", "source.json", "set-aside.txt"
-_NEVER_NULL = ["case_id", "case", "variant", "environ", "nodes", "modules", "facts", "metric"]
+SOURCE, _VALUES, _ASIDE = "source.json", "values.parquet", "set-aside.txt"
+FILES = (SOURCE, _VALUES, _ASIDE)
+_NEVER_NULL = ["case_id", "case", "environ", "nodes", "modules", "facts", "metric"]
 _NEVER_NULL += ["unit", "value", "lower_is_better", "digest"]
 
 
@@ -47,7 +50,7 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: lis
             disk.write_frame(values.select(*VALUES), partial / _VALUES)
             digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
-            (partial / _SOURCE).write_text(text + "\n", encoding="utf-8")
+            (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
             (partial / _ASIDE).write_text("".join(f"{line}\n" for line in aside), encoding="utf-8")
             partial.rename(target)
         except OSError:
@@ -67,18 +70,24 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not found:
         return pl.DataFrame(schema=schema.NIGHTS), pl.DataFrame(schema=schema.PROVENANCE)
     for path in found:
-        _require_whole(path)
+        require_whole(path)
     decodable.require(folder)
-    return nights.of(pl.concat([values(path / _VALUES) for path in found]))
+    made = nights.of(pl.concat([values(path / _VALUES) for path in found]))
+    for name, frame in zip(("nights", "provenance"), made, strict=True):
+        for one in RULES[name]:
+            require.rule(frame, one, folder)
+    return made
 
 
-def _require_whole(path: Path) -> None:
-    source = files.read_json(path / _SOURCE)
+def require_whole(path: Path) -> dict[str, Any]:
+    """What source.json of the import in `path` says; UserError if its values are not those."""
+    source = files.read_json(path / SOURCE)
     if not isinstance(source, dict) or source.get("schema") != 1:
-        raise UserError("not of an import: right is schema 1", path / _SOURCE)
+        raise UserError("not of an import: right is schema 1", path / SOURCE)
     digest = hashlib.sha256(files.read_bytes(path / _VALUES)).hexdigest()
     if source.get("values") != digest:
         raise UserError("not the values that source.json has the sha256 of", path / _VALUES)
+    return source
 
 
 def values(file: Path) -> pl.DataFrame:
@@ -90,8 +99,8 @@ def values(file: Path) -> pl.DataFrame:
     for name in _NEVER_NULL:
         if table[name].null_count():
             raise UserError(f"column {name} lacks values", file)
-    if not table["value"].is_between(0, float("inf"), closed="none").all():
-        raise UserError("a value is not finite and positive", file)
+    if not table["value"].is_between(LEAST_VALUE, MOST_VALUE).all():
+        raise UserError("a value that no import takes", file)
     if table.filter(pl.col("time").is_null() & pl.col("session").is_null()).height:
         raise UserError("a value has no time", file)
     for text in table["facts"].unique():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.imported.direction import lower_is_better
 from roundtrip.imported.schema import SetAside
 
@@ -25,7 +26,8 @@ def of(
     ]
     kinds = kinds.with_columns(pl.Series("lower_is_better", told, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    is_known, is_positive = pl.col("lower_is_better").is_not_null(), pl.col("value") > 0
+    is_known = pl.col("lower_is_better").is_not_null()
+    is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
     aside = _aside(rows.filter(~is_known)) + _aside(rows.filter(is_known, ~is_positive))
     return rows.filter(is_known, is_positive), aside
 
@@ -43,6 +45,6 @@ def _aside(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
 
 def _reason(metric: str, unit: str, is_unknown: bool) -> str:
     if not is_unknown:
-        return "not above 0, and nights are compared by ratios"
+        return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
     told = f"the unit {unit!r} does not tell which direction is better"
     return f"{told}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"

@@ -61,13 +61,13 @@ class Series:
         check, _, parameters = found["check"].partition("/")
         values = [one.partition("=")[2] for one in parameters.split(",")]
         partition = found["place"].split(":")[-1]
-        words = " ".join([check, *filter(None, values), *self._own(values)])
+        words = " ".join([check, *filter(None, values), *self._own([check, *values])])
         return f"{self.metric}; {words}, {partition}, {found['environ']}"
 
-    def _own(self, values: list[str]) -> list[str]:
-        """The column `case`, where the parameters do not say the same."""
+    def _own(self, said: list[str]) -> list[str]:
+        """The column `case`, where the check and its parameters do not say the same."""
         case = self.names["case"]
-        return [str(case)] if case and case not in values else []
+        return [str(case)] if case and case not in said else []
 
 
 def key(names: Mapping[str, Any]) -> str:
