@@ -39,7 +39,9 @@ def report(
         decodable.require(source / "bundle")
         revision = source
     else:
-        revision = _publish(source, output or paths.reports(), supersedes, reason)
+        reports = output or paths.reports()
+        revision = _publish(source, reports, supersedes, reason)
+        write_pages(reports)
     if verify:
         _verify(revision)
     _warn(revision)
@@ -52,10 +54,25 @@ def publish(run_dir: Path) -> Path:
     UserError if no launch of the tree came back.
     """
     revision = _publish(run_dir, paths.reports(), None, None)
+    write_pages(paths.reports())
     _warn(revision)
     page = revision / _PAGE
     typer.echo(f"report: {page}")
     return page
+
+
+def write_pages(reports: Path) -> None:
+    """Write the index and the history pages of `reports`; whatever fails is only a warning.
+
+    They are derived from the reports, which are published by then, and can be written again.
+    """
+    from roundtrip.report.pages import write  # as below
+
+    try:
+        write.write(reports)
+    except Exception as error:
+        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        _print_warning(f"index and history pages: {kind}{error}")
 
 
 def _warn(revision: Path) -> None:

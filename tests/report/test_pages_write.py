@@ -1,0 +1,189 @@
+"""The derived pages of a folder of reports: complete, linked, the same again, and never half."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip import paths
+from roundtrip.cli.commands import app
+from roundtrip.collect import bundle
+from roundtrip.report import publish
+from roundtrip.report.pages import write as writer
+from roundtrip.report.pages.write import write
+
+SITE = "synthetic/local"
+
+
+@pytest.fixture
+def night(make_tree: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
+    """A function that publishes one more night as far as its pages are concerned."""
+
+    bundles: dict[int, Path] = {}
+
+    def publish_night(day: int, **facts: str) -> Path:
+        if day not in bundles:
+            tree = make_tree(f"run{day}", launches=6, sizes=[1, 1024], seed=day, steady=True)
+            state = tree.path / "state.json"
+            state.write_text(state.read_text().replace("2026-11-21T", f"2026-11-{day:02d}T"))
+            bundles[day] = bundle.build(tree.path)
+        made = bundles[day]
+        folder = tmp_path / "reports" / SITE / f"2026-11-{day:02d}"
+        target = folder / f"r{1 + len(list(folder.glob('r*')))}"
+        shutil.copytree(made, target / "bundle")
+        digest = hashlib.sha256((made / "manifest.json").read_bytes()).hexdigest()
+        (target / "report.json").write_text(
+            json.dumps({"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts})
+        )
+        (target / "report.html").write_text("<!doctype html>")
+        return target
+
+    return publish_night
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    return tmp_path / "reports"
+
+
+def history(reports: Path) -> str:
+    return (reports / SITE / "history.html").read_text(encoding="utf-8")
+
+
+def links(page: Path) -> set[Path]:
+    """What the links of a page lead to."""
+    found = re.findall(r'href="([^"#:]+)"', page.read_text(encoding="utf-8"))
+    return {(page.parent / one).resolve() for one in found}
+
+
+def test_the_index_the_history_and_the_reports_are_linked(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    first, second = night(1), night(2)
+    write(reports)
+    index, page = reports / "index.html", reports / SITE / "history.html"
+    assert links(index) == {page, first / "report.html", second / "report.html"}
+    assert links(page) == {index, first / "report.html", second / "report.html"}
+    assert "2 nights, newest first" in index.read_text()
+    assert history(reports).count("<tr data-key=") == 20  # 5 variants, 2 sizes, 2 toolchains
+
+
+def test_the_same_reports_give_the_same_bytes_and_nothing_is_left_behind(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    night(1)
+    write(reports)
+    before = {
+        file: (file.read_bytes(), file.stat().st_mtime_ns) for file in reports.rglob("*.html")
+    }
+    write(reports)
+    (reports / SITE / "history.html").write_text("somebody's")
+    write(reports)
+    after = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    assert after == {file: content for file, (content, _) in before.items()}
+    index = reports / "index.html"
+    assert index.stat().st_mtime_ns == before[index][1]  # not written again
+    assert not list(reports.rglob(".*html-*"))
+
+
+def test_a_correction_takes_the_place_of_what_it_supersedes(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    night(1)
+    second = night(1, supersedes="r1", reason="wrong label")
+    write(reports)
+    assert second / "report.html" in links(reports / SITE / "history.html")
+    assert second.parent / "r1" / "report.html" not in links(reports / SITE / "history.html")
+    index = (reports / "index.html").read_text()
+    assert index.index("r2/report.html") < index.index("r1/report.html")
+
+
+def test_a_damaged_night_is_named_and_costs_no_other(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    night(1)
+    (night(2) / "bundle" / "manifest.json").write_text("{}")
+    write(reports)
+    told = re.findall(r'<p class="notice">(.*?)</p>', history(reports))
+    assert any("Left out" in one and "2026-11-02/r1" in one for one in told)
+    assert str(reports) not in history(reports)
+    assert "1 night" not in told
+    assert history(reports).count("<tr data-key=") == 20
+
+
+def test_an_annotation_of_the_site_stands_at_its_night(
+    night: Callable[..., Path], reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in (1, 2):
+        night(day)
+    notes = tmp_path / "site-configs" / "local" / "annotations.yaml"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("- from: 2026-11-02\n  text: new cable\n  leave_out: true\n")
+    monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
+    write(reports)
+    packed = re.search(r'id="data">(.*?)</script>', history(reports), re.S)
+    assert packed
+    read = json.loads(packed[1])
+    assert read["notes"] == [[1, "new cable"]]
+    assert {kind[1] for kind in read["kinds"]} == {"", "new cable"}
+
+
+def test_writers_at_the_same_time_leave_whole_pages_of_all_nights(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    night(1)
+    night(2)
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write, args=(reports,)) for _ in range(3)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0, 0]
+    alone = history(reports)
+    write(reports)
+    assert history(reports) == alone
+    assert alone.endswith("</html>")
+
+
+def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
+    reports.mkdir()
+    write(reports)
+    assert "No report is published here." in (reports / "index.html").read_text()
+
+
+def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
+    make_tree: Callable[..., Any], reports: Path
+) -> None:
+    tree = make_tree(launches=6)
+    done = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
+    assert done.exit_code == 0, done.output
+    revision = next(reports.glob(f"{SITE}/*/r1"))
+    assert links(reports / "index.html") == {
+        reports / SITE / "history.html",
+        revision / "report.html",
+    }
+    assert publish.verify(revision) == []
+
+
+def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
+    make_tree: Callable[..., Any], reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reports: Path) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(writer, "write", fail)
+    tree = make_tree(launches=6)
+    done = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
+    assert done.exit_code == 0, done.output
+    assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
+    assert next(reports.glob(f"{SITE}/*/r1/report.html")).is_file()
