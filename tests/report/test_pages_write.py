@@ -30,11 +30,13 @@ def night(make_tree: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
 
     bundles: dict[int, Path] = {}
 
-    def publish_night(day: int, **facts: str) -> Path:
+    def publish_night(day: int, emulated: str = "", **facts: str) -> Path:
         if day not in bundles:
             tree = make_tree(f"run{day}", launches=6, sizes=[1, 1024], seed=day, steady=True)
             state = tree.path / "state.json"
             state.write_text(state.read_text().replace("2026-11-21T", f"2026-11-{day:02d}T"))
+            for folder in tree.path.glob(f"rounds/*/output/*/*/{emulated}/*") if emulated else ():
+                tree.case(folder, emulated, emulated={"nodes": "namespaces of one machine"})
             bundles[day] = bundle.build(tree.path)
         made = bundles[day]
         folder = tmp_path / "reports" / SITE / f"2026-11-{day:02d}"
@@ -118,6 +120,20 @@ def test_a_damaged_night_is_named_and_costs_no_other(
     assert str(reports) not in history(reports)
     assert "1 night" not in told
     assert history(reports).count("<tr data-key=") == 20
+
+
+def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    night(1, emulated="openmpi41-boost181")
+    write(reports)
+    mark = '<b class="mark">EMULATED NODES</b>'
+    rows = re.findall(r"<tr data-key=.*?</tr>", history(reports), re.S)
+    marked = [mark in one for one in rows]
+    assert marked == ["openmpi41-boost181" in one for one in rows]
+    assert sum(marked) == 10
+    assert "<strong>EMULATED NODES: </strong>" in history(reports)
+    assert mark in (reports / "index.html").read_text()
 
 
 def test_an_annotation_of_the_site_stands_at_its_night(

@@ -11,6 +11,8 @@ import polars as pl
 
 from roundtrip.collect import hosts
 from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.tables import disk
+from roundtrip.collect.tables.schema import SETTINGS
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
@@ -57,7 +59,8 @@ _LAUNCHED = {
     "compiler_flags": "compiler flags",
 }
 #: Columns of cases.parquet that facts stand in.
-COLUMNS = tuple(_LAUNCHED)
+COLUMNS = (*_LAUNCHED, "simulated")
+_EMULATION = "emulation.parquet"
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
 
@@ -72,6 +75,7 @@ def of(
     """
     found = [*_campaign(checked), *_host(bundle), *_toolchains(bundle), *_spack(bundle, checked)]
     found += [*_launched(launches), *_bindings(launches, placement)]
+    found += [*_emulated(bundle, checked, launches), *_simulated(launches)]
     return sorted({(subject, name, _plain(value)) for subject, name, value in found if value})
 
 
@@ -142,6 +146,22 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
         bound.setdefault(environs[launch], set()).add(way)
     for environ, ways in bound.items():
         yield environ, "binding", " or ".join(sorted(ways))
+
+
+def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+    """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
+    if _EMULATION not in checked.data["files"]:
+        return
+    table = disk.table(bundle / _EMULATION, SETTINGS, ["launch", "name", "value"])
+    told = launches.select("launch", "environ").join(table, on="launch")
+    rows = told.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
+    for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):
+        yield str(environ), f"emulated {name}", "; ".join(group["value"])
+
+
+def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
+    for environ in launches.filter(pl.col("simulated").fill_null(False))["environ"].unique():
+        yield str(environ), "simulated", "yes"
 
 
 def _at(data: Any, path: str) -> Any:
