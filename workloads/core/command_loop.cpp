@@ -9,18 +9,18 @@
 namespace roundtrip {
 namespace {
 
-enum Kind : std::int64_t { stop_command, prepare_command, round_command, each_command };
+enum Kind : std::int64_t { stop_command, prepare_command, round_command };
 
 /// A command is one message: its kind, the bytes, the number of batches, then the batches.
 constexpr std::size_t head_length = 3;
-constexpr std::size_t batch_length = 4;
+constexpr std::size_t batch_length = 5;
 
 std::vector<std::int64_t> command(Kind kind, std::int64_t bytes,
                                   const std::vector<Batch>& batches) {
   std::vector<std::int64_t> fields = {kind, bytes, static_cast<std::int64_t>(batches.size())};
   for (const Batch& batch : batches) {
     fields.insert(fields.end(), {static_cast<std::int64_t>(batch.arm), batch.verify ? 1 : 0,
-                                 batch.warm, batch.timed});
+                                 batch.warm, batch.timed, batch.each ? 1 : 0});
   }
   return fields;
 }
@@ -32,9 +32,14 @@ std::vector<Batch> batches_of(const std::vector<std::int64_t>& command) {
     batches.push_back({.arm = static_cast<std::size_t>(fields[0]),
                        .verify = fields[1] != 0,
                        .warm = fields[2],
-                       .timed = fields[3]});
+                       .timed = fields[3],
+                       .each = fields[4] != 0});
   }
   return batches;
+}
+
+std::size_t values(const Batch& batch) {
+  return batch.each ? static_cast<std::size_t>(batch.timed) : 1;
 }
 
 }  // namespace
@@ -57,15 +62,9 @@ void CommandLoop::prepare(const std::vector<std::size_t>& arms, std::int64_t byt
   prepare_here(arms, bytes);
 }
 
-std::vector<double> CommandLoop::round(const std::vector<Batch>& batches) {
+std::vector<std::vector<double>> CommandLoop::round(const std::vector<Batch>& batches) {
   tell(command(round_command, 0, batches));
   return round_here(batches);
-}
-
-std::vector<double> CommandLoop::each(std::size_t arm, std::int64_t warm, std::int64_t timed) {
-  const Batch batch{.arm = arm, .warm = warm, .timed = timed};
-  tell(command(each_command, 0, {batch}));
-  return each_here(batch);
 }
 
 void CommandLoop::stop() {
@@ -83,10 +82,8 @@ void CommandLoop::follow() {
       arms.reserve(batches.size());
       for (const Batch& batch : batches) arms.push_back(batch.arm);
       prepare_here(arms, command[1]);
-    } else if (command[0] == round_command) {
-      round_here(batches);
     } else {
-      each_here(batches.front());
+      round_here(batches);
     }
   }
 }
@@ -97,23 +94,25 @@ void CommandLoop::prepare_here(const std::vector<std::size_t>& arms, std::int64_
   });
 }
 
-std::vector<double> CommandLoop::round_here(const std::vector<Batch>& batches) {
-  std::vector<double> seconds;
-  seconds.reserve(batches.size());
-  for (const Batch& batch : batches) seconds.push_back(batch_here(batch));
-  reduce(seconds);
-  return seconds;
+std::vector<std::vector<double>> CommandLoop::round_here(const std::vector<Batch>& batches) {
+  std::vector<double> all;
+  for (const Batch& batch : batches) {
+    const auto seconds = batch_here(batch);
+    all.insert(all.end(), seconds.begin(), seconds.end());
+  }
+  reduce(all);
+  std::vector<std::vector<double>> each;
+  auto next = all.begin();
+  for (const Batch& batch : batches) {
+    const auto last = next + static_cast<std::ptrdiff_t>(values(batch));
+    each.emplace_back(next, last);
+    next = last;
+  }
+  return each;
 }
 
-std::vector<double> CommandLoop::each_here(const Batch& batch) {
-  Timing timing = arms_[batch.arm]->time({.warm = batch.warm, .timed = batch.timed, .each = true});
-  note(std::move(timing.fault));
-  timing.seconds.resize(static_cast<std::size_t>(batch.timed));
-  reduce(timing.seconds);
-  return timing.seconds;
-}
-
-double CommandLoop::batch_here(const Batch& batch) {
+/// As many values on every rank.
+std::vector<double> CommandLoop::batch_here(const Batch& batch) {
   Arm& arm = *arms_[batch.arm];
   double checked_s = 0;
   if (batch.verify) {
@@ -121,10 +120,11 @@ double CommandLoop::batch_here(const Batch& batch) {
     note(arm.verify());
     checked_s = now() - start;
   }
-  if (batch.timed == 0) return checked_s;
-  Timing timing = arm.time({.warm = batch.warm, .timed = batch.timed});
+  if (batch.timed == 0) return {checked_s};
+  Timing timing = arm.time({.warm = batch.warm, .timed = batch.timed, .each = batch.each});
   note(std::move(timing.fault));
-  return timing.seconds.empty() ? 0 : timing.seconds.front();
+  timing.seconds.resize(values(batch));
+  return timing.seconds;
 }
 
 /// The first thing that is wrong is told.

@@ -18,6 +18,7 @@ struct Batch {
   bool verify = false;
   std::int64_t warm = 0;   ///< repetitions that are not timed, before those that are
   std::int64_t timed = 0;  ///< 0: no batch
+  bool each = false;       ///< time each repetition by itself
 };
 
 /// The same arms on every rank of a communicator, in step: rank 0 says in a small message what
@@ -35,14 +36,12 @@ class CommandLoop {
   /// any rank, on every rank.
   void prepare(const std::vector<std::size_t>& arms, std::int64_t bytes);
 
-  /// Rank 0: does the batches in the order given, of each arm at most one. Returns for each the
-  /// seconds of its timed repetitions together, or if there are none of its checked repetition: the
-  /// maximum over the ranks. Throws Failure(wrong_data) on every rank, with what the highest rank
-  /// that received wrong data says: the data reached it first.
-  std::vector<double> round(const std::vector<Batch>& batches);
-
-  /// Rank 0: repetitions of one arm, timed each by itself; seconds, the maximum over the ranks.
-  std::vector<double> each(std::size_t arm, std::int64_t warm, std::int64_t timed);
+  /// Rank 0: does the batches in the order given, of each arm at most one. Returns for each batch
+  /// seconds, the maximum over the ranks: one value for each timed repetition if it times `each`,
+  /// else one for all of them together, or for the checked repetition if none is timed. Throws
+  /// Failure(wrong_data) on every rank, with what the highest rank that received wrong data says:
+  /// the data reached it first.
+  std::vector<std::vector<double>> round(const std::vector<Batch>& batches);
 
   /// Rank 0: the other ranks may leave.
   void stop();
@@ -55,9 +54,8 @@ class CommandLoop {
 
   void tell(Command command);
   void prepare_here(const std::vector<std::size_t>& arms, std::int64_t bytes);
-  std::vector<double> round_here(const std::vector<Batch>& batches);
-  std::vector<double> each_here(const Batch& batch);
-  double batch_here(const Batch& batch);
+  std::vector<std::vector<double>> round_here(const std::vector<Batch>& batches);
+  std::vector<double> batch_here(const Batch& batch);
   void reduce(std::vector<double>& seconds);
   void note(std::optional<std::string> fault);
 

@@ -29,11 +29,10 @@ BatchPlan::BatchPlan(const Pace& pace, const ClockQuality& clock) : pace_(pace) 
 }
 
 std::int64_t BatchPlan::at_least(double least, double repetition_s) const {
-  constexpr double most = 1e6;
   const double one_s = std::max(repetition_s, 1e-9);
   const double filling = std::min(least, std::floor(pace_.filling_s / one_s));
   return static_cast<std::int64_t>(
-      std::clamp(std::max(filling, std::ceil(pace_.shortest_s / one_s)), 1.0, most));
+      std::clamp(std::max(filling, std::ceil(pace_.shortest_s / one_s)), 1.0, pace_.most));
 }
 
 std::int64_t BatchPlan::repetitions(double repetition_s) const {
@@ -41,7 +40,7 @@ std::int64_t BatchPlan::repetitions(double repetition_s) const {
 }
 
 std::int64_t BatchPlan::on_trial(double repetition_s) const {
-  return at_least(std::max(pace_.least, pace_.least_on_trial), repetition_s);
+  return at_least(pace_.least_on_trial, repetition_s);
 }
 
 std::int64_t BatchPlan::warm(double repetition_s) const {

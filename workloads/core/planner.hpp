@@ -38,11 +38,13 @@ struct Pace {
   double shortest_s = 50e-6;
   /// Seconds of a repetition for which one checked repetition is warm-up enough.
   double long_s = 2e-3;
-  /// Repetitions of a batch, and of one that only tells how long a repetition takes: at least so
-  /// many, as long as they take no more than `filling_s` seconds.
+  /// Repetitions of a batch, and of a batch that only tells how long a repetition takes: at least
+  /// so many, as long as they take no more than `filling_s` seconds.
   double least = 1;
   double least_on_trial = 1;
   double filling_s = 50e-3;
+  /// Repetitions of a batch, at most.
+  double most = 1e6;
 };
 
 /// Batches of one arm at one size, from the seconds that one repetition takes.

@@ -9,7 +9,7 @@ namespace roundtrip {
 namespace {
 
 const char* text_of(Status status) {
-  constexpr std::array<const char*, 3> words{"converged", "budget", "bounded"};
+  constexpr std::array<const char*, 4> words{"converged", "budget", "bounded", "refused"};
   return words.at(static_cast<std::size_t>(status));
 }
 

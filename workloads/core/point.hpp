@@ -15,7 +15,8 @@ namespace roundtrip {
 enum class Status : std::uint8_t {
   converged,  ///< the precision is reached
   budget,     ///< the time was spent before
-  bounded     ///< a message of this size would take the variant too long
+  bounded,    ///< a message of this size would take the variant too long
+  refused     ///< the MPI library cannot do what the variant does
 };
 
 /// One variant at one size. Without samples: the first size of the variant that was left out.

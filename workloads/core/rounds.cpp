@@ -4,12 +4,11 @@
 
 namespace roundtrip {
 
-Rounds::Rounds(CommandLoop& loop, const BatchPlan& batches, double precision, int parts,
+Rounds::Rounds(CommandLoop& loop, const BatchPlan& batches, const Sampling& sampling,
                std::uint32_t seed)
     : loop_(loop),
       batches_(batches),
-      rule_(precision),
-      parts_(parts),
+      sampling_(sampling),
       interleaver_(seed),
       models_(loop.arms().size()) {}
 
@@ -53,7 +52,9 @@ std::vector<double> Rounds::discarded_round(const std::vector<ArmAtSize*>& arms,
                        .timed = verify ? 0 : batches_.on_trial(arm->repetition_s)});
   }
   discarded_ += static_cast<std::int64_t>(batches.size());
-  return loop_.round(batches);
+  std::vector<double> seconds;
+  for (const auto& one : loop_.round(batches)) seconds.push_back(one.front());
+  return seconds;
 }
 
 void Rounds::repeat(std::vector<ArmAtSize>& arms, std::size_t enough,
@@ -98,13 +99,17 @@ void Rounds::timed_round(std::vector<ArmAtSize*> arms) {
   for (const ArmAtSize* arm : arms) {
     batches.push_back({.arm = arm->index,
                        .warm = batches_.warm(arm->repetition_s),
-                       .timed = batches_.repetitions(arm->repetition_s)});
+                       .timed = batches_.repetitions(arm->repetition_s),
+                       .each = sampling_.each});
   }
   const auto seconds = loop_.round(batches);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     ArmAtSize& arm = *arms[i];
-    arm.samples->push_back(seconds[i] / static_cast<double>(batches[i].timed) / parts_);
-    if (arm.samples->size() < arm.look) continue;
+    const auto parts = static_cast<double>(sampling_.parts) *
+                       static_cast<double>(sampling_.each ? 1 : batches[i].timed);
+    for (const double one_s : seconds[i]) arm.samples->push_back(one_s / parts);
+    ++arm.batches;
+    if (arm.samples->size() < arm.look || arm.batches < sampling_.fewest_batches) continue;
     look_at(arm);
     arm.look = StoppingRule::next_look(arm.samples->size());
   }
@@ -112,7 +117,7 @@ void Rounds::timed_round(std::vector<ArmAtSize*> arms) {
 
 void Rounds::look_at(ArmAtSize& arm) const {
   arm.estimate = estimate_median(*arm.samples);
-  arm.converged = rule_.reached(*arm.estimate);
+  arm.converged = StoppingRule(sampling_.precision).reached(*arm.estimate);
 }
 
 }  // namespace roundtrip

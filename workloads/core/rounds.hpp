@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,15 +21,25 @@ struct ArmAtSize {
   std::vector<double>* samples = nullptr;  ///< seconds of a part of a repetition, kept elsewhere
   std::optional<Estimate> estimate = std::nullopt;
   bool converged = false;
+  std::size_t batches = 0;                        ///< that were recorded
   std::size_t look = StoppingRule::next_look(0);  ///< samples at which to look at the estimate
+};
+
+/// What a sample is, and how many make a median.
+struct Sampling {
+  double precision = 0.02;  ///< relative half-width of the median's interval to reach
+  int parts = 1;            ///< of a repetition, one after the other, such as messages
+  /// Whether each repetition of a batch gives a sample, instead of all of them together.
+  bool each = false;
+  std::size_t fewest_batches = 1;  ///< before a median counts as precise
+  /// Samples of a point, though it is not precise.
+  std::size_t most_samples = std::numeric_limits<std::size_t>::max();
 };
 
 /// Rounds of a survey at one size: in each, every arm does one batch, in random order.
 class Rounds {
  public:
-  /// A sample is the time of a `parts`-th of a repetition.
-  Rounds(CommandLoop& loop, const BatchPlan& batches, double precision, int parts,
-         std::uint32_t seed);
+  Rounds(CommandLoop& loop, const BatchPlan& batches, const Sampling& sampling, std::uint32_t seed);
 
   /// Checks each arm's data at this size, then lets it run until its batches can be sized; what it
   /// did is not recorded. Throws Failure(wrong_data).
@@ -57,8 +68,7 @@ class Rounds {
 
   CommandLoop& loop_;
   const BatchPlan& batches_;
-  StoppingRule rule_;
-  double parts_;
+  Sampling sampling_;
   Interleaver interleaver_;
   std::vector<CostModel> models_;  ///< of each arm
   std::int64_t discarded_ = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -23,12 +23,16 @@ class Leader {
         loop_(loop),
         launch_(launch),
         batches_(plan.pace, launch.clock),
-        rounds_(loop, batches_, plan.precision, plan.parts, launch.flags.seed),
+        rounds_(loop, batches_, plan.sampling, launch.flags.seed),
         reach_(batches_, rounds_.models()) {
     for (const std::int64_t bytes : plan.sizes) points_.push_back({.bytes = bytes});
   }
 
   SurveyResult run() {
+    if (points_.size() == 1) {
+      stay(points_.front());
+      return conclude();
+    }
     probe();
     const SurveyOrder order = survey_order(plan_.sizes, plan_.may_be_coarse);
     cover(order.coarse);
@@ -36,13 +40,11 @@ class Leader {
     cover(order.fine);
     std::vector<std::size_t> all = order.coarse;
     all.insert(all.end(), order.fine.begin(), order.fine.end());
-    refine(std::move(all), without_end);
+    refine(std::move(all), plan_.sampling.most_samples);
     return conclude();
   }
 
  private:
-  static constexpr std::size_t without_end = std::numeric_limits<std::size_t>::max();
-
   /// A look at a middling size tells the slow arms from the fast before any time is divided. Three
   /// times, lest an interruption make a fast one seem slow.
   void probe() {
@@ -57,6 +59,7 @@ class Leader {
   /// Seconds; a part of the budget is kept for writing the files.
   [[nodiscard]] double time_left() const {
     constexpr double closing_share = 0.02;
+    if (plan_.deadline_s) return *plan_.deadline_s - now();
     return launch_.time_left() - closing_share * launch_.flags.budget_s;
   }
 
@@ -71,11 +74,16 @@ class Leader {
       reach_.admit(point, reach_.dearest_s(points_, time_left() / overrun_, fair_s),
                    launch_.flags.budget_s + plan_.grace_s);
       if (point.arms.empty()) continue;
-      for (ArmAtSize& arm : point.arms) {
-        arm.samples = &open(arm.index, point.bytes, "measure", plan_.metric);
-      }
+      open_samples(point);
       visit(point, until, fewest_samples);
     }
+  }
+
+  /// All there is for a single size.
+  void stay(Point& point) {
+    for (std::size_t i = 0; i < loop_.arms().size(); ++i) point.arms.push_back({.index = i});
+    open_samples(point);
+    visit(point, now() + time_left(), plan_.sampling.most_samples);
   }
 
   /// Comes back to those of these sizes that are not precise nor have `enough` samples, for equal
@@ -96,7 +104,7 @@ class Leader {
   }
 
   [[nodiscard]] bool wants_singles(const Point& point, std::size_t enough) const {
-    return plan_.singles.has_value() && enough == without_end && !point.has_singles;
+    return plan_.singles.has_value() && enough == plan_.sampling.most_samples && !point.has_singles;
   }
 
   [[nodiscard]] bool finished(const Point& point, std::size_t enough) const {
@@ -115,7 +123,7 @@ class Leader {
     if (wants_singles(point, enough)) take_singles(point, until - now());
     std::vector<std::size_t> before;
     before.reserve(point.arms.size());
-    for (const ArmAtSize& arm : point.arms) before.push_back(arm.samples->size());
+    for (const ArmAtSize& arm : point.arms) before.push_back(arm.batches);
     spent_s -= now();
     rounds_.repeat(point.arms, enough, [&] {
       if (time_left() > 0 && now() < until) return true;
@@ -126,9 +134,9 @@ class Leader {
     double planned_s = 0;
     for (std::size_t i = 0; i < point.arms.size(); ++i) {
       const ArmAtSize& arm = point.arms[i];
-      const double repetition_s = plan_.parts * std::ranges::min(*arm.samples);
+      const double repetition_s = plan_.sampling.parts * std::ranges::min(*arm.samples);
       rounds_.models()[arm.index].observe(point.bytes, repetition_s);
-      planned_s += batches_.point_s(repetition_s, arm.samples->size() - before[i]);
+      planned_s += batches_.point_s(repetition_s, arm.batches - before[i]);
     }
     overrun_ += weight * (std::clamp(spent_s / planned_s, 1.0, most) - overrun_);
   }
@@ -143,7 +151,19 @@ class Leader {
       const double count = std::min(most, std::floor(share_s / arm.repetition_s));
       if (count < 2 || !loop_.arms()[arm.index]->times_each()) continue;
       open(arm.index, point.bytes, plan_.singles->phase, plan_.singles->metric) =
-          loop_.each(arm.index, 2, static_cast<std::int64_t>(count));
+          loop_
+              .round({{.arm = arm.index,
+                       .warm = 2,
+                       .timed = static_cast<std::int64_t>(count),
+                       .each = true}})
+              .front();
+    }
+  }
+
+  void open_samples(Point& point) {
+    for (ArmAtSize& arm : point.arms) {
+      arm.samples = plan_.phase ? &open(arm.index, point.bytes, *plan_.phase, plan_.metric)
+                                : &unrecorded_.emplace_back();
     }
   }
 
@@ -165,12 +185,13 @@ class Leader {
       std::vector<bool> measured(loop_.arms().size(), false);
       for (const ArmAtSize& arm : point.arms) {
         measured[arm.index] = true;
-        result.points.push_back({.variant = loop_.arms()[arm.index]->name(),
-                                 .size = point.bytes,
-                                 .samples = arm.samples->size(),
-                                 .batch = batches_.repetitions(arm.repetition_s),
-                                 .estimate = arm.estimate,
-                                 .status = arm.converged ? Status::converged : Status::budget});
+        result.points.push_back(
+            {.variant = loop_.arms()[arm.index]->name(),
+             .size = point.bytes,
+             .samples = arm.samples->size(),
+             .batch = plan_.sampling.each ? 1 : batches_.repetitions(arm.repetition_s),
+             .estimate = arm.estimate,
+             .status = arm.converged ? Status::converged : Status::budget});
       }
       for (std::size_t arm = 0; arm < measured.size(); ++arm) {
         if (!measured[arm] && reach_.goes_on(arm, point.bytes) && !lacked[arm]) {
@@ -197,6 +218,7 @@ class Leader {
   Rounds rounds_;
   Reach reach_;
   std::vector<Point> points_;
+  std::deque<std::vector<double>> unrecorded_;
   double overrun_ = 1;  ///< seconds a size takes for each second its batches were to take
 };
 

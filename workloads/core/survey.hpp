@@ -12,6 +12,7 @@
 #include "core/metrics.hpp"
 #include "core/planner.hpp"
 #include "core/point.hpp"
+#include "core/rounds.hpp"
 #include "core/workload.hpp"
 
 namespace roundtrip {
@@ -30,11 +31,15 @@ struct SurveyPlan {
   std::vector<std::int64_t> sizes = {0};  ///< ascending
   /// Whether the size at this place may be of the coarse grid, which is measured first.
   std::function<bool(std::size_t)> may_be_coarse = [](std::size_t) { return true; };
-  int parts = 1;            ///< of a repetition, one after the other, such as messages
-  double precision = 0.02;  ///< relative half-width of the median's interval to reach
-  Pace pace = {};           ///< how long batches are
-  double grace_s = 0;       ///< past the budget, for each point's fewest samples
+  Sampling sampling = {};  ///< what a sample is, and how many to take
+  Pace pace = {};          ///< how long batches are
+  double grace_s = 0;      ///< past the budget, for each point's fewest samples
   std::optional<Singles> singles = std::nullopt;
+  /// Phase of the samples in samples.csv. Nothing: arms keep what they time, such as the phases of
+  /// a repetition, and the study records it.
+  std::optional<std::string> phase = "measure";
+  /// Time of the MPI clock at which to end, seconds; nothing: when the launch has spent its budget.
+  std::optional<double> deadline_s = std::nullopt;
 };
 
 /// What a survey found out, at rank 0; empty on other ranks.
@@ -49,8 +54,9 @@ struct SurveyResult {
 /// In each round all arms take turns in random order. A coarse grid over the whole range of sizes
 /// comes first, then the sizes between, each with the fewest samples; what time is left refines all
 /// of them, until each median is known well enough. So a launch that is cut short is coarse, not
-/// half. A slow arm is bounded at the size from which on the others would lack its time. At each
-/// visit of a size the data of each arm is checked first; throws Failure(wrong_data) on all ranks.
+/// half. A slow arm is bounded at the size from which on the others would lack its time. A single
+/// size is visited once, for all the time there is, and at least one round. At each visit of a size
+/// the data of each arm is checked first; throws Failure(wrong_data) on all ranks.
 SurveyResult survey(const SurveyPlan& plan, const Arms& arms, MPI_Comm comm, Launch& launch);
 
 /// Adds the points and what was discarded to the record of the launch (run.json).

@@ -99,7 +99,9 @@ void DdtBench::declare(CLI::App& app) {
 void DdtBench::check_flags() {
   require_known("--apps", apps_, app_names());
   require_known("--methods", methods_, method_names());
-  require_known("--buffers", buffers_, buffering_names());
+  std::vector<std::string> buffering_names(bufferings.size());
+  std::ranges::transform(bufferings, buffering_names.begin(), name_of);
+  require_known("--buffers", buffers_, buffering_names);
   require_known("--sizes", {sizes_}, {"all", "largest"});
   precision_.check();
 }
@@ -131,8 +133,7 @@ Plan DdtBench::plan(const Launch& launch) const {
             .evicted_bytes = bytes_to_evict(),
             .seed = launch.flags.seed};
   for (const std::string& name : buffers_) {
-    const auto found = std::ranges::find(buffering_names(), name);
-    plan.bufferings.push_back(static_cast<Buffering>(found - buffering_names().begin()));
+    plan.bufferings.push_back(*std::ranges::find(bufferings, name, name_of));
   }
   for (const MethodInfo& info : methods()) {
     if (std::ranges::find(methods_, info.name) != methods_.end()) plan.methods.push_back(&info);
@@ -165,7 +166,7 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
                          .rank = session.rank(),
                          .size = app->collective() ? session.size() : 2};
       if (ends.comm == MPI_COMM_NULL) return;
-      results[order[i]] = survey(item, *app, plan, ends, seconds);
+      results[order[i]] = survey(item, *app, plan, ends, launch, seconds);
     });
     if (session.root()) print_case(item, results[order[i]]);
   }

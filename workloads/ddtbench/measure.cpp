@@ -64,12 +64,6 @@ double Samples::round_trip(std::size_t i) const {
   return pack.empty() ? communication[i] : pack[i] + communication[i] + unpack[i];
 }
 
-std::vector<double> Samples::round_trips() const {
-  std::vector<double> all(communication.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = round_trip(i);
-  return all;
-}
-
 void measure(Method& method, const MethodInfo& info, const Ends& ends, bool collective,
              const Outer& outer, Samples& samples) {
   reserve(samples, outer.inner);

@@ -22,7 +22,6 @@ struct Samples {
 
   /// The whole of exchange `i`: there and back, with all packing on both ranks.
   [[nodiscard]] double round_trip(std::size_t i) const;
-  [[nodiscard]] std::vector<double> round_trips() const;
 };
 
 /// One outer iteration of the study's measurement loop.

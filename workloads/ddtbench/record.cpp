@@ -10,33 +10,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const std::string& name_of(Buffering buffering) {
-  return buffering_names()[static_cast<std::size_t>(buffering)];
-}
-
 ordered_json point(const Case& item, const ArmResult& arm) {
-  const std::vector<double> trips = arm.samples.round_trips();
-  ordered_json point = {{"case", item.app + '/' + name_of(arm.buffering)},
-                        {"variant", arm.method->name},
-                        {"size_bytes", item.bytes},
-                        {"parameters", item.parameters},
-                        {"samples", trips.size()},
-                        {"batch", 1},
-                        {"inner", arm.inner},
-                        {"discarded", arm.discarded},
-                        {"median_s", nullptr},
-                        {"ci_relative_half_width", nullptr},
-                        {"status", arm.converged ? "converged" : "budget"},
-                        {"verified", !trips.empty()}};
-  if (trips.empty()) {
-    point["status"] = "refused";
-  } else {
-    const Estimate estimate = estimate_median(trips);
-    point["median_s"] = estimate.median;
-    if (estimate.relative_half_width) {
-      point["ci_relative_half_width"] = *estimate.relative_half_width;
-    }
-  }
+  ordered_json point = point_record(item.app + '/' + name_of(arm.buffering), arm.point);
+  point["parameters"] = item.parameters;
+  point["inner"] = arm.inner;
+  point["discarded"] = arm.discarded;
   if (arm.finding) {
     point["finding"] = {{"call", arm.finding->call},
                         {"error", arm.finding->error},
@@ -105,7 +83,7 @@ void print_case(const Case& item, const std::vector<ArmResult>& results) {
         std::printf("  %s refused", name.c_str());
         continue;
       }
-      const double trip_s = median_of(arm.samples.round_trips());
+      const double trip_s = arm.point.estimate->median;
       std::printf("  %s %.2f us", name.c_str(), trip_s * 1e6);
       if (network_s > 0 && arm.method->creates) {
         std::printf(" (%.0f %%)", 100 * (trip_s - network_s) / trip_s);

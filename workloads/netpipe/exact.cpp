@@ -14,7 +14,7 @@ constexpr double longest_message_s = 1.0;
 constexpr double messages_of_warm_up = 200;
 
 double exchange_batch(CommandLoop& loop, std::int64_t exchanges, bool verify) {
-  return loop.round({{.arm = 0, .verify = verify, .timed = exchanges}}).front();
+  return loop.round({{.arm = 0, .verify = verify, .timed = exchanges}}).front().front();
 }
 
 double least_time(CommandLoop& loop, Mode mode, std::int64_t exchanges) {

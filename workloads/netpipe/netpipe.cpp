@@ -141,8 +141,7 @@ void NetPipe::measure(Launch& launch, const Arms& arms, MPI_Comm pair) const {
       .metric = mode_ == Mode::stream ? metrics::time_per_message : metrics::half_round_trip_time,
       .sizes = std::move(sizes),
       .may_be_coarse = [&](std::size_t i) { return points[i].is_centre(); },
-      .parts = mode_ == Mode::pingpong ? 2 : 1,
-      .precision = precision_.relative()};
+      .sampling = {.precision = precision_.relative(), .parts = mode_ == Mode::pingpong ? 2 : 1}};
   const SurveyResult result = survey(plan, arms, pair, launch);
   if (!launch.session.root()) return;
   launch.record["boost"] = boost_version();

@@ -51,6 +51,12 @@ TEST(BatchPlan, TheClockMayAskForMore) {
   EXPECT_EQ(BatchPlan({}, {.resolution_s = 1e-3, .overhead_s = 1e-9}).repetitions(1e-3), 100);
 }
 
+TEST(BatchPlan, HasTheMostRepetitionsHoweverShortTheyAre) {
+  const BatchPlan plan({.shortest_s = 1, .least = 4, .most = 10}, {});
+  EXPECT_EQ(plan.repetitions(1e-6), 10);
+  EXPECT_EQ(plan.repetitions(0.2), 5);
+}
+
 TEST(BatchPlan, HasTheLeastRepetitionsWhileTheyAreShort) {
   const BatchPlan plan({.shortest_s = 1e-4, .least = 4, .least_on_trial = 16, .filling_s = 1}, {});
   EXPECT_EQ(plan.repetitions(0.1), 4);

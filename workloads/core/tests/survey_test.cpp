@@ -91,7 +91,7 @@ SurveyPlan plan(std::vector<std::int64_t> sizes) {
           .case_name = "case",
           .metric = metrics::time,
           .sizes = std::move(sizes),
-          .precision = 0.1};
+          .sampling = {.precision = 0.1}};
 }
 
 class SurveyTest : public testing::Test {
@@ -208,6 +208,62 @@ TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
   const std::string text = run.recorder.csv({});
   EXPECT_NE(text.find("\nstudy,case,fast,8,laps,1,lap_time,0.001,s\n"), std::string::npos);
   EXPECT_EQ(text.find(",slow,8,laps,"), std::string::npos);
+}
+
+/// The time of a single size is for its rounds.
+TEST_F(SurveyTest, VisitsASingleSizeOnce) {
+  add("fast", 1e-6, 0);
+  Launch run = launch();
+  survey(plan({8}), arms_, test_session().world(), run);
+  EXPECT_EQ(seen_["fast"].verified, 1);
+}
+
+TEST_F(SurveyTest, TakesEachRepetitionOfABatchAsASample) {
+  add("fast", 1e-3, 0);
+  add("slow", 4e-3, 0);
+  SurveyPlan with_each = plan({8});
+  with_each.sampling = {
+      .precision = 0.1, .parts = 2, .each = true, .fewest_batches = 3, .most_samples = 1000};
+  with_each.pace = {.long_s = 1, .least = 10, .filling_s = 1, .most = 10};
+  with_each.phase = std::nullopt;
+  Launch run = launch();
+  const auto result = survey(with_each, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
+  ASSERT_EQ(result.points.size(), 2U);
+  for (const PointResult& point : result.points) {
+    EXPECT_EQ(point.samples, 30U) << "three batches of ten, though six samples are precise";
+    EXPECT_EQ(point.batch, 1);
+    EXPECT_EQ(point.status, Status::converged);
+    EXPECT_NEAR(point.estimate->median, point.variant == "fast" ? 5e-4 : 2e-3, 1e-12);
+  }
+  EXPECT_EQ(run.recorder.rows(), 0U) << "the study records";
+}
+
+TEST_F(SurveyTest, EndsWithTheMostSamples) {
+  add("fast", 1e-3, 0);
+  SurveyPlan imprecise = plan({8});
+  imprecise.sampling = {.precision = -1, .most_samples = 12};
+  Launch run = launch();
+  const auto result = survey(imprecise, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
+  ASSERT_EQ(result.points.size(), 1U);
+  EXPECT_EQ(result.points[0].samples, 12U);
+  EXPECT_EQ(result.points[0].status, Status::budget);
+}
+
+TEST_F(SurveyTest, EndsAtItsDeadlineWithBudgetLeft) {
+  add("fast", 1e-3, 0);
+  SurveyPlan brief = plan({8});
+  brief.sampling.precision = -1;
+  brief.pace = {.long_s = 1e-6};
+  brief.deadline_s = now() + 0.1;
+  Launch run = launch();
+  const auto result = survey(brief, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
+  ASSERT_EQ(result.points.size(), 1U);
+  EXPECT_GE(result.points[0].samples, 1U);
+  EXPECT_LE(result.points[0].samples, 100U) << "of a millisecond each";
+  EXPECT_GT(run.time_left(), 0);
 }
 
 TEST_F(SurveyTest, WrongDataEndsItOnEveryRank) {

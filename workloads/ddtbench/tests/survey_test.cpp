@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "core/failure.hpp"
+#include "core/testing/session.hpp"
 #include "ddtbench/original_format.hpp"
 #include "ddtbench/survey.hpp"
 
@@ -26,6 +27,15 @@ Plan full_plan() {
   return plan;
 }
 
+std::vector<ArmResult> measured(const Case& item, MicroApp& app, double seconds) {
+  CommonFlags flags;
+  flags.seed = 3;
+  Launch launch{test_session(), flags, examine_clock(), {}, {}};
+  auto results = survey(item, app, full_plan(), world(), launch, seconds);
+  EXPECT_EQ(launch.recorder.rows(), 0U) << "what is recorded are epochs, see record()";
+  return results;
+}
+
 Case smallest(const std::string& app) {
   Case found;
   for (const Case& item : select({.apps = {app}}, 2)) {
@@ -39,7 +49,7 @@ class Surveys : public testing::TestWithParam<std::string> {};
 TEST_P(Surveys, MeasureAndVerifyEveryMethod) {
   const Case item = smallest(GetParam());
   const auto app = item.make();
-  const auto results = survey(item, *app, full_plan(), world(), 0.05);
+  const auto results = measured(item, *app, 0.05);
   ASSERT_EQ(results.size(), app->has_tuned_loops() ? 15U : 12U);
   if (world().rank != 0) return;  // rank 0 takes all times
   for (const ArmResult& arm : results) {
@@ -55,6 +65,10 @@ TEST_P(Surveys, MeasureAndVerifyEveryMethod) {
     EXPECT_EQ(samples.create_again.size(), samples.create.size());
     EXPECT_EQ(samples.free_again.size(), samples.free.size());
     EXPECT_GT(arm.discarded, 0);
+    EXPECT_EQ(arm.point.samples, n);
+    EXPECT_EQ(arm.point.batch, 1);
+    EXPECT_GT(arm.point.estimate->median, 0);
+    EXPECT_NE(arm.point.status, Status::refused);
   }
 }
 
@@ -88,7 +102,7 @@ TEST(Survey, NamesAppMethodAndElementOfWrongData) {
   const Case item = smallest("NAS_LU_y");
   Forgetful app(item.make(), world().rank);
   try {
-    survey(item, app, full_plan(), world(), 0.05);
+    measured(item, app, 0.05);
     FAIL() << "nothing was thrown";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), Exit::wrong_data);
@@ -126,13 +140,14 @@ class Impossible final : public MicroApp {
 TEST(Survey, RecordsARefusalAndMeasuresTheRest) {
   const Case item = {.app = "Impossible", .parameters = "", .bytes = Impossible::bytes, .make = {}};
   Impossible app;
-  const auto results = survey(item, app, full_plan(), world(), 0.01);
+  const auto results = measured(item, app, 0.01);
   for (const ArmResult& arm : results) {
     const bool uses_types = arm.method->name == "mpi_ddt" || arm.method->name == "mpi_pack_ddt";
     const bool measured = !arm.samples.communication.empty();
     EXPECT_EQ(measured, world().rank == 0 && !uses_types) << arm.method->name;
     ASSERT_EQ(arm.finding.has_value(), uses_types);
     if (!uses_types) continue;
+    EXPECT_EQ(arm.point.status, Status::refused);
     EXPECT_EQ(arm.finding->call, "MPI_Type_contiguous");
     EXPECT_EQ(arm.finding->consequence, "not measured");
     EXPECT_FALSE(arm.finding->error.empty());
