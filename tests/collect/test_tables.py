@@ -13,9 +13,10 @@ from support.bundles import rewritten
 from support.hosts import pseudonym
 
 from roundtrip import studies
-from roundtrip.collect import bundle, records, samples, seal
-from roundtrip.collect.tables import settings, typed
-from roundtrip.collect.tables.schema import ALL, DETAILS
+from roundtrip.collect import bundle, records, samples, seal, timing
+from roundtrip.collect.tables import disk, settings, typed
+from roundtrip.collect.tables.schema import ADDED, ALL, CASES, DETAILS
+from roundtrip.errors import UserError
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"
@@ -51,6 +52,27 @@ def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
     ]
     clock = ("clock", "clock_resolution_s", "clock_overhead_s")
     assert rows("cases", *clock) == [("MPI_Wtime", 1e-9, 3.1e-8)]
+
+
+def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    first, other = sorted(tree.path.rglob("run.json"))
+    run = json.loads(first.read_text())
+    run["timing"] = {"clock": "one rank", "synchronisation": "message", "cache": "flushed"}
+    first.write_text(json.dumps(run))
+    told = data.read(bundle.build(tree.path)).launches.select(*timing.COLUMNS)
+    assert told.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
+    run["timing"] = {"clock": "the moon"}
+    other.write_text(json.dumps(run))
+    with pytest.raises(UserError, match="timing.clock"):
+        records.read(other, tree.path)
+
+
+def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
+    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    old = rewritten(built, lambda cases: cases.drop(*timing.COLUMNS))
+    assert data.read(old).launches["timing_clock"].to_list() == [None]
+    assert disk.table(old / "cases.parquet", CASES, ["launch"], ADDED["cases"]).height == 1
 
 
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:

@@ -73,6 +73,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-6, "overhead_s": 1e-9}))
     yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-9, "overhead_s": 1e-6}))
     yield 10, replace(SOUND, points=[*points(), *points(clock={})])
+    yield 10, of_launches(timing_over_ranks="maximum", timing_synchronisation="none")
     hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
     yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
     yield 12, showing(gallery(figure(chart(low=None))))
@@ -194,6 +195,27 @@ def test_published_values_need_no_spread() -> None:
     outcome = held(12, showing(gallery(figure(chart()), published)))
     assert outcome.result == "pass"
     assert "1 of published values" in outcome.evidence
+
+
+def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares() -> None:
+    assert "a barrier before each sample" in held(10, SOUND).evidence  # as FACTS declares
+    told = of_launches(
+        timing_clock="one rank",
+        timing_synchronisation="none",
+        timing_over_ranks="one rank",
+        timing_cache="flushed",
+    )
+    evidence = held(10, told).evidence
+    assert "ranks are not synchronised; the time of one rank is the sample" in evidence
+    assert "barrier" not in evidence
+    assert held(14, told).evidence.endswith("caches: flushed")
+    undeclared = with_facts(clock="", synchronised="", over_ranks="", cache="")
+    assert held(10, replace(undeclared, launches=told.launches)).result == "pass"
+    silent = told.launches.with_columns(
+        timing_cache=pl.when(pl.col("case_id") == "one").then("timing_cache")
+    )
+    half = held(14, replace(SOUND, launches=silent))
+    assert half.evidence.endswith("caches: flushed, 9 launches not saying")
 
 
 def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from roundtrip.collect import analysis
+from roundtrip.collect import analysis, timing
 from roundtrip.collect.tables import settings
 from roundtrip.report import drawn
 from roundtrip.report.audit.subject import Chapter, Subject
@@ -115,6 +115,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
             "reason": "",
             "campaign_round": number,
             "started": f"2026-11-21T07:{number:02d}:{(number + len(case)) % 2}0Z",
+            **dict.fromkeys(timing.COLUMNS),
             **columns,
         }
         for number in range(1, count + 1)
@@ -125,6 +126,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         "compiler": pl.String,
         "warmup_discarded": pl.Int64,
         "taken": pl.Int64,
+        **dict.fromkeys(timing.COLUMNS, pl.String),
     }
     ordered = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
     turned = pl.format(

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/timing_facts.hpp"
+
 namespace roundtrip {
 
 /// How often an arm repeats what it measures in one batch.
@@ -46,6 +48,9 @@ class Arm {
 
   /// Collective: one batch.
   virtual Timing time(const Repetitions& repetitions) = 0;
+
+  /// How `time` takes its times.
+  [[nodiscard]] virtual TimingFacts facts() const = 0;
 
   /// Whether `time` can time each repetition by itself.
   [[nodiscard]] virtual bool times_each() const { return false; }

@@ -55,6 +55,9 @@ class CollectiveArm : public Arm {
     if (repetitions.each) return {.seconds = std::move(seconds)};
     return {.seconds = {std::accumulate(seconds.begin(), seconds.end(), 0.0)}};
   }
+  [[nodiscard]] TimingFacts facts() const override {
+    return {.clock = "each rank", .synchronisation = "barrier", .over_ranks = "maximum"};
+  }
   [[nodiscard]] bool times_each() const override { return true; }
 
  protected:

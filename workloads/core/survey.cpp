@@ -230,6 +230,7 @@ SurveyResult survey(const SurveyPlan& plan, const Arms& arms, MPI_Comm comm, Lau
     loop.follow();
     return {};
   }
+  for (const auto& arm : arms) record_timing(launch.record, arm->facts());
   SurveyResult result = Leader(plan, loop, launch).run();
   loop.stop();
   return result;

@@ -49,7 +49,7 @@ struct SurveyResult {
 };
 
 /// Collective over `comm`, whose rank 0 is the root of the launch: measures every arm at every size
-/// and records every sample in the launch, phase `measure`.
+/// and records every sample in the launch, and how its arms take their times.
 ///
 /// In each round all arms take turns in random order. A coarse grid over the whole range of sizes
 /// comes first, then the sizes between, each with the fewest samples; what time is left refines all

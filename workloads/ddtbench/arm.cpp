@@ -44,6 +44,12 @@ Timing MethodArm::time(const Repetitions& repetitions) {
   return timing;
 }
 
+TimingFacts MethodArm::facts() const {
+  if (result_.buffering == Buffering::original) return {};
+  return {.synchronisation = memory_.collective() ? "barrier" : "message",
+          .cache = result_.buffering == Buffering::cold ? "flushed" : "warm"};
+}
+
 /// One outer iteration. Index of a received word that is not what was sent.
 std::optional<std::size_t> MethodArm::exchange(Samples& samples, int warm, int timed) {
   const Ends& ends = memory_.ends();

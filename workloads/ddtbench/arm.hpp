@@ -52,6 +52,7 @@ class MethodArm final : public Arm {
   /// Times each exchange by itself and keeps its epochs, or keeps nothing and tells how long all
   /// takes, with what is not timed.
   Timing time(const Repetitions& repetitions) override;
+  [[nodiscard]] TimingFacts facts() const override;
   [[nodiscard]] bool times_each() const override { return true; }
 
  private:

@@ -34,6 +34,10 @@ class MessageArm : public Arm {
   void prepare(std::int64_t bytes) override;
   std::optional<std::string> verify() override;
   Timing time(const Repetitions& repetitions) override;
+  [[nodiscard]] TimingFacts facts() const override {
+    return {.synchronisation = "message",
+            .cache = end_.buffers.layout() == Layout::no_cache ? "flushed" : "warm"};
+  }
 
  protected:
   [[nodiscard]] const End& end() const { return end_; }

@@ -38,6 +38,7 @@ class RingArm final : public Arm {
   void prepare(std::int64_t bytes) override;
   std::optional<std::string> verify() override;
   Timing time(const Repetitions& repetitions) override;
+  [[nodiscard]] TimingFacts facts() const override { return {}; }
   /// What a single lap may take is the transport's, whoever reads.
   [[nodiscard]] bool times_each() const override { return !read_; }
 

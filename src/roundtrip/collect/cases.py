@@ -79,6 +79,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "compiler_flags": compiler.get("flags"),
             "placement": names.fields(run.get("placement")),
             "clock": run.get("clock"),
+            "timing": run.get("timing"),
             "warmup_discarded": run.get("warmup_discarded"),
             "points": names.fields(run["points"]),
             "details": names.fields(details),

@@ -7,6 +7,7 @@ campaign is checked against the same names and counts, so that what can be run c
 from __future__ import annotations
 
 from roundtrip import studies
+from roundtrip.collect import timing
 from roundtrip.collect.shapes import (
     AMOUNT,
     AMOUNT_OR_NULL,
@@ -106,6 +107,7 @@ RUN = record(
                 },
             )
         ),
+        "timing": or_null(timing.SCHEMA),
         "placement": {"type": ["array", "null"], "items": _PLACE},
         "warmup_discarded": COUNT_OR_NULL,
         "elapsed_s": AMOUNT_OR_NULL,

@@ -13,7 +13,7 @@ import polars as pl
 from roundtrip.collect import analysis, manifest
 from roundtrip.collect.tables import disk, medians
 from roundtrip.collect.tables.rules import RULES, TIME
-from roundtrip.collect.tables.schema import CASES, LABELS, PLACEMENT
+from roundtrip.collect.tables.schema import ADDED, CASES, LABELS, PLACEMENT
 from roundtrip.errors import UserError
 from roundtrip.history import facts, published, summary
 from roundtrip.history.facts import Fact
@@ -66,7 +66,7 @@ def _tables(
     names = ["launch", "rank", "cpus"]
     if medians.FILE_NAME in checked.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
-        launches = disk.table(bundle / "cases.parquet", CASES, columns)
+        launches = disk.table(bundle / "cases.parquet", CASES, columns, ADDED["cases"])
         placement = disk.table(bundle / "placement.parquet", PLACEMENT, names)
         found = disk.table(bundle / medians.FILE_NAME, MEDIANS)
         return launches, placement, found

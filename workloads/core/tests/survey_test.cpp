@@ -46,6 +46,9 @@ class FakeArm : public Arm {
     }
     return {.seconds = {local(one_s() * static_cast<double>(repetitions.timed))}};
   }
+  [[nodiscard]] TimingFacts facts() const override {
+    return {.clock = "each rank", .over_ranks = "maximum", .cache = name_};
+  }
   [[nodiscard]] bool times_each() const override { return name_ == "fast"; }
 
  protected:
@@ -134,6 +137,9 @@ TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
     EXPECT_EQ(point.batch, static_cast<std::int64_t>(std::ceil(50e-6 / expected_s)));
   }
   EXPECT_EQ(run.recorder.rows(), 60U);
+  EXPECT_EQ(
+      run.record["timing"].dump(),
+      R"({"clock":"each rank","synchronisation":"none","over_ranks":"maximum","cache":"several"})");
 }
 
 TEST_F(SurveyTest, TakesACoarseGridFirst) {

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect.tables import former, require
-from roundtrip.collect.tables.schema import ALL, DETAILS, Tables
+from roundtrip.collect.tables.schema import ADDED, ALL, DETAILS, Tables
 from roundtrip.errors import UserError
 
 _ROW_GROUP = 1 << 18
@@ -47,9 +47,12 @@ def read(bundle: Path, schema: int) -> Tables:
         require.tables(made, lambda _: file)
         return made
     made = Tables(
-        {name: table(bundle / f"{name}.parquet", columns) for name, columns in ALL.items()},
         {
-            study: _grown(file, columns)
+            name: _grown(bundle / f"{name}.parquet", columns, ADDED.get(name, ()))
+            for name, columns in ALL.items()
+        },
+        {
+            study: _grown(file, columns, columns)
             for study, columns in DETAILS.items()
             if (file := bundle / "details" / f"{study}.parquet").exists()
         },
@@ -87,15 +90,21 @@ def scan(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) -> 
     return frame.select(*schema)
 
 
-def table(file: Path, schema: Mapping[str, Any], columns: list[str] | None = None) -> pl.DataFrame:
+def table(
+    file: Path,
+    schema: Mapping[str, Any],
+    columns: list[str] | None = None,
+    added: Collection[str] = (),
+) -> pl.DataFrame:
     """All rows of `file`, a table with columns `schema`; UserError for any other.
 
-    All columns, or `columns`.
+    All columns, or `columns`; those of `added` may be missing.
     """
     with decoding(file):
         if not file.is_file():
             raise UserError("missing", file)
-        if pl.read_parquet_schema(file) != dict(schema):
+        there = pl.read_parquet_schema(file)
+        if there != {n: kind for n, kind in schema.items() if n in there or n not in added}:
             raise UserError("other columns than this version of roundtrip writes", file)
         found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=columns)
         if found.height > _MOST_ROWS:
@@ -103,10 +112,12 @@ def table(file: Path, schema: Mapping[str, Any], columns: list[str] | None = Non
         return found
 
 
-def _grown(file: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """A table that may be older than some of its columns."""
+def _grown(file: Path, schema: Mapping[str, Any], added: Collection[str]) -> pl.DataFrame:
+    """A table that may be older than the columns `added`."""
     with decoding(file):
-        return _whole(scan(file, schema, schema), file)
+        if not file.is_file():
+            raise UserError("missing", file)
+        return _whole(scan(file, schema, added), file)
 
 
 def _whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.collect import samples
+from roundtrip.collect import samples, timing
 from roundtrip.studies.metrics import METRICS
 
 STATUSES = ("passed", "failed", "missing", "skipped")
@@ -56,6 +56,10 @@ def _short(name: str, most: int) -> Rule:
     return Rule(name, pl.col(name).str.len_chars() <= most, f"a text of up to {most}", True)
 
 
+def _one_of(name: str, words: Sequence[str], always: bool = False) -> Rule:
+    return Rule(name, pl.col(name).is_in(words), f"one of {', '.join(words)}", always)
+
+
 def _is_host(text: pl.Expr) -> pl.Expr:
     return text.str.len_chars().is_between(1, 255) & ~text.str.contains(_NO_HOST)
 
@@ -92,13 +96,14 @@ _NIGHT = (
 _AMOUNTS = pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
 RULES: Mapping[str, Sequence[Rule]] = {
     "cases": (
-        Rule("status", pl.col("status").is_in(STATUSES), f"one of {', '.join(STATUSES)}", True),
+        _one_of("status", STATUSES, True),
         _number("elapsed_s", 0, samples.MOST_VALUE),
         _number("ranks", 1, _MOST_RANKS),
         *map(_count, ("warmup_discarded", "taken")),
         _number("campaign_round", 1, _MOST_RANKS),
         _number("wanted", 0, _MOST_RANKS),
         *map(_amount, ("steal_s", "clock_resolution_s", "clock_overhead_s")),
+        *(_one_of(name, words) for name, words in timing.COLUMNS.items()),
         *_LOADS,
         _each(
             "hosts",

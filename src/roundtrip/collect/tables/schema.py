@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import schemas
+from roundtrip.collect import schemas, timing
 from roundtrip.collect.tables import typed
 
 Schema = dict[str, Any]
@@ -49,6 +49,7 @@ CASES: Schema = {
     "clock": pl.String,
     "clock_resolution_s": pl.Float64,
     "clock_overhead_s": pl.Float64,
+    **dict.fromkeys(timing.COLUMNS, pl.String),
     "mpi_library": pl.String,
     "boost": pl.String,
     "compiler": pl.String,
@@ -95,6 +96,8 @@ DISTURBANCE: Schema = {
     "involuntary_context_switches": pl.Int64,
     "core_migrations": pl.Int64,
 }
+#: Columns that bundles of schema 2 may lack, by table.
+ADDED: Mapping[str, tuple[str, ...]] = {"cases": tuple(timing.COLUMNS)}
 #: All but the samples and the details, by name.
 ALL: Mapping[str, Schema] = {
     "cases": CASES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip.report import units
+from roundtrip.report.audit import said
 from roundtrip.report.audit.outcome import Outcome, held, missing, no_case
 from roundtrip.report.audit.subject import Subject
 
@@ -70,9 +71,10 @@ def warm_up(one: Subject) -> Outcome:
         return held(False, f"{silent} of {len(discarded)} launches do not say what they discarded")
     if none := int((discarded == 0).sum()):
         return held(False, f"{none} of {len(discarded)} launches discarded nothing")
-    if not one.facts.cache:
+    cache = said.clause(one, "cache")
+    if not cache:
         return missing("the state of the caches before a sample")
-    return held(True, f"{discarded.sum()} repetitions discarded; caches: {one.facts.cache}")
+    return held(True, f"{discarded.sum()} repetitions discarded; caches: {cache}")
 
 
 def kept(one: Subject) -> Outcome:

@@ -7,6 +7,7 @@ import re
 import polars as pl
 
 from roundtrip.report import units
+from roundtrip.report.audit import said
 from roundtrip.report.audit.outcome import Outcome, held, missing, no_case
 from roundtrip.report.audit.subject import Subject
 
@@ -49,9 +50,9 @@ def clock(one: Subject) -> Outcome:
         return no_case("no launch came back")
     facts = one.facts
     stated = {
-        "whose clock is read": facts.clock,
-        "how ranks are synchronised": facts.synchronised,
-        "how the times of ranks become one": facts.over_ranks,
+        "whose clock is read": said.clause(one, "clock"),
+        "how ranks are synchronised": said.clause(one, "synchronisation"),
+        "how the times of ranks become one": said.clause(one, "over_ranks"),
     }
     unsaid = [what for what, told in stated.items() if not told]
     timed = [point for point in one.points if point.get("batch") and point.get("median_s")]
@@ -77,7 +78,10 @@ def clock(one: Subject) -> Outcome:
         f"{units.percent(1 / _FINER)}); {'; '.join(stated.values())}"
     )
     told += f"; unknown of {untold} of {len(timed)} points" if untold else ""
-    return held(share < _OVERHEAD and step * _FINER <= 1 and not untold, told)
+    astray = said.unsynchronised(one)
+    if astray:
+        told += f"; {astray} launches take the maximum of times that no synchronisation began"
+    return held(share < _OVERHEAD and step * _FINER <= 1 and not untold and not astray, told)
 
 
 def _is_known(facts: dict[str, float | None]) -> bool:
