@@ -31,6 +31,9 @@ OFFERED: dict[str, dict[str, tuple[str, ...]]] = {
     "OSU": {"benchmark": ("latency", "bw")},
     "OSUGroup": {"benchmark": ("allreduce",)},
     "NPB": {"benchmark": npb.BENCHMARKS, "source": (npb.NATIVE, npb.UPSTREAM)},
+    "OSUAtScale": {},
+    "NPBAtScale": {},
+    "NPBWanAtScale": {},
     "NPBWan": {"wan_rtt": ("0", "1", "2", "4"), "source": (npb.NATIVE,)},
 }
 
@@ -77,6 +80,8 @@ def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.O
         ("npb", 1, 1, 14),
         ("osu", 8, 1, 0),
         ("ring", 8, 1, 64),
+        # CG, MG and LU over the WAN on 2, 4, 8 and 16 nodes, each over one cluster of half of them.
+        ("scale", 5, 1, 5 * 3 * 4),
         ("wan-npb", 2, 1, 21),
     ],
 )

@@ -10,6 +10,13 @@ from roundtrip.collect.analysis import Analysis
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.planned import MPI, PlannedCase, PlannedClaims
 
+#: By scale of both clusters, that of one of them: a cluster has half of the nodes.
+_HALF = {
+    "nodes_2": "node",
+    **{f"nodes_{2 * count}": f"nodes_{count}" for count in (2, 4, 8)},
+    "all": "all",
+}
+
 
 def is_primary_speedup(benchmark: str, problem_class: str, rtt: float) -> bool:
     """Whether a speed-up over one cluster is a primary claim; `rtt` in ms."""
@@ -71,18 +78,34 @@ def _upstream_of(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
 def _has_base(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
     """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
     told = case.parameters
-    if "ranks" not in told:  # a scale: how many ranks it is follows from the partition
-        return False
+    if "scale" in told:  # how many ranks it is follows from the partition
+        return _has_half(case, inside)
     ranks = int(told["ranks"])
     legal = derived.legal_ranks(told["benchmark"], told["problem_class"], ranks // 2)
     wanted = str(ranks // 2 if legal else ranks)
-    same = ("benchmark", "problem_class", "source")
     return any(
-        other.environ == case.environ
+        _is_same(other, case)
         and other.parameters.get("ranks") == wanted
-        and all(other.parameters.get(name) == told.get(name) for name in same)
         and (wanted == "1" or _in_memory(other, 1) == _in_memory(case, 2))
         for other in inside
+    )
+
+
+def _has_half(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
+    """Whether one cluster runs the same on half of the nodes, each filled alike."""
+    wanted = (_HALF.get(case.parameters["scale"]), case.parameters.get("placement"))
+    return any(
+        _is_same(other, case)
+        and (other.parameters.get("scale"), other.parameters.get("placement")) == wanted
+        for other in inside
+    )
+
+
+def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
+    """Whether they compute the same with the same toolchain."""
+    same = ("benchmark", "problem_class", "source")
+    return one.environ == other.environ and all(
+        one.parameters.get(name) == other.parameters.get(name) for name in same
     )
 
 
