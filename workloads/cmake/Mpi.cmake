@@ -21,3 +21,10 @@ find_program(MPIEXEC_EXECUTABLE NAMES mpirun${mpi_suffix} mpiexec${mpi_suffix}
   HINTS ${mpi_bin} NO_DEFAULT_PATH DOC "Starts MPI programs (tests only)")
 
 find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
+
+# Ranks that wait inside Open MPI give way to others; of other libraries that is not known, and MPICH's
+# poll on: more ranks than cores take it minutes.
+include(CheckCXXSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
+check_cxx_symbol_exists(OPEN_MPI mpi.h ROUNDTRIP_MPI_GIVES_WAY)
+unset(CMAKE_REQUIRED_LIBRARIES)
