@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
+from roundtrip.studies.netpipe.thresholds import Thresholds
 
 FILE = Path("analysis.toml")
 
@@ -35,6 +37,16 @@ def test_a_file_without_the_statistics_is_none() -> None:
     text = "[disturbance]" + analysis.default_text().split("[disturbance]", 1)[1]
     with pytest.raises(UserError, match=r"the table \[statistics\] is missing"):
         analysis.parse(text, FILE)
+
+
+def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
+    text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_text())
+    old = analysis.parse(text, FILE)
+    assert (old.statistics.advised_launches, old.of(Thresholds).many_bytes) == (9, 1024)
+    assert old.later == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    assert analysis.default().later == ""
+    with pytest.raises(UserError, match="needs exactly the keys"):
+        analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
 
 
 @pytest.mark.parametrize(

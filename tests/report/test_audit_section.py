@@ -95,6 +95,15 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
     assert named <= {study.title, "The campaign", *(part.title for part in report.parts)}
 
 
+def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
+    report = build.build(data.read(FORMER / "ring"))
+    table = report.parts[-1].blocks[-1]
+    assert isinstance(table, Table)
+    found = [(row[3].text, row[4].text) for row in table.rows if row[0].text == "C21"]
+    assert {result for result, _ in found} == {"pass"}
+    assert any("least_goodput" in evidence for _, evidence in found)
+
+
 def read_study(tree: Any) -> str:
     case = next(iter(tree.path.rglob("case.json")))
     return str(json.loads(case.read_text())["study"])

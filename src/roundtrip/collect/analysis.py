@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
@@ -31,12 +31,17 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The whole file; `text` is copied into the bundle and printed in the report."""
+    """The whole file; `text` is copied into the bundle and printed in the report.
+
+    `later` is TOML with the thresholds that the file does not have, because it is older than they
+    are; "" if it has all.
+    """
 
     disturbance: Disturbance
     statistics: Levels
     history: Settings
     text: str
+    later: str = ""
     #: Each study's own table, by its class.
     studies: Mapping[type, Any] = field(default_factory=dict)
 
@@ -74,7 +79,8 @@ def load(file: Path) -> Analysis:
 def parse(text: str, file: Path) -> Analysis:
     """Parse and validate; no table or key may be unknown, none of a table may be missing.
 
-    UserError with the line of the first fault.
+    UserError with the line of the first fault.  A key that came later than its table has a default
+    in the class of the table, and a file may lack it.
 
     A study that the file does not know (it is older than the study) gets the package's
     thresholds: a bundle with such a file has no launches of it.  So does the history.
@@ -87,7 +93,7 @@ def parse(text: str, file: Path) -> Analysis:
         raise tables.fault(told, (unknown[0],), places, file)
     if missing := [name for name in _SHARED if name not in {*data, *_LATER}]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
-    data = {**files.parse_toml(default_text()), **data}
+    given, data = data, {**files.parse_toml(default_text()), **data}
     shared = {name: _table(kind, data[name], name, places, file) for name, kind in _SHARED.items()}
     levels = shared["statistics"]
     for key in ("confidence_level", "false_discovery_level"):
@@ -97,12 +103,24 @@ def parse(text: str, file: Path) -> Analysis:
     for key, right in shared["history"].faults():
         raise tables.fault(f"[history] {key} {right}", ("history", key), places, file)
     thresholds = {kind: _table(kind, data[name], name, places, file) for name, kind in own.items()}
-    return Analysis(**shared, text=text, studies=thresholds)
+    used = shared | {name: thresholds[kind] for name, kind in own.items()}
+    return Analysis(**shared, text=text, later=_later(given, used), studies=thresholds)
+
+
+def _later(given: Mapping[str, Any], used: Mapping[str, Any]) -> str:
+    """As TOML: what is used of the tables given, and not given."""
+    lines: list[str] = []
+    for name, values in used.items():
+        missing = vars(values).keys() - given[name].keys() if name in given else set()
+        lines += [f"[{name}]"] * bool(missing)
+        lines += [f"{key} = {vars(values)[key]}" for key in sorted(missing)]
+    return "\n".join(lines)
 
 
 def _table(kind: Any, data: Any, table: str, places: Places, file: Path) -> Any:
     names = {one.name for one in fields(kind)}
-    if not isinstance(data, dict) or set(data) != names:
+    needed = {one.name for one in fields(kind) if one.default is MISSING}
+    if not isinstance(data, dict) or not needed <= set(data) <= names:
         told = f"[{table}] needs exactly the keys {', '.join(sorted(names))}"
         odd = next((key for key in data if key not in names), "") if isinstance(data, dict) else ""
         raise tables.fault(told, (table, odd), places, file)

@@ -33,10 +33,17 @@ def part(data: Data) -> Part:
         Heading(3, "Thresholds"),
         Paragraph(("Every threshold behind every word of this report: ", Code("analysis.toml"))),
         Verbatim(data.analysis.text),
+        *_later(data.analysis.later),
         Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
         Fold("Files of the bundle, with checksums", (_files(data),)),
     ]
     return Part("provenance", "Provenance: what this was measured with", tuple(blocks))
+
+
+def _later(text: str) -> list[Block]:
+    if not text:
+        return []
+    return [Paragraph(("The file is older than these thresholds:",)), Verbatim(text)]
 
 
 def revision(data: Data) -> str:

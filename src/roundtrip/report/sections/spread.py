@@ -23,6 +23,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.levels import Levels
 from roundtrip.stats.summaries import DEVIATION, Kind, Summary
 from roundtrip.stats.variance import Components, allocate, components, half_width, normality_p
 
@@ -36,8 +37,6 @@ DEVIATED = Summary(
     DEVIATION,
     _NORMAL,
 )
-#: Fewest launches that are advised: the first number whose interval leaves out both extremes.
-FEWEST = 9
 _READING: tuple[Text, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
@@ -56,18 +55,18 @@ _READING: tuple[Text, ...] = (
     ),
     (
         "The two columns before it compare plans by the normal approximation. It uses these "
-        "variances "
-        "and the seconds that a launch took without measuring. No plan has fewer than "
-        f"{FEWEST} launches.",
+        "variances and the seconds that a launch took without measuring. No plan has fewer "
+        "launches than “advised_launches” below.",
     ),
 )
 
 
 def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
     """A table of `found` (`yardsticks.by_launch`, with the facts of each launch)."""
-    level = data.analysis.statistics.confidence_level
+    levels = data.analysis.statistics
+    level = levels.confidence_level
     overhead = _overhead(data)
-    rows = tuple(_rows(found, overhead, level))
+    rows = tuple(_rows(found, overhead, levels))
     if not rows:
         return []
     told = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
@@ -93,7 +92,7 @@ def is_shown(block: Block) -> bool:
     return isinstance(block, Table) and any(column.name == _NORMAL for column in block.columns)
 
 
-def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator[Any]:
+def _rows(found: pl.DataFrame, overhead: float | None, levels: Levels) -> Iterator[Any]:
     keys = ["number", "case_id", "case", "variant"]
     for _, group in found.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
@@ -108,9 +107,9 @@ def _rows(found: pl.DataFrame, overhead: float | None, level: float) -> Iterator
             f"{first['case']}",
             first["name"],
             str(group.height),
-            _in_launch(samples, level),
+            _in_launch(samples, levels.confidence_level),
             _between(group["median"].to_list(), parts),
-            *_plans(parts, group.height, overhead, level),
+            *_plans(parts, group.height, overhead, levels),
             _normal(group["median"].to_list()),
         )
 
@@ -140,15 +139,16 @@ def _normal(medians: list[float]) -> str:
 
 
 def _plans(
-    parts: Components | None, launches: int, overhead: float | None, level: float
+    parts: Components | None, launches: int, overhead: float | None, levels: Levels
 ) -> tuple[str, str]:
     if parts is None:
         return units.NOTHING, units.NOTHING
+    level, fewest = levels.confidence_level, levels.advised_launches
     here = units.percent(half_width(parts, launches, parts.seconds, level))
     as_launched = f"{launches} of {units.number(parts.seconds, 2)} s: {here}"
-    if overhead is None or launches < FEWEST:
+    if overhead is None or launches < fewest:
         return as_launched, units.NOTHING
-    plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, FEWEST)
+    plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, fewest)
     there = units.percent(plan.half_width)
     return as_launched, f"{plan.launches} of {units.number(plan.seconds, 2)} s: {there}"
 

@@ -22,8 +22,6 @@ BETTER = "differs, for the better"
 #: Good news is not red.
 _TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
 Finding = finding.Finding[Statement, Panel]
-#: What the study says of datatypes and of serializing is about many bytes, not about one.
-_MANY_BYTES = 1024
 
 
 def comparison(panel: tuple[str, ...], variant: str, base: str, size: int) -> Comparison:
@@ -65,7 +63,7 @@ def _finding(
     sizes = tuple(
         size
         for size in settings.compared_sizes
-        if statement.expects == "on par" or size >= _MANY_BYTES
+        if statement.expects == "on par" or size >= settings.many_bytes
     )
     pair = statement.variant, statement.base
     keys = {size: comparison(panel.key, *pair, size) for size in sizes}

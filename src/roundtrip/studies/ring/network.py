@@ -14,13 +14,14 @@ from roundtrip.studies.ring.tables import limited
 
 #: Size at which the study's Ethernet line reaches its end, bytes.
 _SIZE = 1_000
-#: Share of the theoretical goodput that a region is expected to reach.
-_LEAST = 0.95
 _WIRE = "What the wire can carry"
 
 
-def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """Each transport between two nodes on a hub, as a share of the theoretical goodput."""
+def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
+    """Each transport between two nodes on a hub, as a share of the theoretical goodput.
+
+    A region is expected to reach `least` of it.
+    """
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
         rate = panel.hub_mbit_s or 0.0
@@ -40,7 +41,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
                     Cell(panel.label),
                     Cell(panel.title(name)),
                     Cell(units.interval(found)),
-                    limited(share, _LEAST, is_least=True)
+                    limited(share, least, is_least=True)
                     if is_ours or share is None
                     else Cell(units.interval(share)),
                 )
@@ -49,7 +50,7 @@ def goodput(curves: Curves, panels: Sequence[Panel]) -> Table:
         f"Goodput at {units.size(_SIZE)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {_SIZE} bytes in one UDP datagram take "
         f"{_SIZE + derived.FRAME_OVERHEAD} byte times. "
-        f"Expected of regions by UDP: at least {units.percent(_LEAST)}.",
+        f"Expected of regions by UDP: at least {units.percent(least)}.",
         (
             Column("Toolchain and placement"),
             Column("Transport"),

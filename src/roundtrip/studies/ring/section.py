@@ -50,7 +50,7 @@ class RingSection:
         if in_node:
             blocks.append(tables.goals(self._curves, in_node, self._settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
-            blocks.append(network.goodput(self._curves, hubs))
+            blocks.append(network.goodput(self._curves, hubs, self._settings.least_goodput))
         blocks += [
             *([tables.crossovers(self._curves, shared)] if shared else []),
             *read.blocks(self._curves, panels, self._settings.compared_sizes),
