@@ -14,10 +14,10 @@ from roundtrip.errors import UserError
 class LeasedLink(rfm.RegressionTestPlugin):
     """Starts the launch under ``lease``, a command in the extras of a partition with such a link.
 
-    What the link was before and after is kept in link.json.
+    link.json keeps the state of the link before and after.
     """
 
-    #: Options of the lease: what the link shall be, if not what the site made it.
+    #: Options of the lease that change the link from what the site set.
     link_options = ()
 
     @run_before("run", always_last=True)

@@ -16,7 +16,7 @@ class Scale(rfm.RegressionTestPlugin):
     #: `pair`: two ranks; `node`: a whole node; `nodes_2` to `nodes_16`: so many; `all`: all nodes.
     scale = parameter(SCALES, type=str, loggable=True)
 
-    #: More than one node are taken in groups of so many.
+    #: Several nodes are taken in groups of this many.
     together = 1
 
     def need_the_scale(self, several=ONE_PER_NODE):

@@ -8,7 +8,7 @@ from roundtrip.collect import link
 
 
 class EmulatedWan(rfm.RegressionTestPlugin):
-    """Says what the leased link (mixin LeasedLink) shall be, and what a launch over it must show.
+    """Sets the leased link (mixin LeasedLink), and says what a launch over it must show.
 
     A partition offers `wan` by a feature, and says in its extras how to lease the link (``lease``)
     and how to get nodes on both sides of it (``across``, scheduler options; ``{nodes}`` in them
@@ -39,7 +39,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @deferrable
     def crossed_the_link(self, half_round_trip_s):
-        """The link was set as declared, and the time holds its delay."""
+        """The link was set as declared, and the time is no shorter than its delay."""
         return sn.all(
             [
                 sn.assert_eq(
@@ -58,7 +58,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @deferrable
     def explained_by_the_link(self, half_round_trip_s):
-        """No slower than the link's own ping, before and after, can explain."""
+        """The time is no longer than the pings over the link, before and after, explain."""
         slowest = link.slowest_ms(self.link)
         return slowest is None or sn.assert_le(
             half_round_trip_s,

@@ -65,7 +65,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.time_limit = f"{self.limit}s"
 
     def start(self, ranks):
-        """On so many ranks, if the benchmark takes them."""
+        """Start so many ranks; skip the case if the benchmark cannot run on them."""
         self.skip_if(
             not npb.legal_ranks(self.benchmark, self.problem_class, ranks),
             f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
@@ -74,7 +74,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
 
     @property
     def emulated(self):
-        """Nodes that share processors are no nodes: the site says how many there really are."""
+        """Emulated nodes share processors; the site says how many processors there are."""
         processors = self.current_partition.extras.get("processors", self.num_tasks)
         return {"shared_processors": processors} if self.num_tasks > processors else {}
 

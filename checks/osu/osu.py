@@ -72,7 +72,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         self.executable_opts += [*options, f"> {osu_launch.MEASURED}"]
         self.validation = osu.validation(kind, text, self.end)
         if self.validation:
-            self.job.num_tasks = self.num_tasks  # ReFrame says so only later
+            self.job.num_tasks = self.num_tasks  # ReFrame sets it only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds = [
@@ -81,7 +81,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
     @run_before("sanity")
     def convert_output(self):
-        """Outputs are read strictly: what is wrong with one fails the launch, with its line."""
+        """A fault in an output fails the launch; the message names file and line."""
         stage = pathlib.Path(self.stagedir)
         largest = self.end or osu.BENCHMARKS[self.benchmark].largest
         try:
@@ -95,7 +95,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         osu_launch.convert(stage, output, bool(self.validation), ran)
 
     def read(self, file, largest):
-        # A program without -m ignores `end`: its curve may only be longer.
+        # A program without -m ignores `end`; its curve is then longer.
         return osu_output.parse(file, self.benchmark, largest if self.benchmark != "barrier" else 0)
 
     @sanity_function
@@ -122,7 +122,7 @@ class OSUGroup(OSUBase):
 
     #: The program, without its prefix osu_.
     benchmark = parameter(osu.AMONG_MANY, type=str, loggable=True)
-    #: Number of ranks; pairs are formed of ranks half of them apart.
+    #: Number of ranks; rank i forms a pair with the rank that is half of them further on.
     ranks = parameter([2, 4, 8, 16], type=int, loggable=True)
 
     @run_after("init")

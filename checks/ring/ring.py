@@ -116,15 +116,16 @@ class RingNetwork(RingBase):
 
     @run_before("run")
     def spread_over_nodes(self):
-        # Slurm has no number of tasks a node that gives 2+1: of the nodes it must be told. Where a
-        # site has ReFrame count them as well (three), the later of the two options holds.
+        # Slurm cannot place 2+1 tasks with --ntasks-per-node, so we pass --nodes=2; it comes after
+        # any --nodes=3 that ReFrame adds, and the last option wins.
         if self.placement == "hybrid" and self.job.scheduler.registered_name in SLURM:
             self.num_tasks_per_node = None
             self.job.options += [f"--nodes={self.num_hosts}"]
 
     @run_before("run")
     def end_with_the_first_rank_that_dies(self):
-        # A ring whose token is lost waits for ever; unlike other launchers, srun lets it.
+        # When a rank dies, the others wait for the token for ever. Other launchers end them; srun
+        # does so only with this option.
         if self.job.launcher.registered_name == "srun":
             self.job.launcher.options += ["--kill-on-bad-exit=1"]
 

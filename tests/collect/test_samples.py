@@ -63,8 +63,8 @@ def test_a_good_file(tmp_path: Path) -> None:
         (with_value(b"1e-16"), "value '1e-16' is not a positive number"),
         (with_value(b" 1"), "value ' 1' is not a positive number"),
         (GOOD.replace(b",0,", b",00,"), "rep '00' is not a whole number >= 0"),
-        (GOOD.replace(b"mpi", b"x" * 201), "variant holds what is no text"),
-        (GOOD.replace(b"mpi", b"\xef\xbb\xbfmpi"), "variant holds what is no text"),
+        (GOOD.replace(b"mpi", b"x" * 201), "variant is not printable text of up to 200"),
+        (GOOD.replace(b"mpi", b"\xef\xbb\xbfmpi"), "variant is not printable text of up to 200"),
     ],
 )
 def test_one_bad_row_among_good_ones(tmp_path: Path, bad: bytes, reason: str) -> None:

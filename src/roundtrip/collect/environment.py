@@ -54,7 +54,7 @@ class Environment:
 def _plain(file: Path) -> str:
     """The name of a file, which a manifest must be able to list."""
     if not file.name.isprintable() or "\\" in file.name:
-        raise UserError(f"{file.name!a} is no name of a file in env/", file.parent)
+        raise UserError(f"{file.name!a} is not a name that a file in env/ may have", file.parent)
     return file.name
 
 

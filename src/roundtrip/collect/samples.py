@@ -221,7 +221,9 @@ def _typed(name: str, text: str, kind: str) -> Any:
     formed = _COMPILED[kind].fullmatch(text)
     if kind == "text":
         if not formed:
-            raise ValueError(f"{name} {'holds what is no text' if text else 'is empty'}")
+            raise ValueError(
+                f"{name} {'is not printable text of up to 200 characters' if text else 'is empty'}"
+            )
         return text
     if kind == "count":
         if not (formed and int(text) <= MOST_COUNT):

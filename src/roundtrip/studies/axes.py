@@ -36,19 +36,19 @@ class Axis:
         return alt.Y(field, scale=self.scale, axis=self.axis)
 
     def part(self, value: float) -> float:
-        """Where on the axis, from 0 to 1; what lies beyond an end is at the end."""
+        """Position on the axis from 0 to 1; values beyond an end get the position of that end."""
         ends = (self.low, self.high, min(max(value, self.low), self.high))
         low, high, at = map(math.log10, ends) if self.is_log else ends
         return (at - low) / (high - low)
 
 
 def log_axis(domain: tuple[float, float], axis: Any) -> Axis:
-    """From end to end of `domain`, nothing added."""
+    """A logarithmic axis that spans exactly `domain`."""
     return Axis(*domain, alt.Scale(type="log", domain=list(domain), nice=False), axis)
 
 
 def linear_axis(domain: tuple[float, float], axis: Any) -> Axis:
-    """From end to end of `domain`, nothing added."""
+    """A linear axis that spans exactly `domain`."""
     return Axis(*domain, alt.Scale(domain=list(domain), nice=False), axis, is_log=False)
 
 

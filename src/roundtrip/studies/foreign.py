@@ -1,4 +1,4 @@
-"""Somebody else's program: its output read with care, and its launch in our own format."""
+"""Programs of others: reading their output strictly, and writing their launches in our format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from roundtrip.collect import confined, samples, seal
 from roundtrip.errors import UserError
 
-#: What such a program does not say; a converter fills in what it finds in the output.
+#: Entries of run.json that such a program does not tell; a converter fills in those it finds.
 _UNTOLD: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
@@ -39,7 +39,7 @@ def lines(file: Path, whose: str) -> list[str]:
     try:
         text = confined.read(file).decode("ascii")
     except UnicodeDecodeError as error:
-        raise UserError(f"no output of {whose}: {error}", file) from None
+        raise UserError(f"not an output of {whose}: {error}", file) from None
     if text.strip() and not text.endswith("\n"):
         raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
     return text.splitlines()
@@ -60,7 +60,7 @@ def whole(text: str) -> int:
 
 
 def shown(text: str | None) -> str:
-    """Quoted, and no longer than a message may be."""
+    """The text quoted, cut to 60 characters for a message."""
     return repr((text or "")[:60])
 
 
@@ -101,7 +101,7 @@ def write(
 
 
 def point(case: str, variant: str, size_bytes: int, **known: Any) -> dict[str, Any]:
-    """An entry of `points` for one sample; `known` replaces what is not known otherwise."""
+    """An entry of `points` for one sample; `known` adds to it or replaces what is None."""
     return {
         "case": case,
         "variant": variant,

@@ -85,7 +85,7 @@ def test_a_failed_validation_is_told_with_its_size() -> None:
         (LATENCY.replace("v5.9", "v8.0"), 1, r"version 8\.0 .* right are 5\.x to 7\.x"),
         (LATENCY.replace("v5.9", "v4.4"), 1, r"version 4\.4 "),
         (LATENCY.replace("Latency Test", "Bandwidth Test"), 1, "right is: Latency Test"),
-        ("mpirun: command not found\n", 1, "is no title of OSU's; right is: # OSU MPI Latency"),
+        ("mpirun: command not found\n", 1, "is not a title of OSU's; right is: # OSU MPI Latency"),
         (LATENCY, 2, "ends before the first value: truncated"),
         (LATENCY + "1  0.3", 3, "the last line has no end: truncated"),
         (LATENCY + "1  0.3\n4  0.3\n", 4, "size 4 after 1: a line is missing"),
@@ -96,7 +96,7 @@ def test_a_failed_validation_is_told_with_its_size() -> None:
         (LATENCY + "1  nan\n", 3, "'nan' is not a number >= 0"),
         (LATENCY + "1  -0.3\n", 3, "'-0.3' is not a number >= 0"),
         (LATENCY + "1.5  0.3\n", 3, "'1.5' is not a whole number"),
-        (LATENCY + "1  0.3\n" + LATENCY, 4, "no line of OSU's"),
+        (LATENCY + "1  0.3\n" + LATENCY, 4, "not a line of OSU's"),
         (LATENCY.replace("(us)", "(ms)") + "1  0.3\n", 2, r"unknown column 'Latency \(ms\)'"),
         (LATENCY.replace("Latency (us)", "MB/s") + "1  0.3\n", 3, "does not have"),
         (LATENCY.replace("(us)", "(us)  Validation") + "1 0.3 Maybe\n", 3, "right are: Pass, Fail"),
@@ -132,7 +132,7 @@ def test_an_output_cut_anywhere_is_refused(
 def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
     file = tmp_path / "osu.txt"
     file.write_bytes(b"\xff\x00\n")
-    with pytest.raises(UserError, match="no output of OSU"):
+    with pytest.raises(UserError, match="not an output of OSU"):
         osu_output.parse(file, "latency")
 
 

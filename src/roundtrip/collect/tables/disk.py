@@ -30,7 +30,7 @@ def write(made: Tables, bundle: Path) -> None:
 
 
 def write_frame(frame: pl.DataFrame, file: Path) -> None:
-    """Parquet with nothing left to the writer's mood; through memory, for a plain OSError."""
+    """Write parquet with fixed settings, through memory, so that a full disk raises OSError."""
     buffer = io.BytesIO()
     frame.write_parquet(
         buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
@@ -63,7 +63,7 @@ def read(bundle: Path, schema: int) -> Tables:
 
 @contextmanager
 def decoding(file: Path) -> Iterator[Path]:
-    """Turns whatever the decoder of parquet meets, its own panics included, into a UserError."""
+    """Turn every error of the parquet decoder, panics included, into a UserError."""
     try:
         yield file
     except pl.exceptions.SchemaError:

@@ -23,7 +23,7 @@ _PASSED_TOO = ("ranks", "hosts", "emulated", "disturbed", "simulated")
 
 
 def tables(made: Tables, file: Callable[[str], Path]) -> None:
-    """UserError for the first thing that no launch can be, or can have told.
+    """UserError for the first value that no launch can have.
 
     `file` gives the file of a table, for messages: of ``cases``, or ``details/<study>``.
     """

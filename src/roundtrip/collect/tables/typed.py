@@ -27,12 +27,12 @@ def columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cells(record: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """An object that `record` allows as the cells of its row; entries it does not name are left."""
+    """The cells of an object's row; entries that `record` does not name are left out."""
     return {name: _cell(schema, value.get(name)) for name, schema in record["properties"].items()}
 
 
 def value(record: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """The object that a row was made of, without its nulls: for its schema to judge."""
+    """The object that a row was made of, without its nulls, so that its schema can validate it."""
     found = {name: _value(of, row[name]) for name, of in record["properties"].items()}
     return {name: one for name, one in found.items() if one is not None}
 

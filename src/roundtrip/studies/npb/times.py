@@ -33,7 +33,7 @@ def inside(launches: Launches) -> Table:
         "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
         "and communication (all time inside MPI, waiting included) are sums over the iterations, "
         "means over the ranks; median and 95 % interval over launches. The programs of NPB 3.4 do "
-        "not tell what they wait for, and their time follows from their rate.",
+        "not report communication time, and their time is computed from their rate.",
         (
             Column("Benchmark and toolchain"),
             Column("Where"),
@@ -67,11 +67,11 @@ def over_the_link(launches: Launches) -> Table:
             )
     return Table(
         f"Compute and communication apart, {EMULATED}. Communication is all time inside MPI, "
-        "waiting included. Added by the delay: time beyond that at the least delay, which the "
-        "programs of NPB 3.4 tell as well. Speed-up as measured, and as it were on processors of "
-        "their own: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and the communication "
-        "time M of one cluster (1) and of both (2) with n ranks. On processors of their own the "
-        "two agree.",
+        "waiting included. Added by the delay: time beyond that at the smallest delay; it is "
+        "known of the programs of NPB 3.4 too. Speed-up as measured, and as it would be if each "
+        "rank had its own processor: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and "
+        "the communication time M of one cluster (1) and of both (2) with n ranks. Where each "
+        "rank has its own processor, the two agree.",
         (
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,

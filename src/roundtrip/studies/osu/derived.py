@@ -64,7 +64,7 @@ _ALL = (
     Benchmark("barrier", "Barrier Latency Test", "operation_time", "collective", 0),
 )
 BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL}
-#: Between two ranks, and among as many as one likes.
+#: Benchmarks of two ranks, and of any number of ranks.
 BETWEEN_TWO = tuple(b.name for b in _ALL if b.family in ("two-sided", "one-sided"))
 AMONG_MANY = tuple(b.name for b in _ALL if b.family in ("pairs", "collective"))
 
@@ -86,7 +86,7 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
     """
     chosen = ["-f"] if benchmark.is_collective else []
     if benchmark.reduces and "--type" in help_text:
-        chosen += ["-T", "mpi_int"]  # 7.2 and 7.4 would add bytes, all others four-byte numbers
+        chosen += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
     if largest and benchmark.largest and " -m" in help_text:
         chosen += ["-m", str(largest)]
     if iterations and " -i" in help_text:
@@ -99,8 +99,8 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
 def validation(benchmark: Benchmark, help_text: str, largest: int) -> list[str] | None:
     """Options for validating what arrives; None if the program cannot.
 
-    It is a run of its own: looking at the data between two messages moves it through the caches,
-    and made a message of 8 bytes a quarter slower.
+    It is a separate run: comparing the data between two messages moves it through the caches,
+    which made messages of 8 bytes a quarter slower.
     """
     if "--validation" not in help_text or benchmark.name == "barrier":
         return None
@@ -108,12 +108,12 @@ def validation(benchmark: Benchmark, help_text: str, largest: int) -> list[str] 
     return [*chosen, "-x", str(_WARM_UP), "-c"]
 
 
-#: What the programs form themselves, by phase in samples.csv; the first that is there is taken.
+#: Statistics that the programs compute, by phase in samples.csv; the first one present counts.
 SUMMARIES = {
     "p50": Summary("value of a benchmark", Kind.COST, "the messages of a program's run", MEDIAN),
     "average": Summary("time of a benchmark", Kind.COST, "the messages of a program's run", MEAN),
 }
-#: What `average` is of a bandwidth.
+#: How the programs form the `average` of a bandwidth.
 BANDWIDTH = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
 
 

@@ -58,7 +58,7 @@ def parse(file: Path, expected: str, largest: int = 0) -> Output:
     """The output of ``osu_<expected>``; UserError with file and line for anything else.
 
     Its sizes must double from line to line and reach `largest` bytes, and no validation may have
-    failed: a file that ends early, or lacks a line, is not one.
+    failed, so that a file that ends early or lacks a line is refused.
     """
     reader = _Reader(file, BENCHMARKS[expected])
     for number, line in enumerate(foreign.lines(file, "OSU"), 1):
@@ -90,7 +90,8 @@ class _Reader:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
-            raise self._fault(f"{shown(line)} is no line of OSU's; right is: values, or a header")
+            told = f"{shown(line)} is not a line of OSU's; right is: values, or a header"
+            raise self._fault(told)
 
     def output(self, largest: int) -> Output:
         if not self.version:
@@ -106,7 +107,7 @@ class _Reader:
         found = _TITLE.match(line)
         right = f"# OSU MPI {self.benchmark.title} v7.5"
         if found is None:
-            raise self._fault(f"{shown(line)} is no title of OSU's; right is: {right}")
+            raise self._fault(f"{shown(line)} is not a title of OSU's; right is: {right}")
         title = _ON_DEVICE.sub("", found["title"])
         if int(found["major"]) not in _MAJOR:
             raise self._fault(
@@ -122,7 +123,7 @@ class _Reader:
         if unknown:
             raise self._fault(f"unknown column {shown(unknown)}")
         if self.rows:
-            raise self._fault("a second header: the outputs of two programs in one file")
+            raise self._fault("a second header: the file holds the outputs of two programs")
         self.columns = found
 
     def _row(self, line: str) -> None:
