@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.launches import leave
 
-from roundtrip.bench import overhead, reference
+from roundtrip.bench import history, overhead, reference
 from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
 from roundtrip.studies.netpipe.output import Point
@@ -54,3 +55,12 @@ def test_an_unknown_figure_names_those_there_are() -> None:
     )
     assert done.returncode == 2
     assert "there are: reference, curve, overhead, reporting, starting" in done.stderr
+
+
+def test_a_year_of_nights_is_measured_by_its_steps() -> None:
+    told = list(history.measure(40, 5))
+    assert told[0].startswith("40 nights x 5 series")
+    numbers = [float(number) for number in re.findall(r"\d+\.\d+", " ".join(told[1:]))]
+    assert len(numbers) == 7 and all(number >= 0 for number in numbers)
+    ledger, _, detection, page, everything, *_ = numbers
+    assert everything == pytest.approx(ledger + detection + page, abs=0.2)

@@ -31,6 +31,7 @@ RUN_ELSEWHERE = {
     r"make test": ".ci/run",
     r"roundtrip run \S+ --site \S+": "tests/end_to_end/test_campaign.py",
     r"(\.venv/bin/)?roundtrip run smoke --resume": "tests/end_to_end/test_campaign.py",
+    r"roundtrip history SITE( .*)?": "tests/history/test_command.py",
     r"roundtrip import SITE .*": "tests/imported/test_command.py",
     r"roundtrip (collect|report) .*": "tests/report/test_publish.py",
     r"(\.venv/bin/)?roundtrip site (new|check|lock)( .*)?": "tests/sites",

@@ -107,8 +107,11 @@ def test_each_set_of_nodes_has_a_row_and_counted_hosts_are_of_no_known_node(
 
 def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
     host = {
-        "cpu": {"governors": ["performance"], "turbo": False, "mitigations": {"mds": "Mitigated"}},
-        "system": {"kernel": "6.1.0-40"},
+        "cpu": {
+            **{"governors": ["performance"], "turbo": False, "microcode": "0x2b"},
+            "mitigations": {"mds": "Mitigated"},
+        },
+        "system": {"kernel": "6.1.0-40", "firmware": "2.4.1"},
         "packages": {"libucx0": "1.13.1-1"},
     }
     Nights(tmp_path, series=1, host=lambda _: host).write(1)
@@ -120,6 +123,8 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         ("", "kernel"): "6.1.0-40",
         ("", "frequency governor"): "performance",
         ("", "turbo"): "no",
+        ("", "microcode"): "0x2b",
+        ("", "firmware"): "2.4.1",
         ("", "mitigation mds"): "Mitigated",
         ("", "package libucx0"): "1.13.1-1",
         ("", "checkout"): "0" * 12,

@@ -20,6 +20,7 @@ def test_recorded_virtual_machine() -> None:
     assert (host.logical, host.usable, host.cores, host.sockets) == (2, 2, 2, 1)
     assert host.cpu_model == "Intel(R) Xeon(R) Processor"
     assert host.smt is False
+    assert (host.microcode, host.firmware) == ("0x1", None)
     assert host.virtual
     assert host.governors == ()
     assert host.turbo is None
@@ -44,6 +45,7 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
         "sys/fs/cgroup/cpu.max": "150000 100000",
         "sys/devices/system/node/online": "0-1",
         "proc/sys/kernel/numa_balancing": "1",
+        "sys/class/dmi/id/bios_version": "2.4.1\n",
         "proc/stat": "cpu  700 0 200 0 0 0 0 100 0 0\ncpu0 1 1 1 1 1 1 1 1\n",
     }
     for number in range(8):
@@ -56,6 +58,7 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
     assert (host.logical, host.usable, host.cores, host.sockets) == (8, 4, 4, 2)
     assert host.smt is True
     assert host.turbo is True
+    assert (host.microcode, host.firmware) == (None, "2.4.1")
     assert host.governors == ("powersave", "schedutil")
     assert host.quota == 1.5
     assert host.swap_used_kib == 30

@@ -1,7 +1,7 @@
 """Published nights without their pages: bundles as the collector writes them, of invented numbers.
 
 As a program it writes a tree of reports to measure with:
-``python tests/support/nights.py REPORTS [NIGHTS [SERIES]]``.
+``python tests/support/nights.py REPORTS [NIGHTS [SERIES [FIRST]]]``.
 """
 
 from __future__ import annotations
@@ -176,5 +176,8 @@ def redigested(revision: Path) -> Path:
 
 
 if __name__ == "__main__":
-    nights, width = (int(text) for text in (*sys.argv[2:], "60", "50")[:2])
-    Nights(Path(sys.argv[1]), width, launches=9, samples=9).write(nights)
+    more = [int(text) for text in sys.argv[2:]]
+    length, width, start = (*more, *(60, 50, 0)[len(more) :])
+    made = Nights(Path(sys.argv[1]), width, launches=9, samples=9)
+    for one in range(start, start + length):
+        made.night(one)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from roundtrip.bench import aa, curve, overhead, reference, reporting, sequential, starting
+from roundtrip.bench import aa, curve, history, overhead, reference, reporting, sequential, starting
 from roundtrip.errors import UserError
 
 USUAL = {
@@ -18,6 +18,7 @@ USUAL = {
     "overhead": overhead,
     "reporting": reporting,
     "starting": starting,
+    "history": history,
 }
 FIGURES = {**USUAL, "aa": aa, "sequential": sequential}
 

@@ -87,11 +87,14 @@ def _print_warning(text: str) -> None:
 
 
 def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
-    from roundtrip.report import publish  # takes a second, which other commands need not spend
+    from roundtrip.history import annotations  # takes a second, which other commands need not spend
+    from roundtrip.report import publish
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(_bundle(source), reports, correction, _print_warning)
+    return publish.publish(
+        _bundle(source), reports, correction, _print_warning, annotations.of_site
+    )
 
 
 def _bundle(source: Path) -> Path:

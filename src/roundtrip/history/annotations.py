@@ -17,7 +17,7 @@ import polars as pl
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from roundtrip import tables
+from roundtrip import paths, tables
 from roundtrip.errors import UserError
 from roundtrip.sites import yamlfile
 
@@ -82,6 +82,18 @@ def load(file: Path) -> tuple[Annotation, ...]:
         if one.to is not None and one.to[: len(one.start)] < one.start[: len(one.to)]:
             raise UserError("'to' is before 'from'", *places[(index, "to")])
     return found
+
+
+def of_site(site: str) -> tuple[Annotation, ...]:
+    """Those of a site of this checkout; none outside of a checkout.
+
+    UserError, with the line, for what is no annotation.
+    """
+    try:
+        checkout = paths.checkout()
+    except UserError:
+        return ()
+    return load(checkout / "site-configs" / site / FILE_NAME)
 
 
 def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
+from roundtrip import imported
 from roundtrip.collect import analysis, decodable
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, published
+from roundtrip.history.annotations import Annotation, mark
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import Night
 from roundtrip.history.published import Revision
@@ -43,11 +45,12 @@ class Ledger:
         return Ledger(nights, facts, self.warnings)
 
 
-def read(reports: Path, campaign: str, site: str) -> Ledger:
-    """All nights of `campaign` on `site` below the folder `reports`.
+def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()) -> Ledger:
+    """All nights of `campaign` on `site` below the folder `reports`, those imported included.
 
     One run is one night, also when two ran on one day: of revisions of one run the newest counts,
-    and none that another supersedes.  A revision that cannot be read is left out with a warning.
+    and none that another supersedes.  What cannot be read is left out with a warning.
+    `annotations` may leave nights out of detection.
     """
     folder = reports / campaign / site
     revisions, warnings = published.counting(folder)
@@ -62,7 +65,22 @@ def read(reports: Path, campaign: str, site: str) -> Ledger:
     if now.stamps != held.stamps:
         cache.store(folder, now)
     newest = _newest(now.nights, revisions)
-    return Ledger(_of(nights, newest), _of(now.provenance, newest), (*warnings, *more))
+    found = _imported(folder / imported.FOLDER)
+    return Ledger(
+        mark(pl.concat([_of(nights, newest), found.nights]), annotations).sort(_ORDER),
+        pl.concat([_of(now.provenance, newest), found.provenance]),
+        (*warnings, *more, *found.warnings),
+    )
+
+
+def _imported(folder: Path) -> Ledger:
+    """What was imported; a warning alone if one of the imports cannot be read."""
+    if not folder.is_dir():
+        return Ledger()
+    try:
+        return Ledger(*imported.read(folder))
+    except UserError as error:
+        return Ledger(warnings=(str(error),))
 
 
 def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cache, list[str]]:

@@ -27,7 +27,8 @@ class Host:
 
     `logical` counts the processors that are online, `usable` those that this process may use,
     `cores` the physical ones.  `quota` is the number of processors that the control group may use
-    on average.  `turbo` and `smt` are None where the kernel does not say.  `steal` is the share of
+    on average.  `microcode` is the revision of the first processor, `firmware` the version of the
+    BIOS.  `turbo` and `smt` are None where the kernel does not say.  `steal` is the share of
     the time since boot that a hypervisor gave to others, 0..1.  Memory is in KiB.
     """
 
@@ -58,6 +59,8 @@ class Host:
     load: tuple[float, float, float]
     steal: float
     autogroup: bool | None = None
+    microcode: str | None = None
+    firmware: str | None = None
 
 
 def read(root: Path = Path("/")) -> Host:
@@ -69,6 +72,7 @@ def read(root: Path = Path("/")) -> Host:
         r"^Cpus_allowed_list:\s*(\S+)", _text(root / "proc/self/status") or "", re.MULTILINE
     )
     memory = _meminfo(root)
+    microcode = re.search(r"^microcode\s*:\s*(\S+)", cpuinfo, re.MULTILINE)
     cores = {_topology(cpu, n) for n in online}
     smt = _text(cpu / "smt/active")
     balancing = _text(root / "proc/sys/kernel/numa_balancing")
@@ -105,6 +109,8 @@ def read(root: Path = Path("/")) -> Host:
         load=_load(_text(root / "proc/loadavg") or ""),
         steal=_steal(_text(root / "proc/stat") or ""),
         autogroup=None if autogroup is None else autogroup != "0",
+        microcode=microcode[1] if microcode else None,
+        firmware=_text(root / "sys/class/dmi/id/bios_version"),
     )
 
 

@@ -29,6 +29,7 @@ def describe(host: Host) -> dict[str, Any]:
         "hostname": host.hostname,
         "cpu": {
             "model": host.cpu_model,
+            "microcode": host.microcode,
             "logical": host.logical,
             "usable": host.usable,
             "cores": host.cores,
@@ -50,6 +51,7 @@ def describe(host: Host) -> dict[str, Any]:
         "system": {
             "kernel": host.kernel,
             "distribution": host.distribution,
+            "firmware": host.firmware,
             "clocksource": host.clocksource,
             "virtual": host.virtual,
             "hypervisor": host.hypervisor,

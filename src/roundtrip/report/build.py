@@ -13,6 +13,7 @@ from roundtrip.report.blocks import Block, Figure, Gallery, Part, Report, Strong
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
     families,
+    history,
     launches,
     provenance,
     toolchains,
@@ -39,6 +40,9 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     parts = [chapter.part for chapter in chapters]
     tested = families.part(data, judged)
     parts += [tested] if tested else []
+    since = history.part(data)
+    chapters.append(Chapter(since, since.title, history.facts(data)))
+    parts.append(since)
     came = launches.part(data)
     chapters.append(Chapter(came, came.title, launches.facts(came)))
     parts += [came, provenance.part(data)]

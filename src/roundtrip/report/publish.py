@@ -13,13 +13,14 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import attached, ledger, published
+from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, html, markdown, place, revision
 from roundtrip.report.build import Correction, build
 
@@ -35,11 +36,13 @@ def publish(
     reports: Path,
     correction: Correction | None = None,
     tell: Tell = lambda _: None,
+    annotations: Callable[[str], Sequence[Annotation]] = lambda _: (),
 ) -> Path:
     """The revision folder of `bundle`: the existing one if its run was published, else a new one.
 
     The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is told of
-    revisions that had to be left out.  A run that was published with other launches is corrected.
+    revisions that had to be left out; `annotations` gives those of a site.  A run that was
+    published with other launches is corrected.
     Two processes at the same time publish one revision.  UserError for a bundle that does not match
     its manifest, a correction of a revision that does not exist, and a damaged revision.
     """
@@ -60,7 +63,8 @@ def publish(
                 copied = _copy(bundle, partial / published.BUNDLE, checked)
                 if not attached.is_in(copied):
                     facts = copied.data
-                    known = ledger.read(reports, facts["campaign"], facts["site"])
+                    said = annotations(facts["site"])
+                    known = ledger.read(reports, facts["campaign"], facts["site"], said)
                     for warning in known.warnings:
                         tell(warning)
                     copied = attached.add(partial / published.BUNDLE, copied, known)

@@ -51,6 +51,7 @@ class Facts:
     `tails`: None if nothing is known; empty if its values are no latencies, because of `no_tails`.
     `clock`, `synchronised`, `over_ranks`, `cache`: one clause each for the reader, "" if unknown.
     `made_with`: columns of cases.parquet that say what its programs are built with.
+    `tables` of analysis.toml decide about its words, besides those of statistics and disturbance.
     `median_is_whole`: `median_s` of a point is the time of its whole batch, not of one event of it.
     """
 
@@ -64,3 +65,4 @@ class Facts:
     cache: str = ""
     made_with: tuple[str, ...] = ()
     median_is_whole: bool = False
+    tables: tuple[str, ...] = ()

@@ -36,18 +36,18 @@ def thresholds(one: Subject) -> Outcome:
     if one.chapter is None:
         return missing("a section of the report about it")
     kind = one.chapter.thresholds
-    wanted = _shared(one.analysis)
+    wanted = _shared(one.analysis, ("statistics", "disturbance", *one.facts.tables))
     if kind is not None:
         values = asdict(one.analysis.of(kind))
         wanted |= {(one.chapter.study, key): value for key, value in values.items()}
     return _held(wanted, one.printed)
 
 
-def _shared(analysis: Analysis) -> dict[tuple[str, str], Any]:
-    """The thresholds of no study."""
+def _shared(analysis: Analysis, names: Sequence[str]) -> dict[tuple[str, str], Any]:
+    """The thresholds of no study, of the tables `names`."""
     return {
         (table, key): value
-        for table in ("statistics", "disturbance")
+        for table in names
         for key, value in asdict(getattr(analysis, table)).items()
     }
 

@@ -1,0 +1,71 @@
+"""Processor time and memory of a year of nights: the ledger, detection, and the page of both."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from roundtrip import paths
+from roundtrip.collect import analysis
+from roundtrip.errors import UserError
+from roundtrip.history import ledger
+from roundtrip.report import nights
+from roundtrip.report.pages import history
+from roundtrip.report.pages.series import split
+
+NIGHTS, SERIES = 365, 500
+CAMPAIGN, SITE = "synthetic", "local"
+_Made = TypeVar("_Made")
+
+
+def measure(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
+    """User plus system time of each step, and the largest memory of this process.
+
+    The tree of reports is made in a temporary folder.  UserError if it cannot be made.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        reports = Path(folder)
+        _publish(reports, 0, count, series)
+        cold, _ = _spent(lambda: ledger.read(reports, CAMPAIGN, SITE))
+        _publish(reports, count, 1, series)
+        more, known = _spent(lambda: ledger.read(reports, CAMPAIGN, SITE))
+        settings = analysis.default().history
+        told, judged = _spent(lambda: nights.judge(known.nights, known.provenance, settings))
+        page, text = _spent(lambda: _page(known, judged))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kB -> GB
+    yield f"{count} nights x {series} series, s of processor time:"
+    yield f"ledger {cold:.1f}, one night more {more:.1f}, detection {told:.1f}, page {page:.1f}"
+    yield f"all {cold + told + page:.1f}; {peak:.2f} GB at most; page {len(text) / 1e6:.1f} MB"
+
+
+def _page(known: ledger.Ledger, judged: nights.Judged) -> str:
+    told = {line.series.key: line.told for line in judged.lines}
+    assert len(told) == sum(1 for _ in split(known.nights))  # noqa: S101
+    made = history.History(CAMPAIGN, SITE, known.nights, known.provenance, told)
+    return history.render(made)
+
+
+def _publish(reports: Path, first: int, count: int, series: int) -> None:
+    generator = paths.checkout() / "tests" / "support" / "nights.py"
+    numbers = (str(number) for number in (count, series, first))
+    command = [sys.executable, str(generator), str(reports), *numbers]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=paths.checkout())
+    if done.returncode:
+        raise UserError(f"{generator.name} failed: {done.stderr.strip()[-300:]}")
+
+
+def _spent(work: Callable[[], _Made]) -> tuple[float, _Made]:
+    """Processor time of `work` and of what it starts, s; and what it made."""
+    before = _now()
+    made = work()
+    return _now() - before, made
+
+
+def _now() -> float:
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)

@@ -1,0 +1,90 @@
+"""What the nights of a campaign on a site tell, a line a series: for the terminal and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from roundtrip.history import judged
+from roundtrip.history.schema import SERIES
+from roundtrip.report import units
+from roundtrip.report.pages import changes, packed
+from roundtrip.report.pages.calendar import Calendar
+from roundtrip.report.pages.changes import Change
+from roundtrip.report.pages.series import Series, split
+from roundtrip.report.pages.verdict import Said, Verdict, say
+from roundtrip.stats.nights import Settings
+from roundtrip.stats.nights.told import Told
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series: what is said of it; `night` its step began, and what changed `near` there."""
+
+    series: Series
+    told: Told
+    said: Said
+    night: str | None
+    near: str | None
+    changes: tuple[Change, ...]
+
+    @property
+    def label(self) -> str:
+        """``mpi, 1 B; half round trip time; NetPIPE pingpong, smp, openmpi41``."""
+        return f"{self.series.title}; {self.series.place}"
+
+    @property
+    def changed(self) -> str:
+        """What differs in provenance where its step is; "" for a series without one."""
+        if self.night is None:
+            return ""
+        return "; ".join(map(str, self.changes)) or "nothing that is recorded"
+
+    @property
+    def before(self) -> str:
+        """The level before its step, with its unit: the median of the nights before; else ""."""
+        points = self.series.points
+        if self.night is None:
+            return ""
+        earlier = points.filter((pl.col("night") < self.night) & (pl.col("left_out") == ""))
+        level = earlier["median"].median()
+        if not isinstance(level, float):
+            return units.NOTHING
+        factor, unit = packed.shown_in(points["median"], str(self.series.names["unit"]))
+        return f"{units.number(level * factor)}\N{NO-BREAK SPACE}{unit}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`lines` of all series, worst first; `calendar` has the nights that they count."""
+
+    calendar: Calendar
+    lines: tuple[Line, ...]
+
+    def of(self, verdict: Verdict) -> list[Line]:
+        """Those with this verdict."""
+        return [line for line in self.lines if line.said.verdict is verdict]
+
+    @property
+    def counts(self) -> Mapping[Verdict, int]:
+        """How many series have each verdict."""
+        return {verdict: len(self.of(verdict)) for verdict in Verdict}
+
+
+def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) -> Judged:
+    """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`."""
+    calendar = Calendar(nights["night"].unique().sort().to_list())
+    changed = changes.by_night(provenance, calendar.nights)
+    told = judged.told(nights, settings)
+    lines = []
+    for series in split(nights):
+        found = told[tuple(series.names[name] for name in SERIES)]
+        said = say(found, lower_is_better=series.lower_is_better)
+        night = calendar.nights[said.step.night] if said.step else None
+        near = calendar.near(night, changed) if night else None
+        subjects = {series.environ, *"+".join(series.points["nodes"].unique()).split("+")}
+        there = changes.of_series(changed[near], subjects) if near else []
+        lines.append(Line(series, found, said, night, near if there else None, tuple(there)))
+    return Judged(calendar, tuple(sorted(lines, key=lambda one: (*one.said.rank, one.label))))

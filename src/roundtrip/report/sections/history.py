@@ -1,0 +1,280 @@
+"""The section that says what changed since the nights before: verdicts, evidence, provenance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from statistics import median
+
+import polars as pl
+
+from roundtrip.history import facts as known
+from roundtrip.history import summary
+from roundtrip.history.schema import PROVENANCE, SERIES
+from roundtrip.report import nights, units
+from roundtrip.report.blocks import (
+    COUNT,
+    PURE,
+    RATIO,
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    Text,
+    Verbatim,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages.verdict import TONES, Verdict
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio
+
+ANCHOR, TITLE = "history", "Since last night"
+#: Rows that are shown before they are folded, and lines of one list.
+_SHOWN = 12
+_NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
+#: For the audit.  Of the ratios, how the level since a step and that before are formed.
+FACTS = Facts(
+    summaries=(_NIGHT,),
+    ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.APART),),
+    tables=("history",),
+)
+_ALONE = "This is the first night of this campaign on this site: there is none to compare it with."
+
+
+def part(data: Data) -> Part:
+    """What changed against the nights in the bundle; one line if there are none."""
+    if data.history.nights.is_empty():
+        return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
+    judged = _judged(data)
+    blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
+    blocks += [*_left_out(judged, data), *_thresholds(data)]
+    return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)))
+
+
+def facts(data: Data) -> Facts:
+    """What stands behind the part, for the report's audit."""
+    return Facts(ratios=()) if data.history.nights.is_empty() else FACTS
+
+
+def _judged(data: Data) -> Judged:
+    """The nights before, and this one."""
+    started = str(data.manifest.data["started"])
+    digest = data.manifest.digest
+    passed = data.launches.filter(pl.col("status") == "passed")
+    rows = data.medians.join(passed.select("launch", "disturbed"), on="launch").with_columns(
+        night=pl.lit(started), digest=pl.lit(digest)
+    )
+    tonight = summary.nights(rows, data.analysis.statistics.confidence_level)
+    placed = data.placement.select("launch", "rank", "cpus")
+    told = [
+        (started, digest, *fact) for fact in known.of(data.folder, data.manifest, passed, placed)
+    ]
+    now = pl.DataFrame(told, schema=PROVENANCE, orient="row")
+    return nights.judge(
+        pl.concat([data.history.nights, tonight]),
+        pl.concat([data.history.provenance, now]),
+        data.analysis.history,
+    )
+
+
+def _before(judged: Judged) -> str:
+    return units.plural(len(judged.calendar.nights) - 1, "night")
+
+
+def _answers(judged: Judged, data: Data) -> Iterator[Answer]:
+    stepped = [line for line in judged.lines if line.night]
+    groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
+    for line in stepped:
+        key = (line.said.is_news, line.near or line.night or "", line.said.verdict)
+        groups.setdefault(key, []).append(line)
+    news = [key for key in groups if key[0]]
+    for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
+        yield _answer(key[1], key[2], groups[key], judged)
+    total, counts = len(judged.lines), judged.counts
+    old = sum(len(lines) for key, lines in groups.items() if not key[0])
+    told = f"{'Nothing' if not news else 'Nothing else'} changed against {_before(judged)}: "
+    of = ", ".join(f"{counts[v]} {v}" for v in (Verdict.DRIFTING, Verdict.CANNOT_TELL) if counts[v])
+    new = sum(len(groups[key]) for key in news)
+    rest = f"of {total} series, {new} changed lately"
+    rest += f", {old} changed longer ago" if old else ""
+    rest += f", {of}" if of else ""
+    yield Answer((Strong(told), f"{rest}. {_sight(judged)}".strip()))
+
+
+def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged) -> Answer:
+    """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
+    first = lines[0]
+    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
+    causes = [f"{one.name} changed from {one.before} to {one.after}" for one in first.changes]
+    when = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
+    since = f"since {judged.calendar.label(night)}{when}."
+    return Answer(
+        (Strong(f"{verdict.capitalize()}: "), f"{first.label}{more} {_by(first)} {since}"),
+        TONES[verdict],
+    )
+
+
+def _by(line: Line) -> str:
+    """``takes 8 % longer``, or of a rate ``is 8 % lower``."""
+    change = line.said.step.ratio - 1 if line.said.step else 0.0
+    is_time = line.series.names["unit"] == "s"
+    more, less = ("longer", "less time") if is_time else ("higher", "lower")
+    size = units.percent(abs(change))
+    return f"{'takes' if is_time else 'is'} {size} {more if change > 0 else less}"
+
+
+def _sight(judged: Judged) -> str:
+    seen = [line.said.would_see for line in judged.of(Verdict.UNCHANGED) if line.said.would_see]
+    if not seen:
+        return ""
+    return (
+        "Half of those that are unchanged would have shown a step of "
+        f"{units.percent(median(seen))} within 10 nights."
+    )
+
+
+def _changes(judged: Judged) -> Iterator[Block]:
+    found = [line for line in judged.lines if line.night]
+    if not found:
+        yield Paragraph(("No series has left its level.",))
+        return
+    rows = [_row(line, judged) for line in found]
+    table = Table(
+        "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
+        "step; “needed”: its threshold.",
+        (
+            Column("Series"),
+            Column("Verdict"),
+            Column("Level before", "right"),
+            Column("Since / before", "right", RATIO, base="Level before"),
+            Column("Since"),
+            Column("Nights used since", "right", COUNT),
+            Column("Evidence", "right", PURE),
+            Column("Needed", "right", PURE),
+            Column("Changed then"),
+        ),
+        tuple(rows[:_SHOWN]),
+    )
+    yield table
+    if rest := tuple(rows[_SHOWN:]):
+        more = Table("The rest, in the same order.", table.columns, rest)
+        yield Fold(f"{units.plural(len(rest), 'more series', 'more series')}", (more,))
+
+
+def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
+    said, step = line.said, line.said.step
+    assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
+    word = f"{said.verdict}{', new' if said.is_news else ''}"
+    return (
+        Cell(line.label),
+        Cell(word, TONES[said.verdict]),
+        Cell(line.before),
+        Cell(said.ratio),
+        Cell(judged.calendar.label(line.night)),
+        Cell(str(step.nights)),
+        Cell(units.number(abs(step.evidence))),
+        Cell(units.number(step.threshold)),
+        Cell(line.changed),
+    )
+
+
+def _drifts(judged: Judged) -> Iterator[Block]:
+    found = judged.of(Verdict.DRIFTING)
+    if not found:
+        return
+    yield Heading(3, "Slow changes")
+    told = "These series change a little every night, so no single night is to blame."
+    yield Paragraph((told,))
+    rows = tuple((Cell(line.label), Cell(f"times {line.said.ratio}", "warn")) for line in found)
+    table = Table(
+        "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
+    )
+    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series that drift", (table,))
+
+
+def _alone(judged: Judged, data: Data) -> Iterator[Block]:
+    """Values of this night that neither a step nor the scatter of earlier nights explains."""
+    last = len(judged.calendar.nights) - 1
+    found = [
+        line
+        for line in judged.lines
+        if last in line.told.spikes
+        or (line.told.newest is not None and line.told.newest.is_outside)
+    ]
+    if not found:
+        return
+    yield Heading(3, "This night alone")
+    items: list[Text] = [(f"{line.label}: {_off(line)}",) for line in found]
+    level = units.percent(data.analysis.history.false_discovery_level)
+    yield Paragraph(
+        (
+            "Outside of what the nights before let expect of a single night. If it lasts, it is a "
+            f"change of level; false discoveries are held below {level} over all series.",
+        )
+    )
+    listed = Items(tuple(items))
+    yield listed if len(items) <= _SHOWN else Fold(f"{len(items)} series", (listed,))
+
+
+def _off(line: Line) -> str:
+    newest = line.told.newest
+    if newest is None:
+        return "a spike"
+    expected = f"{newest.low:.3f} to {newest.high:.3f} was to be expected"
+    return f"{newest.ratio:.3f} times the level; {expected}"
+
+
+def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
+    """Rows of nights that detection did not use, why, and what this night lacks."""
+    reasons: Counter[str] = Counter()
+    gone = []
+    tonight = judged.calendar.nights[-1]
+    for line in judged.lines:
+        points = line.series.points
+        reasons.update(points.filter(pl.col("left_out") != "")["left_out"].to_list())
+        if points["night"][-1] != tonight:
+            gone.append(line.label)
+    items: list[Text] = [
+        (f"{units.plural(count, 'value')} of single nights: {why}.",)
+        for why, count in sorted(reasons.items())
+    ]
+    if gone:
+        shown = "; ".join(gone[:3]) + (f"; and {len(gone) - 3} more" if len(gone) > 3 else "")
+        told = units.plural(len(gone), "series", "series")
+        items.append((f"{told} of earlier nights not measured this night: {shown}.",))
+    unknown = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
+    if unknown.height:
+        count = units.plural(unknown["night"].n_unique(), "night")
+        items.append((f"Of {count} it is not known which nodes they ran on.",))
+    why = Counter(line.said.why for line in judged.of(Verdict.CANNOT_TELL))
+    items += [
+        (f"{units.plural(count, 'series', 'series')}: nothing can be told: {reason}.",)
+        for reason, count in sorted(why.items())
+        if reason
+    ]
+    yield Heading(3, "Left out")
+    yield Items(tuple(items)) if items else Paragraph(("Nothing: every night counts.",))
+
+
+def _thresholds(data: Data) -> Iterator[Block]:
+    """Those of nights, where the bundle's own analysis.toml is older than they are."""
+    used = f"{data.history.nights['night'].n_unique()} nights before this one, "
+    used += f"{data.history.nights.select(*SERIES).n_unique()} series"
+    yield Paragraph((f"Judged against {used}; they are in the bundle, in history/.",), is_note=True)
+    if "[history]" not in data.analysis.text:
+        settings = asdict(data.analysis.history).items()
+        text = "\n".join(["[history]", *(f"{key} = {_toml(value)}" for key, value in settings)])
+        yield Fold("Thresholds of nights", (Verbatim(text),))
+
+
+def _toml(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,102 @@
+"""``roundtrip history``: what changed over the published nights of a site."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+
+SLOWER_FROM = 40
+
+
+def change(number: int, series: Any) -> Any:
+    """From night 40 on, 8 % slower at one byte by raw MPI; and 8 % faster by Boost.MPI."""
+    one = (series["size_bytes"] == 1).to_numpy()
+    factor = np.ones(series.height)
+    if number >= SLOWER_FROM:
+        factor[one & (series["variant"] == "mpi").to_numpy()] = 1.08
+        factor[one & (series["variant"] == "boost").to_numpy()] = 1 / 1.08
+    return factor
+
+
+def host(number: int) -> dict[str, Any]:
+    return {"packages": {"libucx0": "1.14" if number >= SLOWER_FROM else "1.13"}}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("history") / "reports"
+    Nights(folder, series=30, launches=2, samples=2, change=change, host=host).write(55)
+    return folder
+
+
+def history(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    code = "from roundtrip.cli import main; main()"
+    command = [sys.executable, "-c", code, "history", *map(str, arguments)]
+    environment = {"PYTHONPATH": ":".join(sys.path), "COLUMNS": "300"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) -> None:
+    done = history(SITE, CAMPAIGN, "--reports", reports)
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    when = "55 nights, 2026-01-01 to 2026-02-24"
+    assert lines[0].startswith(f"synthetic on local: {when}; 30 series: 1 regressed, 1 improved, ")
+    rows = [one.strip() for one in lines[1:] if "regressed" in one or "improved" in one]
+    assert len(rows) == 2
+    assert rows[0].startswith("regressed") and "mpi, 1 B" in rows[0]
+    assert rows[1].startswith("improved") and "boost, 1 B" in rows[1]
+    assert all("package libucx0: 1.13 → 1.14" in row and "2026-02-1" in row for row in rows)
+
+
+def test_json_has_every_series_and_a_filter_some(reports: Path) -> None:
+    whole = json.loads(history(SITE, "--json", "--reports", reports).stdout)["series"]
+    assert len(whole) == 30 and {one["campaign"] for one in whole} == {CAMPAIGN}
+    (slower,) = [one for one in whole if one["verdict"] == "regressed"]
+    assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
+    assert slower["interval"][0] < 1.08 < slower["interval"][1]
+    told = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
+    assert slower["changes"] == [told]
+    still = [one for one in whole if one["verdict"] == "unchanged"]
+    assert still and all(0 < one["would_have_seen"] < 0.2 for one in still)
+    done = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
+    some = json.loads(done.stdout)["series"]
+    assert (done.returncode, {one["variant"] for one in some}) == (0, {"mpi-datatype"})
+
+
+def test_all_shows_what_did_not_change(reports: Path) -> None:
+    done = history(SITE, "--all", "--reports", reports)
+    assert done.stdout.count(ENVIRON) == 30
+    assert " % within 10 nights" in done.stdout
+
+
+def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
+    (first, _) = Nights(tmp_path, series=1).write(2)
+    (first / "report.json").unlink()
+    done = history(SITE, "--reports", tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == f"warning: {first}: not a published report\n"
+    assert "1 nights" in done.stdout and "nothing changed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nowhere",), "no published night of site 'nowhere'"),
+        ((SITE, "other"), "no published night of campaign 'other' on site 'local'"),
+        (("../x",), "'../x': a name has up to 100 letters"),
+        ((SITE, "--series", "quantum"), "no series has 'quantum' in its name"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    Nights(tmp_path, series=1).write(1)
+    done = history(*arguments, "--reports", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr and len(done.stderr.splitlines()) == 1

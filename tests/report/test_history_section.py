@@ -1,0 +1,119 @@
+"""“Since last night” in a report: what changed against the nights in its bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nights import CAMPAIGN, SITE, Nights
+
+from roundtrip.collect import manifest
+from roundtrip.history import attached, ledger
+from roundtrip.report import data, html, markdown
+from roundtrip.report.blocks import Table, flat
+from roundtrip.report.build import build
+from roundtrip.report.sections import history
+
+CHANGED = 36
+
+
+def change(number: int, series: Any) -> Any:
+    factor = np.ones(series.height)
+    if number >= CHANGED:
+        factor[0] = 1.08
+    if number == 45:
+        factor[4] = 1.5
+    return factor
+
+
+def host(number: int) -> dict[str, Any]:
+    return {"packages": {"libucx0": "1.14" if number >= CHANGED else "1.13"}}
+
+
+def judged(folder: Path, count: int, **settings: Any) -> data.Data:
+    """The newest of `count` nights, read with those before it in its bundle."""
+    made = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
+    newest = made.write(count)[-1] / "bundle"
+    attached.add(newest, manifest.verify(newest), ledger.read(folder, CAMPAIGN, SITE))
+    return data.read(newest)
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> data.Data:
+    return judged(tmp_path_factory.mktemp("nights"), 46, change=change, host=host)
+
+
+def plain(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def texts(answers: Any) -> list[str]:
+    return [
+        plain("".join(p if isinstance(p, str) else p.text for p in answer.text))
+        for answer in answers
+    ]
+
+
+def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
+    part = history.part(judged(tmp_path, 1))
+    assert part.answers == () and part.verdicts == () and len(part.blocks) == 1
+
+
+def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) -> None:
+    told = texts(history.part(judged(tmp_path, 40)).answers)
+    assert len(told) == 1
+    assert told[0].startswith("Nothing changed against 39 nights: of 8 series, 0 changed lately")
+    assert "would have shown a step of" in told[0]
+
+
+def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Data) -> None:
+    part = history.part(changed)
+    slower, rest = texts(part.answers)
+    assert slower.startswith("Regressed: mpi, 1 B; half round trip time; NetPIPE")
+    assert "takes 8" in slower and "% longer since 2026-02-0" in slower
+    assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
+    assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
+    tables = [block for block in flat(part.blocks) if isinstance(block, Table)]
+    (table,) = [one for one in tables if "level changed" in one.caption]
+    row = [plain(cell.text) for cell in table.rows[0]]
+    assert row[1] == "regressed, new" and row[2].endswith(" µs")
+    low, high = (float(end) for end in row[3].split("[")[1].strip("]").split(", "))
+    assert low < 1.08 < high
+    assert float(row[6]) > float(row[7])
+
+
+def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
+    text = plain(markdown.render(build(changed)))
+    assert "This night alone" in text and "times the level" in text
+
+
+def test_the_report_of_the_same_bundle_is_the_same(changed: data.Data) -> None:
+    again = data.read(changed.folder)
+    assert html.render(build(again)) == html.render(build(changed))
+
+
+def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
+    text = plain(markdown.render(build(changed)))
+    audit = text.split("21 rules", 1)[-1]
+    faults = [line for line in audit.splitlines() if "| fail" in line and history.TITLE in line]
+    assert faults == []
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    read = judged(tmp_path, 34, disturbed=lambda number: number in (3, 4))
+    text = plain(markdown.render(build(read)))
+    assert "16 values of single nights: disturbed." in text
+
+
+def test_thresholds_of_nights_are_printed_where_the_bundle_has_none(tmp_path: Path) -> None:
+    read = judged(tmp_path, 2)
+    assert "[history]" in read.analysis.text
+    text = read.analysis.text.split("[history]")[0]
+    older = data.Data(**{**read.__dict__, "analysis": _with(read.analysis, text)})
+    assert "baseline_least" in markdown.render(build(older)).split("Thresholds of nights")[1]
+
+
+def _with(analysis: Any, text: str) -> Any:
+    return type(analysis)(**{**analysis.__dict__, "text": text})
