@@ -191,6 +191,20 @@ def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     assert publish.verify(revision) == []
 
 
+def test_what_was_imported_has_its_pages_too(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(reports))
+    logs = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
+    done = CliRunner().invoke(
+        app, ["import", "local", str(logs), "--higher-is-better", "wid*", "--campaign", "old"]
+    )
+    assert done.exit_code == 0, done.output
+    page = reports / "old" / "local" / "history.html"
+    assert links(reports / "index.html") == {page}
+    assert page.read_text().count("<tr data-key=") > 0
+
+
 def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
     make_tree: Callable[..., Any], reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

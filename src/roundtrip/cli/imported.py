@@ -14,6 +14,7 @@ import typer
 from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
+from roundtrip.cli.report import write_pages
 from roundtrip.collect import shapes
 from roundtrip.errors import UserError
 
@@ -63,6 +64,7 @@ def bring(
         f"{brought.empty} rows without a value, {len(brought.aside)} set aside"
     )
     typer.echo(f"imported: {brought.folder}")
+    write_pages(paths.reports())
     raise typer.Exit(int(bool(brought.aside)))
 
 

@@ -16,12 +16,16 @@ from roundtrip.report.pages.verdict import TONES, Verdict, say
 
 @dataclass(frozen=True)
 class Entry:
-    """A campaign on a site, with how many series have each verdict, and all nights as a picture."""
+    """A campaign on a site: how many series have each verdict, all nights as a picture, its marks.
+
+    `nights` counts imported ones too.
+    """
 
     shelf: Shelf
     counts: Sequence[tuple[Verdict, int]]
     picture: Markup
     mark: str
+    nights: int
 
 
 def render(shelves: Sequence[Shelf]) -> str:
@@ -32,7 +36,7 @@ def render(shelves: Sequence[Shelf]) -> str:
 
 def _entry(shelf: Shelf) -> Entry:
     if shelf.history is None:
-        return Entry(shelf, (), Markup(""), "")
+        return Entry(shelf, (), Markup(""), "", len(shelf.nights))
     told = shelf.history.told
     counts = Counter(
         say(told[one.key], lower_is_better=one.lower_is_better).verdict
@@ -41,4 +45,4 @@ def _entry(shelf: Shelf) -> Entry:
     picture = sparkline.draw(overall(shelf.history.nights), (), ())
     found = [(one, counts[one]) for one in Verdict if counts[one]]
     mark = "; ".join(sorted(set(marks.by_environ(shelf.history.provenance).values())))
-    return Entry(shelf, found, picture, mark)
+    return Entry(shelf, found, picture, mark, shelf.history.nights["night"].n_unique())
