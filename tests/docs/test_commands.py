@@ -33,6 +33,7 @@ RUN_ELSEWHERE = {
     r"(\.venv/bin/)?roundtrip run smoke --resume": "tests/end_to_end/test_campaign.py",
     r"roundtrip history SITE( .*)?": "tests/history/test_command.py",
     r"roundtrip import SITE .*": "tests/imported/test_command.py",
+    r"roundtrip publish .* --to .*": "tests/report/test_public.py",
     r"roundtrip (collect|report) .*": "tests/report/test_publish.py",
     r"(\.venv/bin/)?roundtrip site (new|check|lock)( .*)?": "tests/sites",
     r"python3 -m venv \.venv": "tests/setup/test_bootstrap.py",

@@ -77,6 +77,10 @@ def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     if not isinstance(kept, dict):
         manifest.verify(revision / BUNDLE)
         return []
-    found = contents(revision)
+    return differences(contents(revision), whole(facts))
+
+
+def whole(facts: Mapping[str, Any]) -> dict[str, str]:
+    """`contents` of a revision with these facts, which have digests of its files."""
     text = facts_text(facts)
-    return differences(found, {**kept, FACTS: hashlib.sha256(text.encode()).hexdigest()})
+    return {**facts["files"], FACTS: hashlib.sha256(text.encode()).hexdigest()}

@@ -1,0 +1,213 @@
+"""Publishing for a static host: whole and clean revisions, never over another, no name in them."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.synthetic import Tree
+from typer.testing import CliRunner
+
+from roundtrip.cli.commands import app
+from roundtrip.collect import bundle, manifest, site_key
+from roundtrip.errors import UserError
+from roundtrip.imported.bring import Options, bring
+from roundtrip.report import public, publish
+from roundtrip.report.build import Correction
+from roundtrip.report.revision import contents, facts_text
+
+DATA = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-multiline"
+HOST = "thunderbolt"
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published report in ``reports``, and the run tree ``run`` that it is of."""
+    folder = tmp_path_factory.mktemp("master")
+    tree = Tree(folder / "run", launches=2, sizes=[1, 64], samples=2).write()
+    publish.publish(bundle.build(tree.path), folder / "reports")
+    return folder
+
+
+@pytest.fixture
+def revision(master: Path, tmp_path: Path) -> Path:
+    """A copy of that report."""
+    shutil.copytree(master, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
+
+
+def forged(revision: Path, **facts: Any) -> Path:
+    """The same revision of a bundle with other facts, as if it had been published so."""
+    manifest_file = revision / "bundle" / manifest.FILE_NAME
+    told = json.loads(manifest_file.read_text())
+    kept = {key: value for key, value in told.items() if key != "files"}
+    made = manifest.write(revision / "bundle", {**kept, **facts})
+    report = {"schema": 1, "digest": made.digest, "supersedes": None, "reason": None}
+    (revision / "report.json").unlink()
+    report["files"] = contents(revision)
+    (revision / "report.json").write_text(facts_text(report))
+    return revision
+
+
+def run(*arguments: object) -> tuple[int, list[str], list[str]]:
+    """Exit status, and the lines of standard output and of standard error."""
+    done = CliRunner().invoke(app, ["publish", *map(str, arguments)], standalone_mode=False)
+    if isinstance(done.exception, UserError):
+        return 2, done.stdout.splitlines(), [str(done.exception)]
+    if done.exception:
+        raise done.exception
+    return int(done.return_value or 0), done.stdout.splitlines(), done.stderr.splitlines()
+
+
+def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -> None:
+    to = tmp_path / "public"
+    target = to / "synthetic" / "local" / "2026-11-21" / "r1"
+    status, lines, _ = run(revision, "--to", to)
+    assert (status, lines) == (0, [f"published: {target}", f"index: {to}/index.html"])
+    assert publish.verify(target) == []
+    assert "2026-11-21/r1/report.html" in (to / "index.html").read_text()
+    status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", to)
+    assert (status, lines[0]) == (0, f"already there: {target}")
+    assert len(lines) == 2
+    assert {path.name for path in target.iterdir()} == {path.name for path in revision.iterdir()}
+
+
+def test_a_correction_is_not_published_without_what_it_corrects(
+    revision: Path, tmp_path: Path
+) -> None:
+    reports, to = tmp_path / "reports", tmp_path / "public"
+    corrected = publish.publish(revision / "bundle", reports, Correction("r1", "wrong axis"))
+    status, _, told = run(corrected, "--to", to)
+    assert status == 1
+    assert told == [f"refused: {corrected}: it supersedes r1, which is not published: publish both"]
+    status, lines, _ = run(corrected, revision, "--to", to)
+    assert status == 0
+    assert [Path(line).name for line in lines[:2]] == ["r1", "r2"]
+
+
+def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "r1"
+    forged(Path(shutil.copytree(revision, elsewhere)), started="2026-11-21T22:00:00Z")
+    to = tmp_path / "public"
+    assert run(revision, elsewhere, "--to", to)[0] == 0
+    nights = sorted(path.name for path in (to / "synthetic" / "local").glob("2026*"))
+    assert nights == ["2026-11-21", "2026-11-21.2"]
+    assert run(elsewhere, "--to", to)[1][0].startswith("already there")
+
+
+@pytest.mark.parametrize(
+    ("git", "why"),
+    [
+        ({"commit": "0" * 40, "dirty": True}, "uncommitted changes.*git stash"),
+        ({"commit": "0" * 40, "dirty": None}, "which commit"),
+        ({"commit": None, "dirty": None}, "which commit"),
+    ],
+)
+def test_a_run_that_nobody_can_repeat_is_refused(
+    revision: Path, tmp_path: Path, git: dict[str, Any], why: str
+) -> None:
+    status, _, told = run(forged(revision, git=git), "--to", tmp_path / "public")
+    assert status == 1 and re.search(why, told[0])
+    assert not list((tmp_path / "public").rglob("r1"))
+
+
+@pytest.mark.parametrize("what", ["report.html", "bundle/samples.parquet", "report.json", "more"])
+def test_a_changed_revision_is_refused(revision: Path, tmp_path: Path, what: str) -> None:
+    file = revision / what
+    file.write_bytes((file.read_bytes() if file.exists() else b"") + b" ")
+    status, _, told = run(revision, "--to", tmp_path / "public")
+    assert status == 1 and len(told) == 1
+    assert not list((tmp_path / "public").rglob("report.html"))
+
+
+def test_nothing_is_overwritten(revision: Path, tmp_path: Path) -> None:
+    to = tmp_path / "public"
+    run(revision, "--to", to)
+    target = to / revision.relative_to(tmp_path / "reports")
+    page = target / "report.html"
+    page.write_text("mine")
+    status, _, told = run(revision, "--to", to)
+    assert status == 1
+    why = "already published with other content, and never overwritten"
+    assert told == [f"refused: {target}: {why}"]
+    assert page.read_text() == "mine"
+
+
+def test_a_copy_that_fails_leaves_nothing_half(
+    revision: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(UserError, match="No space left"):
+        public.copy(revision, tmp_path / "public")
+    site = tmp_path / "public" / "synthetic" / "local"
+    assert [path.name for path in site.iterdir()] == [".lock"]
+
+
+def test_a_tree_that_cannot_be_written_is_status_2(revision: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    status, _, told = run(revision, "--to", tmp_path / "file" / "public")
+    assert status == 2 and "Not a directory" in told[0]
+
+
+def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) -> None:
+    program = "from pathlib import Path; from roundtrip.report import public; import sys; "
+    program += "print(public.copy(Path(sys.argv[1]), Path(sys.argv[2])).was_there)"
+    again = [sys.executable, "-c", program, str(revision), str(tmp_path / "public")]
+
+    def one(_: int) -> str:
+        return subprocess.run(again, capture_output=True, text=True, check=True).stdout.strip()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(one, range(3))) == ["False", "True", "True"]
+
+
+@pytest.mark.parametrize("place", ["none", "empty"])
+def test_what_is_no_report_is_status_2(tmp_path: Path, place: str) -> None:
+    (tmp_path / "empty").mkdir()
+    status, _, told = run(tmp_path / place, "--to", tmp_path / "public")
+    assert (status, told) == (
+        2,
+        [f"{tmp_path / place}: neither a published report nor a folder of some"],
+    )
+    assert not (tmp_path / "public").exists()
+
+
+def texts(tree: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file of a tree; of tables all that they say."""
+    for file in (path for path in tree.rglob("*") if path.is_file()):
+        table = file.suffix == ".parquet"
+        yield file, pl.read_parquet(file).write_json().encode() if table else file.read_bytes()
+
+
+def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
+    revision: Path, tmp_path: Path
+) -> None:
+    reports = tmp_path / "reports"
+    assert revision.is_relative_to(reports)
+    bring(reports, "synthetic", "local", [DATA], Options())
+    assert run(reports, "--to", tmp_path / "public")[0] == 0
+    secrets = [HOST, str(tmp_path), str(Path.home()), "nid001", site_key.of("local").decode()]
+    for name in (socket.gethostname(), getpass.getuser()):
+        # Of a word of English, such as root, only a path or an account would be a leak.
+        secrets += [name] if re.search(r"\d", name) else [f"/{name}/", f"{name}@", f"@{name}"]
+    found = dict(texts(tmp_path / "public"))
+    names = {file.name for file in found}
+    assert {"report.html", "values.parquet", "index.html", "cases.parquet"} <= names
+    assert not [
+        (file, text) for file, told in found.items() for text in secrets if text.encode() in told
+    ]
+    assert HOST in json.dumps([str(text) for _, text in texts(tmp_path / "run")])
