@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from support.nights import CAMPAIGN, SITE, Nights
+from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
 from roundtrip.collect import manifest
 from roundtrip.history import attached, ledger
@@ -107,13 +108,11 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     assert "16 values of single nights: disturbed." in text
 
 
-def test_thresholds_of_nights_are_printed_where_the_bundle_has_none(tmp_path: Path) -> None:
-    read = judged(tmp_path, 2)
-    assert "[history]" in read.analysis.text
-    text = read.analysis.text.split("[history]")[0]
-    older = data.Data(**{**read.__dict__, "analysis": _with(read.analysis, text)})
-    assert "baseline_least" in markdown.render(build(older)).split("Thresholds of nights")[1]
-
-
-def _with(analysis: Any, text: str) -> Any:
-    return type(analysis)(**{**analysis.__dict__, "text": text})
+def test_emulated_series_say_so(changed: data.Data) -> None:
+    emulated = changed.history.provenance.filter(name="kernel").with_columns(
+        subject=pl.lit(ENVIRON), name=pl.lit("emulated nodes"), value=pl.lit("namespaces")
+    )
+    known = ledger.Ledger(changed.history.nights, pl.concat([changed.history.provenance, emulated]))
+    read = data.Data(**{**changed.__dict__, "history": known})
+    slower, _ = texts(history.part(read).answers)
+    assert "openmpi41-boost181 (EMULATED NODES) takes 8" in slower

@@ -126,6 +126,7 @@ def _record(campaign: str, line: Line, judged: Judged) -> dict[str, Any]:
         "campaign": campaign,
         "nights": len(judged.calendar.nights),
         **line.series.names,
+        "mark": line.mark,
         "verdict": str(said.verdict),
         "is_news": said.is_news,
         "since": line.night,

@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.history import judged
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
-from roundtrip.report.pages import changes, packed
+from roundtrip.report.pages import changes, marks, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
@@ -29,11 +29,16 @@ class Line:
     night: str | None
     near: str | None
     changes: tuple[Change, ...]
+    mark: str = ""
 
     @property
     def label(self) -> str:
-        """``mpi, 1 B; half round trip time; NetPIPE pingpong, smp, openmpi41``."""
-        return f"{self.series.title}; {self.series.place}"
+        """``mpi, 1 B; half round trip time; NetPIPE pingpong, smp, openmpi41``.
+
+        After it stands `mark`, what is emulated or simulated of it.
+        """
+        named = f"{self.series.title}; {self.series.place}"
+        return f"{named} ({self.mark})" if self.mark else named
 
     @property
     def changed(self) -> str:
@@ -78,6 +83,7 @@ def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) ->
     calendar = Calendar(nights["night"].unique().sort().to_list())
     changed = changes.by_night(provenance, calendar.nights)
     told = judged.told(nights, settings)
+    marked = marks.by_environ(provenance)
     lines = []
     for series in split(nights):
         found = told[tuple(series.names[name] for name in SERIES)]
@@ -86,5 +92,7 @@ def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) ->
         near = calendar.near(night, changed) if night else None
         subjects = {series.environ, *"+".join(series.points["nodes"].unique()).split("+")}
         there = changes.of_series(changed[near], subjects) if near else []
-        lines.append(Line(series, found, said, night, near if there else None, tuple(there)))
+        mark = marked.get(series.environ, "")
+        near = near if there else None
+        lines.append(Line(series, found, said, night, near, tuple(there), mark))
     return Judged(calendar, tuple(sorted(lines, key=lambda one: (*one.said.rank, one.label))))

@@ -64,7 +64,8 @@ def publish(
                 if not attached.is_in(copied):
                     facts = copied.data
                     said = annotations(facts["site"])
-                    known = ledger.read(reports, facts["campaign"], facts["site"], said)
+                    all_known = ledger.read(reports, facts["campaign"], facts["site"], said)
+                    known = attached.fitting(all_known)
                     for warning in known.warnings:
                         tell(warning)
                     copied = attached.add(partial / published.BUNDLE, copied, known)

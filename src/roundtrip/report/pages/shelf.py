@@ -16,7 +16,6 @@ from roundtrip.history import annotations as remarks
 from roundtrip.history import judged, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
-from roundtrip.imported import store
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages.history import History, Note
 from roundtrip.report.pages.series import named
@@ -65,12 +64,12 @@ def _nights(site: Path) -> Iterator[Night]:
 
 
 def _history(reports: Path, site: Path) -> History | None:
-    warnings: list[str] = []
-    nights, provenance = _tables(reports, site, warnings)
-    if nights.is_empty():
+    own = ledger.read(reports, site.parent.name, site.name)
+    if own.nights.is_empty():
         return None
+    warnings = list(own.warnings)
     said = _annotations(site.name, warnings)
-    nights = remarks.mark(nights, said)
+    nights = remarks.mark(own.nights, said)
     pages = {one.digest: one.path / PAGE for one in published.counting(site)[0]}
     began = nights.select("night", "digest").unique().sort("night", "digest")
     links = {
@@ -82,25 +81,13 @@ def _history(reports: Path, site: Path) -> History | None:
         site.parent.name,
         site.name,
         nights,
-        provenance,
+        own.provenance,
         named(judged.told(nights, analysis.default().history)),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), said)],
         links,
         [(Strong("Left out: "), _relative(one, site)) for one in warnings],
         _HOME,
     )
-
-
-def _tables(reports: Path, site: Path, warnings: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Nights and provenance of reports and of imports; what cannot be read is a warning."""
-    own = ledger.read(reports, site.parent.name, site.name)
-    warnings += own.warnings
-    try:
-        nights, provenance = store.read(site / imported.FOLDER)
-    except UserError as error:
-        warnings.append(str(error))
-        return own.nights, own.provenance
-    return pl.concat([own.nights, nights]), pl.concat([own.provenance, provenance])
 
 
 def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:

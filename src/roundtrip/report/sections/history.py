@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from statistics import median
 
 import polars as pl
@@ -29,7 +28,6 @@ from roundtrip.report.blocks import (
     Strong,
     Table,
     Text,
-    Verbatim,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
@@ -56,7 +54,7 @@ def part(data: Data) -> Part:
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
     judged = _judged(data)
     blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
-    blocks += [*_left_out(judged, data), *_thresholds(data)]
+    blocks += [*_left_out(judged, data), _basis(data)]
     return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)))
 
 
@@ -265,16 +263,8 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     yield Items(tuple(items)) if items else Paragraph(("Nothing: every night counts.",))
 
 
-def _thresholds(data: Data) -> Iterator[Block]:
-    """Those of nights, where the bundle's own analysis.toml is older than they are."""
-    used = f"{data.history.nights['night'].n_unique()} nights before this one, "
-    used += f"{data.history.nights.select(*SERIES).n_unique()} series"
-    yield Paragraph((f"Judged against {used}; they are in the bundle, in history/.",), is_note=True)
-    if "[history]" not in data.analysis.text:
-        settings = asdict(data.analysis.history).items()
-        text = "\n".join(["[history]", *(f"{key} = {_toml(value)}" for key, value in settings)])
-        yield Fold("Thresholds of nights", (Verbatim(text),))
-
-
-def _toml(value: object) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+def _basis(data: Data) -> Paragraph:
+    nights = units.plural(data.history.nights["night"].n_unique(), "night")
+    series = data.history.nights.select(*SERIES).n_unique()
+    told = f"Judged against {nights} before this one, {series} series: history/ in the bundle."
+    return Paragraph((told,), is_note=True)

@@ -1,0 +1,90 @@
+"""What else is history: imports and annotations, and what of it goes into a bundle."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.nights import CAMPAIGN, SITE, Nights
+from typer.testing import CliRunner
+
+from roundtrip.cli.commands import app
+from roundtrip.collect import manifest
+from roundtrip.errors import UserError
+from roundtrip.history import annotations, attached, ledger
+from roundtrip.history.ledger import Ledger
+
+RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
+
+
+def test_imported_nights_are_nights_of_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
+    made = Nights(tmp_path, series=2)
+    made.write(1)
+    own = ledger.read(tmp_path, CAMPAIGN, SITE)
+    brought = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
+    assert CliRunner().invoke(app, brought).exit_code == 0
+    found = ledger.read(tmp_path, CAMPAIGN, SITE)
+    foreign = found.nights.filter("foreign")
+    assert foreign.height and found.warnings == ()
+    assert found.nights.filter(~pl.col("foreign")).equals(own.nights)
+    assert attached.fitting(found).nights.height == found.nights.height
+    (folder,) = (tmp_path / CAMPAIGN / SITE / "imported").iterdir()
+    (folder / "values.parquet").write_bytes(b"")
+    left = ledger.read(tmp_path, CAMPAIGN, SITE)
+    assert left.nights.equals(own.nights) and "values.parquet" in left.warnings[0]
+
+
+def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
+    Nights(tmp_path, series=1).write(3)
+    file = tmp_path / annotations.FILE_NAME
+    text = "text: a fan was broken\n  kind: incident\n  leave_out: true\n"
+    file.write_text(f"- from: 2026-01-02\n  {text}")
+    said = annotations.load(file)
+    found = ledger.read(tmp_path, CAMPAIGN, SITE, said)
+    assert found.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
+    assert ledger.read(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
+
+
+def test_annotations_are_those_of_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("campaigns", "checks", "site-configs/here"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert annotations.of_site("here") == ()
+    file = tmp_path / "site-configs" / "here" / annotations.FILE_NAME
+    file.write_text("- from: 2026-01-02\n  text: new switch\n")
+    assert [one.text for one in annotations.of_site("here")] == ["new switch"]
+    file.write_text("nonsense")
+    with pytest.raises(UserError, match="right is a list of annotations"):
+        annotations.of_site("here")
+
+
+def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
+    newest = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
+    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    before = known.before("2026-01-05T01:00:00Z", 2)
+    assert before.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
+    assert set(before.provenance["night"]) == set(before.nights["night"])
+    copy = Path(shutil.copytree(newest, tmp_path / "copy"))
+    measured = manifest.verify(copy)
+    written = attached.add(copy, measured, known)
+    assert written.measurement == measured.digest != written.digest
+    read = attached.read(copy, manifest.verify(copy))
+    assert read.nights.equals(known.nights.head(4))
+
+
+def test_a_row_that_no_bundle_takes_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    Nights(tmp_path, series=2).write(1)
+    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    first = pl.int_range(pl.len()) == 0
+    odd = pl.when(first).then(pl.lit("a\x1b[2J")).otherwise("variant").alias("variant")
+    found = attached.fitting(Ledger(known.nights.with_columns(odd), known.provenance))
+    assert found.nights.height == 1
+    (warning,) = found.warnings
+    assert warning.startswith("1 imported rows of nights: variant is not a text")
