@@ -10,7 +10,6 @@ from roundtrip.collect import analysis
 from roundtrip.history import judged
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages import history
-from roundtrip.report.pages.series import named
 
 HERE = Path(__file__).resolve().parent
 CAMPAIGN, SITE = "sixty-nights", "emulated-pair"
@@ -28,7 +27,7 @@ def render() -> str:
     nights = pl.read_parquet(HERE / "nights.parquet")
     provenance = pl.read_parquet(HERE / "provenance.parquet")
     told = judged.told(nights, analysis.default().history)
-    made = history.History(CAMPAIGN, SITE, nights, provenance, named(told), notices=(NOTICE,))
+    made = history.History(CAMPAIGN, SITE, nights, provenance, told, notices=(NOTICE,))
     return history.render(made)
 
 

@@ -52,7 +52,7 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     told = {}
     for one in split(frame):
         number = next(n for n, each in enumerate(names) if each == one.names)
-        told[one.key] = _told(planted[number], nights)
+        told[tuple(one.names.values())] = _told(planted[number], nights)
     return history.History("nightly", "odin", frame, _provenance(nights), told)
 
 

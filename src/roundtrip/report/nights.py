@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from roundtrip.history import judged
+from roundtrip.history.judged import Names
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
 from roundtrip.report.pages import changes, marks, packed
@@ -63,10 +64,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Judged:
-    """`lines` of all series, worst first; `calendar` has the nights that they count."""
+    """`lines` of all series, worst first; `calendar` has the nights that they count.
+
+    `changed` has, by night, every recorded fact that differs from the night before.
+    """
 
     calendar: Calendar
     lines: tuple[Line, ...]
+    changed: Mapping[str, Sequence[Change]]
 
     def of(self, verdict: Verdict) -> list[Line]:
         """Those with this verdict."""
@@ -80,11 +85,15 @@ class Judged:
 
 def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) -> Judged:
     """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`."""
+    return lines(nights, provenance, judged.told(nights, settings))
+
+
+def lines(nights: pl.DataFrame, provenance: pl.DataFrame, told: Mapping[Names, Told]) -> Judged:
+    """The same of what is `told` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     changed = changes.by_night(provenance, calendar.nights)
-    told = judged.told(nights, settings)
     marked = marks.by_environ(provenance)
-    lines = []
+    made = []
     for series in split(nights):
         found = told[tuple(series.names[name] for name in SERIES)]
         said = say(found, lower_is_better=series.lower_is_better)
@@ -94,5 +103,6 @@ def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) ->
         there = changes.of_series(changed[near], subjects) if near else []
         mark = marked.get(series.environ, "")
         near = near if there else None
-        lines.append(Line(series, found, said, night, near, tuple(there), mark))
-    return Judged(calendar, tuple(sorted(lines, key=lambda one: (*one.said.rank, one.label))))
+        made.append(Line(series, found, said, night, near, tuple(there), mark))
+    ordered = sorted(made, key=lambda one: (*one.said.rank, one.label))
+    return Judged(calendar, tuple(ordered), changed)

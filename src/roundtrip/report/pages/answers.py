@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
-from roundtrip.report.pages.calendar import Calendar
-from roundtrip.report.pages.rows import Row
+from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages.verdict import TONES, Verdict
 
 _NAMED = 3
 
 
-def answers(rows: Sequence[Row], calendar: Calendar) -> list[Answer]:
+def answers(judged: Judged) -> list[Answer]:
     """One answer for each night and direction of a step, then one for each other verdict."""
-    return [*_stepped(rows, calendar), *_others(rows)]
+    return [*_stepped(judged), *_others(judged)]
 
 
-def _stepped(rows: Sequence[Row], calendar: Calendar) -> Iterator[Answer]:
+def _stepped(judged: Judged) -> Iterator[Answer]:
     """News first, then the newest night; what changed on the same night is told once."""
-    groups: dict[tuple[str, Verdict], list[Row]] = {}
-    for row in rows:
-        if row.night:
-            groups.setdefault((row.near or row.night, row.said.verdict), []).append(row)
-    news = {group: any(row.said.is_news for row in groups[group]) for group in groups}
+    groups: dict[tuple[str, Verdict], list[Line]] = {}
+    for line in judged.lines:
+        if line.night:
+            groups.setdefault((line.near or line.night, line.said.verdict), []).append(line)
+    news = {group: any(line.said.is_news for line in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
         (night, verdict), here = group, groups[group]
-        ratios = [row.said.step.ratio for row in here if row.said.step]
-        facts = "; ".join(dict.fromkeys(str(one) for row in here for one in row.changes[:_NAMED]))
+        ratios = [line.said.step.ratio for line in here if line.said.step]
+        facts = dict.fromkeys(str(one) for line in here for one in line.changes[:_NAMED])
         yield Answer(
             (
                 Strong(f"{'New: ' if news[group] else ''}{len(here)} series {verdict} "),
-                f"since {calendar.told(night)}: ",
+                f"since {judged.calendar.told(night)}: ",
                 f"{units.spread(ratios)} times the level before. ",
-                f"What changed there: {facts or 'nothing that is recorded'}.",
+                f"What changed there: {'; '.join(facts) or 'nothing that is recorded'}.",
             ),
             TONES[verdict],
         )
 
 
-def _others(rows: Sequence[Row]) -> Iterator[Answer]:
-    total = len(rows)
-    some = {verdict: [r for r in rows if r.said.verdict is verdict] for verdict in Verdict}
-    if drifting := some[Verdict.DRIFTING]:
+def _others(judged: Judged) -> Iterator[Answer]:
+    total = len(judged.lines)
+    if drifting := judged.of(Verdict.DRIFTING):
         yield Answer(
             (
                 Strong(f"{len(drifting)} of {total} series drift: "),
@@ -52,8 +50,8 @@ def _others(rows: Sequence[Row]) -> Iterator[Answer]:
             ),
             TONES[Verdict.DRIFTING],
         )
-    if unchanged := some[Verdict.UNCHANGED]:
-        seen = [row.said.would_see for row in unchanged if row.said.would_see]
+    if unchanged := judged.of(Verdict.UNCHANGED):
+        seen = [line.said.would_see for line in unchanged if line.said.would_see]
         least = f"a step of {units.percent(median(seen))} within 10 nights." if seen else ""
         yield Answer(
             (
@@ -61,8 +59,8 @@ def _others(rows: Sequence[Row]) -> Iterator[Answer]:
                 f" Half of them would have shown {least}" if seen else "",
             ),
         )
-    if mute := some[Verdict.CANNOT_TELL]:
-        why = "; ".join(sorted({row.said.why for row in mute if row.said.why})[:_NAMED])
+    if mute := judged.of(Verdict.CANNOT_TELL):
+        why = "; ".join(sorted({line.said.why for line in mute if line.said.why})[:_NAMED])
         yield Answer(
             (
                 Strong(f"Of {len(mute)} of {total} series nothing can be told"),

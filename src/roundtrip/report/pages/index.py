@@ -39,7 +39,7 @@ def _entry(shelf: Shelf) -> Entry:
         return Entry(shelf, (), Markup(""), "", len(shelf.nights))
     told = shelf.history.told
     counts = Counter(
-        say(told[one.key], lower_is_better=one.lower_is_better).verdict
+        say(told[tuple(one.names.values())], lower_is_better=one.lower_is_better).verdict
         for one in split(shelf.history.nights)
     )
     picture = sparkline.draw(overall(shelf.history.nights), (), ())

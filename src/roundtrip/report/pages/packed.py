@@ -31,16 +31,14 @@ _BYTE = 256
 _TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
-def data(
-    every: Sequence[Series], told: Mapping[str, Told], nights: Sequence[str]
-) -> dict[str, Any]:
-    """All series with what is told of them, by key, and the combinations of their points."""
-    frames = [one.points.select(KIND) for one in every]
+def data(lines: Sequence[tuple[Series, Told]], nights: Sequence[str]) -> dict[str, Any]:
+    """All series with what is told of them, and the combinations of their points."""
+    frames = [series.points.select(KIND) for series, _ in lines]
     kinds = pl.concat(frames).unique().sort(KIND).rows()
     at = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
-        "series": [_series(one, told[one.key], nights, at) for one in every],
+        "series": [_series(series, told, nights, at) for series, told in lines],
     }
 
 

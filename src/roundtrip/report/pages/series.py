@@ -13,7 +13,6 @@ import polars as pl
 
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
-from roundtrip.stats.nights.told import Told
 
 _ORDER = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
@@ -74,11 +73,6 @@ def key(names: Mapping[str, Any]) -> str:
     """12 hex digits that stay the same for a series from night to night, for ``#series=``."""
     told = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
     return hashlib.sha256(told.encode()).hexdigest()[:12]
-
-
-def named(told: Mapping[tuple[Any, ...], Told]) -> dict[str, Told]:
-    """By the key of the series what is told by its names, the values of SERIES."""
-    return {key(dict(zip(_ORDER, names, strict=True))): one for names, one in told.items()}
 
 
 def split(nights: pl.DataFrame) -> Iterator[Series]:

@@ -18,7 +18,6 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages.history import History, Note
-from roundtrip.report.pages.series import named
 
 PAGE = "report.html"
 _HOME = "../../index.html"
@@ -64,14 +63,13 @@ def _nights(site: Path) -> Iterator[Night]:
 
 
 def _history(reports: Path, site: Path) -> History | None:
-    own = ledger.read(reports, site.parent.name, site.name)
-    if own.nights.is_empty():
-        return None
-    warnings = list(own.warnings)
+    warnings: list[str] = []
     said = _annotations(site.name, warnings)
-    nights = remarks.mark(own.nights, said)
+    known = ledger.read(reports, site.parent.name, site.name, said)
+    if known.nights.is_empty():
+        return None
     pages = {one.digest: one.path / PAGE for one in published.counting(site)[0]}
-    began = nights.select("night", "digest").unique().sort("night", "digest")
+    began = known.nights.select("night", "digest").unique().sort("night", "digest")
     links = {
         night: pages[digest].relative_to(site).as_posix()
         for night, digest in began.iter_rows()
@@ -80,19 +78,19 @@ def _history(reports: Path, site: Path) -> History | None:
     return History(
         site.parent.name,
         site.name,
-        nights,
-        own.provenance,
-        named(judged.told(nights, analysis.default().history)),
+        known.nights,
+        known.provenance,
+        judged.told(known.nights, analysis.default().history),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), said)],
         links,
-        [(Strong("Left out: "), _relative(one, site)) for one in warnings],
+        [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *warnings)],
         _HOME,
     )
 
 
 def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
     try:
-        return remarks.load(paths.checkout() / "site-configs" / site / remarks.FILE_NAME)
+        return remarks.of_site(site)
     except UserError as error:
         warnings.append(str(error))
         return ()
