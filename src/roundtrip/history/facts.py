@@ -59,7 +59,7 @@ _LAUNCHED = {
     "compiler_flags": "compiler flags",
 }
 #: Columns of cases.parquet that facts stand in.
-COLUMNS = (*_LAUNCHED, "simulated")
+COLUMNS = (*_LAUNCHED, "emulated", "simulated")
 _EMULATION = "emulation.parquet"
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
@@ -150,7 +150,7 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
 
 def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
-    if _EMULATION not in checked.data["files"]:
+    if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
         return
     table = disk.table(bundle / _EMULATION, SETTINGS, ["launch", "name", "value"])
     told = launches.select("launch", "environ").join(table, on="launch")

@@ -22,6 +22,7 @@ from roundtrip.history.schema import MEDIANS, NIGHTS, PROVENANCE, SERIES
 
 _KEYS = ["digest", "launch", "case", "variant", "size_bytes", "phase", "metric"]
 _NEEDED = (*LABELS, "environ", "disturbed")
+_TEXTS = ["case", "variant", "phase", "metric", "unit", "nodes"]
 _TIME = re.compile(TIME)
 _BAD = "medians that no collector wrote"
 
@@ -91,7 +92,7 @@ def together(
 
     A night with something wrong has no rows.  `level` is that of the intervals over launches.
     """
-    rows = pl.concat([pl.DataFrame(schema=_ROWS), *map(_labelled, nights)])
+    rows = summary.quick(pl.concat([pl.DataFrame(schema=_ROWS), *map(_labelled, nights)]))
     launches = pl.concat(
         [
             pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}}),
@@ -136,15 +137,22 @@ def _labelled(one: Night) -> pl.DataFrame:
 
 
 def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Digests of nights whose medians no collector can have written, and why."""
+    """Digests of nights whose medians no collector can have written, and why.
+
+    The texts of `rows` are categories.
+    """
     rules = RULES["medians"]
-    broken = rows.select(rule.broken.any().alias(str(n)) for n, rule in enumerate(rules)).row(0)
-    for rule in (one for one, is_broken in zip(rules, broken, strict=True) if is_broken):
-        for digest in rows.filter(rule.broken)["digest"].unique():
+    texts = summary.texts(rows.select(_TEXTS).unique())  # few: to match all takes long
+    for rule in rules:
+        few = texts if rule.column in _TEXTS else rows
+        if not few.select(rule.broken.any()).item():
+            continue
+        for digest in summary.texts(rows).filter(rule.broken)["digest"].unique():
             yield digest, f"{_BAD}: {rule.column} is not {rule.told}"
-    labels = rows.select("digest", *LABELS).unique()
+    labels = summary.texts(rows.select("digest", *LABELS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"
     if rows.select(_KEYS).hash_rows().is_duplicated().any():  # which is quick to see
-        for digest in rows.filter(rows.select(_KEYS).is_duplicated())["digest"].unique():
+        twice = rows.filter(rows.select(_KEYS).is_duplicated())
+        for digest in summary.texts(twice)["digest"].unique():
             yield digest, f"{_BAD}: a series stands there twice for a launch"

@@ -41,7 +41,7 @@ def nights(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     better = pl.col("metric").replace_strict(_BETTER, return_dtype=pl.Boolean)
     left_out = pl.when("all_disturbed").then(pl.lit(DISTURBED)).otherwise(pl.lit(""))
     return (
-        with_ends(groups.with_columns(pl.col(pl.Categorical).cast(pl.String)), level)
+        with_ends(texts(groups), level)
         .with_columns(
             median=pl.col("ordered").list.median(),
             lower_is_better=better,
@@ -56,3 +56,8 @@ def nights(medians: pl.DataFrame, level: float) -> pl.DataFrame:
 def quick(frame: pl.DataFrame) -> pl.DataFrame:
     """The same rows with their texts as categories: groups and joins by them take a third."""
     return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
+
+
+def texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with texts for the categories of `quick`."""
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
