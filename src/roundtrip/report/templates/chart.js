@@ -1,6 +1,6 @@
 // The chart of one series: nights across, values up; drawn anew for each width.
 
-const EDGE = { left: 70, right: 18, top: 34, bottom: 44 }, RADIUS = 3.4, SETS = 6;
+const EDGE = { left: 70, right: 18, top: 34, bottom: 44 }, SETS = 6;
 const SHAPES = [
   (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,
   (x, y, r) => `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
@@ -31,6 +31,8 @@ class Chart {
     this.sets = [...new Set(points.map((one) => one.nodes))].sort();
     this.usual = points.filter((one) => !one.left && !this.spikes.has(one.night));
     this.width = Math.max(300, svg.parentElement.clientWidth);
+    // Neighbours shall not cover each other, but a point must be seen.
+    this.radius = Math.min(3.4, Math.max(1.6, 0.42 * (this.width - EDGE.left - EDGE.right) / data.nights.length));
     this.height = Math.round(Math.min(440, Math.max(260, this.width * 0.3)));
     svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     const last = Math.max(1, data.nights.length - 1);
@@ -136,8 +138,8 @@ class Chart {
       const shape = isOff ? SHAPES[one.median > this.y.hi ? 2 : 4] : SHAPES[set];
       const state = one.left ? "point left-out" : "point";
       const name = `${state} set${set}`;
-      shapes[name] = (shapes[name] ?? "") + shape(x, y, isOff ? RADIUS + 2 : RADIUS);
-      if (this.spikes.has(one.night)) shapes.spike = (shapes.spike ?? "") + SHAPES[0](x, y, RADIUS + 4);
+      shapes[name] = (shapes[name] ?? "") + shape(x, y, isOff ? this.radius + 2 : this.radius);
+      if (this.spikes.has(one.night)) shapes.spike = (shapes.spike ?? "") + SHAPES[0](x, y, this.radius + 4);
     });
     for (const [set, d] of Object.entries(whiskers)) yield drawn("path", { class: `whisker set${set}`, d });
     for (const [name, d] of Object.entries(shapes)) yield drawn("path", { class: name, d });
