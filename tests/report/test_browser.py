@@ -1,4 +1,4 @@
-"""The page in a real browser: no request, no script, nothing cut off on a phone."""
+"""The page in a real browser: no request, no script but ours, nothing cut off on a phone."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt 
 HOSTILE = (
     '<script>document.title="owned"</script>"><img src=x onerror=document.title="owned">{{7*7}}'
 )
-#: Put into a copy of the page, behind its policy: reports how wide the page is on a phone.
+#: Put into a copy of the page, behind its policy: reports how wide the unfolded page is.
 PROBE = (
-    "<script>addEventListener('load', () => { const wide = [...document.querySelectorAll('*')]"
+    "<script>addEventListener('load', async () => {"
+    " for (const one of document.querySelectorAll('details')) one.open = true;"
+    " for (const one of document.querySelectorAll('[data-plot]')) { one.scrollIntoView();"
+    " await new Promise(go => setTimeout(go, 60)); }"
+    " const wide = [...document.querySelectorAll('*')]"
     ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);"
-    "document.body.dataset.probe = JSON.stringify({title: document.title, inner: innerWidth,"
+    "document.body.dataset.probe = JSON.stringify({title: document.title,"
+    " live: document.querySelectorAll('.live').length, inner: innerWidth,"
     " scroll: document.documentElement.scrollWidth, wide: [...new Set(wide)],"
     " cut: [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().right"
     " > t.ownerSVGElement.getBoundingClientRect().right + 1).map(t => t.textContent),"
@@ -49,10 +54,13 @@ def page(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
     return publish.publish(bundle.build(tree.path), tmp_path / "reports") / publish.PAGE
 
 
-def browse(page: Path, tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def browse(
+    page: Path, tmp_path: Path, *options: str, fragment: str = ""
+) -> subprocess.CompletedProcess[str]:
     assert CHROMIUM
     profile = tmp_path / "profile"
-    command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", *options, page.as_uri()]
+    address = f"{page.as_uri()}{fragment}"
+    command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", *options, address]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
@@ -66,7 +74,7 @@ def probed(page: Path, tmp_path: Path, width: int) -> dict[str, Any]:
         f'<!doctype html><iframe id="f" src="probed.html" style="width:{width}px;height:800px;'
         'border:0"></iframe><script>addEventListener("load", () => setTimeout(() => {'
         'document.body.dataset.probe = document.getElementById("f").contentDocument.body.dataset'
-        ".probe; }, 100));</script>"
+        ".probe; }, 2500));</script>"
     )
     done = browse(
         frame,
@@ -99,5 +107,6 @@ def test_a_browser_with_a_network_log_sees_no_request(page: Path, tmp_path: Path
 def test_nothing_is_cut_off(page: Path, tmp_path: Path, width: int) -> None:
     facts = probed(page, tmp_path, width)
     assert facts["inner"] == width
+    assert facts["live"] > 0
     assert facts["scroll"] <= width, facts["wide"]
     assert facts["cut"] == []

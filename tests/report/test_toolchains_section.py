@@ -80,7 +80,7 @@ def test_the_faster_toolchain_is_named(tree: Any) -> None:
     assert ratio.endswith(f"{FAST} is faster")
     assert first[-1].startswith("10 of 10, first in ")
     assert {claim.family for claim in told} == {Family.TOOLCHAINS}
-    (answer,) = part.answers
+    (answer,) = part.each
     text = "".join(str(getattr(word, "text", word)) for word in answer.text)
     assert text.startswith(f"{SLOW} against {FAST}: of 12 comparisons, ")
     assert f"{FAST} is faster in " in text
@@ -114,7 +114,7 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     move(tree, MPICH, by=10)
     part, told = judged(tree)
     assert not told
-    assert not part.answers
+    assert not (part.answers or part.each or part.summary)
     assert f"{SLOW} against {FAST}" in refusals(part)
     assert "no round launched both" in refusals(part)
 
@@ -183,7 +183,7 @@ def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
         case = json.loads(file.read_text())
         file.write_text(json.dumps({**case, "extras": {"toolchain": "My MPI"}}))
     part, _ = judged(tree)
-    (answer,) = part.answers
+    (answer,) = part.each
     assert str(getattr(answer.text[0], "text", "")) == (
         f"My MPI ({MPICH}) against My MPI ({OPENMPI})"
     )

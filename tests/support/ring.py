@@ -120,5 +120,5 @@ def table(of: Part, start: str) -> Table:
 
 
 def answer(of: Part) -> str:
-    (only,) = of.answers
+    (only,) = of.each
     return "".join(word if isinstance(word, str) else word.text for word in only.text)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from roundtrip.report.drawn import Drawn
+from roundtrip.report.plot import Plot
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
 Align = Literal["left", "right"]
@@ -113,7 +114,8 @@ class Table:
 class Figure:
     """An SVG drawn for a light and for a dark page; `name` is its file name without suffix.
 
-    `drawn` is what it draws; None if nobody knows.
+    `drawn` is what it draws; None if nobody knows.  `plot` are the same values for the page's
+    script; None for a figure that stays as it is drawn.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Figure:
     light: str
     dark: str
     drawn: Drawn | None = None
+    plot: Plot | None = None
 
 
 @dataclass(frozen=True)
@@ -152,9 +155,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Part:
-    """A section: its answers and verdicts go to the top of the report, its blocks into the body.
+    """A section, which is folded away, and what it says at the top of the report.
 
-    Its warnings, a plain line each, are notices of the report, and the terminal prints them too.
+    At the top stand its question, if it has one, its answers, one short line each, a small copy of
+    its first figure that has a plot, and its summary, which are small tables.  `each` and
+    `verdicts` open the section: an answer for each panel, and tables of verdicts.  Its warnings, a
+    plain line each, are notices of the report, and the terminal prints them too.
     """
 
     anchor: str
@@ -163,6 +169,15 @@ class Part:
     answers: tuple[Answer, ...] = ()
     verdicts: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
+    question: str = ""
+    each: tuple[Answer, ...] = ()
+    summary: tuple[Table, ...] = ()
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All its figures, those that are folded away included."""
+        galleries = (block for block in flat(self.blocks) if isinstance(block, Gallery))
+        return tuple(figure for gallery in galleries for figure in gallery.figures)
 
 
 @dataclass(frozen=True)
@@ -174,6 +189,11 @@ class Report:
     notices: tuple[Text, ...]
     parts: tuple[Part, ...]
     figures: tuple[Figure, ...] = field(default=())
+
+    @property
+    def asked(self) -> tuple[Part, ...]:
+        """The parts that say something at the top."""
+        return tuple(part for part in self.parts if part.answers or part.summary)
 
     @property
     def warnings(self) -> tuple[str, ...]:

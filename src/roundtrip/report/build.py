@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roundtrip import studies
 from roundtrip.report import judging, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
-from roundtrip.report.blocks import Block, Figure, Gallery, Part, Report, Strong, Text, flat
+from roundtrip.report.blocks import Part, Report, Strong, Text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import (
     families,
@@ -52,7 +52,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
         facts=_facts(data, judged),
         notices=(*_notices(data, judged, correction), *_warnings(parts)),
         parts=tuple(parts),
-        figures=tuple(figure for part in parts for figure in _figures(part.blocks)),
+        figures=tuple(figure for part in parts for figure in part.figures),
     )
 
 
@@ -68,6 +68,8 @@ class _Section:
     def chapter(self, judged: Mapping[Claim, Judged]) -> Chapter:
         part = self.made.part(judged)
         study = self.study
+        if study and not part.question:
+            part = replace(part, question=study.question)
         return Chapter(
             part,
             study.title if study else part.title,
@@ -108,20 +110,6 @@ def _notices(
     """What a reader must know before they believe a number."""
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
-    counts = launches.counts(data)
-    if counts["missing"]:
-        yield (
-            Strong("Incomplete: "),
-            f"{units.plural(counts['missing'], 'expected launch', 'expected launches')} missing; "
-            "see below.",
-        )
-    if counts["failed"]:
-        told = units.plural(counts["failed"], "attempt", "attempts")
-        yield (Strong("Failed: "), f"{told} at a launch; see below.")
-    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
-    if disturbed:
-        told = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
-        yield (Strong("Disturbed: "), told, "; kept, marked, and their effect shown below.")
     if data.is_sequential:
         yield (Strong("Sequential: "), judging.SEQUENTIAL)
     if too_few := families.notice(judged):
@@ -147,9 +135,3 @@ def _warnings(parts: Sequence[Part]) -> Iterator[Text]:
     for part in parts:
         for warning in part.warnings:
             yield (Strong("Warning: "), warning)
-
-
-def _figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:
-    for block in flat(blocks):
-        if isinstance(block, Gallery):
-            yield from block.figures

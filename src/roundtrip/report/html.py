@@ -1,12 +1,13 @@
-"""Draws a report as one self-contained HTML file: no script, no network."""
+"""Draws a report as one self-contained HTML file: one script of our own, no network."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
-import jinja2
 from markupsafe import Markup
 
+from roundtrip.report import plot, sparks
 from roundtrip.report.blocks import (
     Code,
     Fold,
@@ -15,12 +16,15 @@ from roundtrip.report.blocks import (
     Inline,
     Items,
     Paragraph,
+    Part,
     Report,
     Strong,
     Table,
     Text,
     Verbatim,
 )
+from roundtrip.report.pages import page
+from roundtrip.report.plot import Plot
 
 _KINDS = {
     Heading: "heading",
@@ -35,17 +39,13 @@ _SIZE = re.compile(r'^<svg([^>]*?) width="[\d.]+" height="[\d.]+"')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
+#: Of the page's one script, in this order.
+SCRIPTS = ("scales.js", "figure.js", "controls.js", "page.js")
+
+
 def render(report: Report) -> str:
     """The whole page as one HTML text."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("roundtrip.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(inline=_inline_all, kind=_kind, svg=_svg)
-    return environment.get_template("report.html.j2").render(report=report)
+    return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report)
 
 
 def _kind(block: object) -> str:
@@ -70,3 +70,27 @@ def _svg(svg: str, prefix: str) -> Markup:
     """A drawing as part of the page: it scales, and no other drawing has its identifiers."""
     fluid = _SIZE.sub(r"<svg\1", svg.strip())
     return Markup(_ID.sub(rf"\g<1>{prefix}-", fluid))  # noqa: S704  drawn by us, text escaped
+
+
+def _data(shown: Plot, name: str) -> Markup:
+    """The plot of figure `name` as the content of a <script> of JSON."""
+    return Markup(plot.as_json(name, shown))  # noqa: S704  no < and no & in it
+
+
+def _spark(part: Part) -> Markup:
+    """A small copy of the part's first figure that has a plot, linked to it; else nothing."""
+    for figure in part.figures:
+        if figure.plot:
+            drawn = sparks.draw(figure.plot, figure.alt)
+            link = Markup('<a class="spark" href="#{}">{}</a>')
+            return link.format(f"figure-{figure.name}", drawn)
+    return Markup("")
+
+
+_FILTERS: Mapping[str, Callable[..., Markup | str]] = {
+    "inline": _inline_all,
+    "kind": _kind,
+    "svg": _svg,
+    "data": _data,
+    "spark": _spark,
+}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roundtrip.report.blocks import (
+    Answer,
     Block,
     Code,
     Fold,
@@ -36,18 +37,26 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     for notice in report.notices:
         yield from (f"> {_text(notice)}", "")
-    answers = [answer for part in report.parts for answer in part.answers]
-    if answers:
+    if report.asked:
         yield from ("## The answer", "")
-        yield from (f"- {_text(answer.text)}" for answer in answers)
-        yield ""
-    for part in report.parts:
-        for table in part.verdicts:
+    for part in report.asked:
+        yield from (f"### {escape(part.question or part.title)}", "")
+        yield from _answers(part.answers)
+        for table in part.summary:
             yield from _table(table)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
+        yield from _answers(part.each)
+        for table in part.verdicts:
+            yield from _table(table)
         for block in part.blocks:
             yield from _block(block)
+
+
+def _answers(answers: Sequence[Answer]) -> Iterator[str]:
+    if answers:
+        yield from (f"- {_text(answer.text)}" for answer in answers)
+        yield ""
 
 
 def _block(block: Block) -> Iterator[str]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from roundtrip.report import figures
 from roundtrip.report.figures import Theme
+from roundtrip.report.plot import Scale
 
 #: Columns of a median and its interval.
 INTERVAL = ("median", "low", "high")
@@ -34,6 +35,11 @@ class Axis:
     def y(self, field: str = "median:Q") -> Any:
         """The vertical channel of `field`."""
         return alt.Y(field, scale=self.scale, axis=self.axis)
+
+    @property
+    def plotted(self) -> Scale:
+        """The same for the page's script."""
+        return Scale(str(self.axis["title"]), self.low, self.high, self.is_log)
 
     def part(self, value: float) -> float:
         """Position on the axis from 0 to 1; values beyond an end get the position of that end."""

@@ -11,12 +11,14 @@ of medians and intervals, and says how its arms look::
     ]
     figures = dots(drawings, "Time of a barrier", "Time (µs)")
 
-For anything beside the curves, a study makes its own layers and calls `rendered`.
+For anything beside the curves, a study makes its own layers and calls `rendered`, with the views
+that the page's script shall show of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +27,8 @@ import polars as pl
 
 from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure
-from roundtrip.report.figures import WIDTH, Theme, shade
+from roundtrip.report.figures import LIGHT, WIDTH, Theme, shade
+from roundtrip.report.plot import Curve, Plot, Scale, View, points
 from roundtrip.studies import axes, layers
 from roundtrip.studies.axes import INTERVAL, Axis
 from roundtrip.studies.layers import Arm, Drawing
@@ -35,6 +38,8 @@ _HEIGHT = 280
 _DOT_ROW = 26
 #: Makes the horizontal axis of a page.
 SizeAxis = Callable[[Theme], Any]
+#: Makes what the page's script shows of a drawing; the first view is that of the drawing itself.
+Views = Callable[[Drawing], tuple[View, ...]]
 
 
 def drawing(
@@ -53,22 +58,32 @@ def over_size(
     y_title: str,
     y_domain: tuple[float, float] | None = None,
     size_axis: SizeAxis = figures.size_axis,
+    more: Views = lambda one: (),
 ) -> tuple[Figure, ...]:
     """Curves over message size on two log axes, with the band of their interval.
 
     `what` names the figures for those who cannot see them.  No row may have size 0, or a value of 0
-    or less.  `y_domain` are powers of ten, by default those around all values.
+    or less.  `y_domain` are powers of ten, by default those around all values.  `more` views of a
+    drawing are offered where a script runs.
     """
     if not drawings:
         return ()
     domain = y_domain or axes.decades([one.frame for one in drawings])
+    y = axes.log_axis(domain, axes.decade_axis(domain, y_title))
 
     def draw(one: Drawing, theme: Theme) -> Any:
-        x = sizes(drawings, size_axis(theme))
-        y = axes.log_axis(domain, axes.decade_axis(domain, y_title))
-        return curves(one, drawings, x, y, theme)
+        return curves(one, drawings, sizes(drawings, size_axis(theme)), y, theme)
 
-    return rendered(drawings, what, draw)
+    def views(one: Drawing) -> tuple[View, ...]:
+        name = y_title.partition(" (")[0]
+        return view(one, name, sizes(drawings, size_axis(LIGHT)), y), *more(one)
+
+    return rendered(drawings, what, draw, views)
+
+
+def view(one: Drawing, name: str, x: Axis, y: Axis, **settings: Any) -> View:
+    """The curves of a drawing for the page's script; `settings` as in `View`."""
+    return View(name, x.plotted, y.plotted, one.plotted, **settings)
 
 
 def sizes(drawings: Sequence[Drawing], axis: Any) -> Axis:
@@ -122,19 +137,39 @@ def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, 
             ]
         return alt.layer(*marks).properties(width=WIDTH, height=alt.Step(_DOT_ROW))
 
-    return rendered(drawings, what, draw)
+    def views(one: Drawing) -> tuple[View, ...]:
+        found = [
+            Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
+            for row, (name, arm) in enumerate(one.drawn.items())
+            for rows in [one.of(name).with_columns(row=pl.lit(row))]
+        ]
+        scale = Scale(x_title, 0.0, top, is_log=False)
+        names = tuple(arm.title for arm in one.drawn.values())
+        return (View(x_title.partition(" (")[0], scale, None, tuple(found), names),)
+
+    return rendered(drawings, what, draw, views)
 
 
 def rendered(
-    drawings: Sequence[Drawing], what: str, draw: Callable[[Drawing, Theme], Any]
+    drawings: Sequence[Drawing],
+    what: str,
+    draw: Callable[[Drawing, Theme], Any],
+    views: Views = lambda one: (),
 ) -> tuple[Figure, ...]:
-    """One figure for each drawing, with its title."""
+    """One figure for each drawing, with its title; the page's script shows `views` of it, if any.
+
+    The values of the first view have to be those that `draw` draws.
+    """
 
     def titled(one: Drawing, theme: Theme) -> Any:
         title = alt.TitleParams(one.title, subtitle=one.subtitle)
         return draw(one, theme).properties(title=title)
 
-    return tuple(
-        figures.render(one.name, f"{what}: {one.title}", partial(titled, one), one.is_published)
-        for one in drawings
-    )
+    def figure(one: Drawing) -> Figure:
+        shown = views(one)
+        made = figures.render(
+            one.name, f"{what}: {one.title}", partial(titled, one), one.is_published
+        )
+        return replace(made, plot=Plot(one.title, one.subtitle, shown) if shown else None)
+
+    return tuple(figure(one) for one in drawings)

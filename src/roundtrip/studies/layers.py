@@ -11,6 +11,7 @@ import polars as pl
 
 from roundtrip.report import drawn, figures
 from roundtrip.report.figures import WIDTH, Theme, shade
+from roundtrip.report.plot import Curve, points
 from roundtrip.studies.axes import INTERVAL, Axis
 from roundtrip.studies.colours import Colour
 
@@ -40,7 +41,7 @@ class Drawing:
     """A figure to be drawn: file name without suffix, title, rows, and arms in order.
 
     `frame` has the columns arm (a key of `arms`), median, low and high (null without an interval),
-    and for curves x.  `is_published`: none of it was measured here.
+    for curves x, and n where it is known.  `is_published`: none of it was measured here.
     """
 
     name: str
@@ -61,6 +62,20 @@ class Drawing:
         rows = self.frame.filter(pl.col("arm") == arm)
         rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
         return rows.sort("x") if "x" in rows.columns else rows
+
+    @property
+    def plotted(self) -> tuple[Curve, ...]:
+        """The arms as curves over x for the page's script."""
+        return tuple(
+            Curve(
+                arm.title,
+                arm.colour,
+                points(self.of(name).iter_rows(named=True)),
+                arm.width,
+                arm.is_dashed or arm.is_bound,
+            )
+            for name, arm in self.drawn.items()
+        )
 
 
 def rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:

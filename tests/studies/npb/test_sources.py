@@ -45,7 +45,11 @@ def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
 
 
 def test_the_answer_is_told_without_a_link() -> None:
-    (answer,) = part(machine().data()).answers
+    shown = part(machine().data())
+    scaled, against = ("".join(map(str, answer.text)) for answer in shown.answers)
+    assert scaled == "Speed-up on 2 ranks over the fewest: 2.00 times."
+    assert against == "Against NPB 3.4's own programs, of 2: faster in 1, slower in 1."
+    (answer,) = shown.each
     told = "".join(getattr(word, "text", word) for word in answer.text)
     assert told.startswith("CG A, MPICH 5.0 over TCP: 499 Mop/s on 1 rank, 998 Mop/s on 2 ranks")
     assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in told
@@ -84,7 +88,10 @@ def test_one_number_of_ranks_scales_nowhere() -> None:
     made.add("CG", 2)
     report = part(made.data())
     assert not any(isinstance(block, Gallery) for block in report.blocks)
-    assert "efficiency" not in str(report.answers)
+    assert "efficiency" not in str(report.each)
+    assert [answer.text for answer in report.answers] == [
+        ("CG A ran and verified; see the rates below.",)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,7 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
     theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
     assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
-    (answer,) = report.answers
+    (answer,) = report.each
     told = "".join(getattr(word, "text", word) for word in answer.text)
     assert (
         "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"

@@ -116,7 +116,10 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     rows = table(made, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
-    assert made.answers[0].tone == ("bad" if outcome == DISAGREE else "plain")
+    (answer,), (each,) = made.answers, made.each
+    assert answer.tone == each.tone == ("bad" if outcome == DISAGREE else "plain")
+    count = len(LATENCY)
+    assert answer.text == (f"Beside NetPIPE, of {count} values, {count} {outcome}.",)
 
 
 def test_too_few_launches_settle_nothing() -> None:

@@ -109,12 +109,22 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
     )
-    assert made.answers[0].tone == "warn"  # one of the reasons holds in part
+    assert made.each[0].tone == "warn"  # one of the reasons holds in part
     udp = answer(part(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
     alone = part(ring_data({"region": TRUTH["region"]}))
     assert answer(alone).endswith("; no reason of the study could be tested.")
-    assert alone.answers[0].tone == "warn"
+    assert alone.each[0].tone == alone.answers[-1].tone == "warn"
+    passed, gained, *reasons_at_top = ("".join(map(str, one.text)) for one in made.answers)
+    assert passed.startswith("In a node a region is passed in 0.1") and passed.endswith(" size.")
+    assert gained.startswith("It has 12") and gained.endswith("best two-sided MPI at 10\xa0kB.")
+    assert reasons_at_top == [
+        "Copying costs: holds.",
+        "Control messages cost: holds in part.",
+        "Type processing costs: does not hold.",
+    ]
+    at_top = "".join(str(one.text) for one in part(ring_data(TRUTH, launches=5)).answers)
+    assert "whatever its size" not in at_top and "(median over its sizes)" in at_top
 
 
 def test_what_is_open_outranks_what_is_settled_and_nothing_settled_is_red() -> None:

@@ -1,10 +1,10 @@
-"""Fills a template of a derived page; its scripts are one, allowed by its sha256."""
+"""Fills a template of a page; its scripts are one, allowed by its sha256."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,19 +12,27 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+_NO_FILTERS: Mapping[str, Callable[..., Any]] = {}
 
-def render(template: str, scripts: Sequence[str], **values: Any) -> str:
-    """The page; `scripts` are files in templates/, put together in this order."""
+
+def render(
+    template: str,
+    scripts: Sequence[str],
+    filters: Mapping[str, Callable[..., Any]] = _NO_FILTERS,
+    **values: Any,
+) -> str:
+    """The page; `scripts` are files in templates/, put together in this order.
+
+    `filters`: functions for the template besides Jinja's own, by name.
+    """
     script = _script(tuple(scripts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            script=Markup(script),  # noqa: S704  ours, from a file of the package
-            digest=digest if script else "",
-            **values,
-        )
+    environment = _environment()
+    environment.filters.update(filters)
+    return environment.get_template(template).render(
+        script=Markup(script),  # noqa: S704  ours, from a file of the package
+        digest=digest if script else "",
+        **values,
     )
 
 

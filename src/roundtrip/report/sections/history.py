@@ -36,6 +36,7 @@ from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
 ANCHOR, TITLE = "history", "Since last night"
+QUESTION = "What changed since last night?"
 #: Rows that are shown before they are folded, and lines of one list.
 _SHOWN = 12
 _NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
@@ -55,7 +56,7 @@ def part(data: Data) -> Part:
     judged = _judged(data)
     blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
     blocks += [*_left_out(judged, data), _basis(data)]
-    return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)))
+    return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)), question=QUESTION)
 
 
 def facts(data: Data) -> Facts:

@@ -25,7 +25,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import spread
+from roundtrip.report.sections import sick, spread
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
@@ -45,7 +45,13 @@ def part(data: Data) -> Part:
     found = _compared(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_silences(data)]
     blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
-    return Part("launches", "Launches: what came back, and how", tuple(blocks))
+    return Part(
+        "launches",
+        "Launches: what came back, and how",
+        tuple(blocks),
+        answers=sick.answers(data),
+        question=sick.QUESTION,
+    )
 
 
 def facts(shown: Part) -> Facts:
@@ -58,14 +64,6 @@ def facts(shown: Part) -> Facts:
 def came_back(data: Data) -> Counts:
     """Launches asked for and launches that came back."""
     return of_rows(data.launches.select("case_id", "status", "wanted").iter_rows())
-
-
-def counts(data: Data) -> dict[str, int]:
-    """Launches by status."""
-    found = {"passed": 0, "failed": 0, "missing": 0, "skipped": 0}
-    for status, count in data.launches.group_by("status").len().iter_rows():
-        found[status] = count
-    return found
 
 
 def _counts(data: Data) -> Table:

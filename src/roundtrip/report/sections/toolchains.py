@@ -24,6 +24,7 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.sections import toolchains_best as best
 from roundtrip.report.sections.toolchains_data import (
     Compared,
     Setting,
@@ -78,14 +79,19 @@ class ToolchainsSection:
                 for one in refused
             ]
             blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
+        found, titles = best.races(judged), self._toolchains.titles
         return Part(
             "toolchains",
             "Toolchains compared",
             tuple(blocks),
-            answers=tuple(self._answers(pairs, judged)),
+            answers=best.answers(found, titles),
+            verdicts=best.tables(found, titles),
+            question=best.QUESTION,
+            each=tuple(self._each(pairs, judged)),
+            summary=best.summary(found, titles),
         )
 
-    def _answers(self, pairs: Sequence[Pair], judged: Mapping[Claim, Judged]) -> list[Answer]:
+    def _each(self, pairs: Sequence[Pair], judged: Mapping[Claim, Judged]) -> list[Answer]:
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             return [Answer((Strong("Toolchains: "), text))]

@@ -11,6 +11,7 @@ import polars as pl
 from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
+from roundtrip.report.plot import Curve, Scale, View, points
 from roundtrip.studies import charts, layers
 from roundtrip.studies.axes import INTERVAL
 from roundtrip.studies.colours import BLUE, ORANGE, PURPLE, TEAL, Colour
@@ -57,7 +58,14 @@ def overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         _drawing(f"ddtbench-{panel.buffers}-{number}", panel, _percent(data, panel), _METHODS)
         for number, panel in enumerate(panels, 1)
     ]
-    return charts.rendered(drawings, "Packing overhead of each micro-app", _overhead_chart)
+    values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
+    low, high = values.min().min_horizontal().item(), values.max().max_horizontal().item()
+    scale = Scale("Packing overhead (% of the round trip)", min(0.0, low), max(0.0, high), False)
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        return (_overhead_view(one, scale),)
+
+    return charts.rendered(drawings, "Packing overhead of each micro-app", _overhead_chart, views)
 
 
 def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
@@ -76,7 +84,7 @@ def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm])
 
 def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
     return data.at_largest(data.overheads, panel).select(
-        pl.col(*INTERVAL) * 100, "app", arm="variant"
+        pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
     )
 
 
@@ -94,6 +102,22 @@ def _overhead_chart(one: Drawing, theme: Theme) -> Any:
     )
     zero = alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.muted).encode(x="zero:Q")
     return alt.layer(bars, spread, zero).properties(width=WIDTH, height=alt.Step(_BAR))
+
+
+def _overhead_view(one: Drawing, scale: Scale) -> View:
+    apps = one.frame["app"].unique(maintain_order=True).to_list()
+    numbered = one.frame.with_columns(
+        row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
+    )
+    curves = tuple(
+        Curve(
+            arm.title,
+            arm.colour,
+            points(numbered.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
+        )
+        for name, arm in one.drawn.items()
+    )
+    return View("Overhead", scale, None, curves, tuple(apps), rules=(0.0,))
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import units
 from roundtrip.report.blocks import (
-    Answer,
     Block,
     Fold,
     Gallery,
@@ -15,14 +12,13 @@ from roundtrip.report.blocks import (
     Items,
     Paragraph,
     Part,
-    Strong,
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import Judged, Verdict
-from roundtrip.studies.ddtbench import derived, figures, tables
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies.ddtbench import answers, derived, figures, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.ddtbench.tables import ADVICE, comparison
+from roundtrip.studies.ddtbench.tables import comparison
 from roundtrip.studies.finding import Comparison, of_study
 from roundtrip.studies.study import Claim
 
@@ -66,7 +62,8 @@ class DdtBenchSection:
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=tuple(_answer(panel, mine) for panel in panels if panel.buffers == shown),
+            answers=(answers.over_all([one for one in panels if one.buffers == shown], mine),),
+            each=tuple(answers.of_panel(one, mine) for one in panels if one.buffers == shown),
             verdicts=(tables.verdicts(panels, mine, shown),),
         )
 
@@ -89,33 +86,6 @@ class DdtBenchSection:
 def section(data: Data) -> DdtBenchSection | None:
     """The section, if the bundle has launches of it that came back."""
     return None if data.passed(derived.STUDY).is_empty() else DdtBenchSection(data)
-
-
-def _answer(panel: Panel, judged: Mapping[Comparison, Judged]) -> Answer:
-    mine = {
-        key.case: one
-        for key, one in judged.items()
-        if (key.panel, key.base) == (panel.key, derived.MANUAL)
-    }
-    counted = Counter(one.verdict for one in mine.values())
-    told = []
-    for verdict, (words, _) in ADVICE.items():
-        if counted[verdict]:
-            apps = [app for app in derived.APPS if app in mine and mine[app].verdict is verdict]
-            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
-    turned = [
-        key.case
-        for key, one in judged.items()
-        if (key.panel, key.base) == (panel.key, derived.TUNED)
-        and one.verdict is Verdict.SLOWER
-        and mine[key.case].verdict is not Verdict.SLOWER
-    ]
-    if turned:
-        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
-    if told and (lacking := [app for app in derived.APPS if app not in mine]):
-        told.append(f"not compared: {', '.join(lacking)}")
-    text: Text = (Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}.")
-    return Answer(text)
 
 
 _QUESTION: Text = (

@@ -10,7 +10,8 @@ import polars as pl
 
 from roundtrip.report import figures, units
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import WIDTH, Theme
+from roundtrip.report.figures import LIGHT, WIDTH, Theme
+from roundtrip.report.plot import Scale, View
 from roundtrip.studies import axes, charts, layers
 from roundtrip.studies.axes import INTERVAL
 from roundtrip.studies.colours import BLUE, PURPLE, RUST, Colour
@@ -53,13 +54,30 @@ def ratio_caption(margin: float) -> Text:
     )
 
 
-def bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure for each panel, and the study's own last; all with the same axes."""
+def bandwidth(
+    name: str, curves: Curves, panels: Sequence[Panel], margin: float
+) -> tuple[Figure, ...]:
+    """One figure for each panel, and the study's own last; all with the same axes.
+
+    A script offers the ratio to raw MPI in place of the bandwidth.
+    """
     drawings = _drawings(name, curves, curves.bandwidth, panels)
+    known = [one for one in _drawings(name, curves, curves.ratio, panels) if len(one.frame)]
+    ratios = {one.name: one for one in known}
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS, is_published=True))
     domain = axes.decades([one.frame for one in drawings], 1.0)
-    return charts.over_size(drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain)
+
+    def ratio_view(one: Drawing) -> tuple[View, ...]:
+        if one.name not in ratios:
+            return ()
+        x = charts.sizes(drawings, figures.size_axis(LIGHT)).plotted
+        whole = axes.decades([ratio.frame for ratio in known], 1.0)
+        return (_ratio_view(ratios[one.name], x, margin, whole),)
+
+    return charts.over_size(
+        drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain, more=ratio_view
+    )
 
 
 def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> tuple[Figure, ...]:
@@ -90,7 +108,18 @@ def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> 
             spacing=34,
         )
 
-    return charts.rendered(drawings, "Ratio to raw MPI over message size", draw)
+    def views(one: Drawing) -> tuple[View, ...]:
+        x = charts.sizes(drawings, figures.size_axis(LIGHT)).plotted
+        return (_ratio_view(one, x, margin, domain),)
+
+    return charts.rendered(drawings, "Ratio to raw MPI over message size", draw, views)
+
+
+def _ratio_view(one: Drawing, x: Scale, margin: float, whole: tuple[float, float]) -> View:
+    """Ratios close to 1; on a logarithmic axis their whole range."""
+    y = Scale("Ratio to raw MPI", *_NEAR, is_log=False, otherwise=whole)
+    strip = 1 / (1 + margin), 1 + margin
+    return View("Ratio", x, y, one.plotted, rules=(1.0,), strip=strip)
 
 
 def _drawings(

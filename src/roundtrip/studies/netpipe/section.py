@@ -64,6 +64,7 @@ class NetPIPESection:
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=self._answers(found),
+            each=tuple(map(answers.of_panel, compared.values())) if len(compared) > 1 else (),
             verdicts=(tables.verdicts(list(compared.values())),) if compared else (),
         )
 
@@ -71,8 +72,7 @@ class NetPIPESection:
         if not found:
             text = "No ping-pong launch came back: the study's question stays open."
             return (Answer((text,), "warn"),)
-        each = [answers.sentence(four) for four in found.values() if any(f.evidence for f in four)]
-        return (answers.headline([four[0] for four in found.values()]), *each)
+        return answers.over_all(list(found.values()))
 
     def _findings(self, found: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not found:
@@ -89,25 +89,20 @@ class NetPIPESection:
     def _setting(
         self, number: int, setting: str, panels: list[Panel], judged: Mapping[Comparison, Judged]
     ) -> list[Block]:
-        curves = self._curves
+        curves, margin = self._curves, self._levels.equivalence_margin
         drawn: list[Block] = [
             Heading(3, setting),
             Gallery(
                 figures.BANDWIDTH_CAPTION,
-                figures.bandwidth(f"netpipe-{number}-bandwidth", curves, panels),
+                figures.bandwidth(f"netpipe-{number}-bandwidth", curves, panels, margin),
             ),
         ]
         compared = [panel for panel in panels if not curves.of(curves.ratio, panel).is_empty()]
         if compared:
             drawn += [
                 Gallery(
-                    figures.ratio_caption(self._levels.equivalence_margin),
-                    figures.ratio(
-                        f"netpipe-{number}-ratio",
-                        curves,
-                        compared,
-                        self._levels.equivalence_margin,
-                    ),
+                    figures.ratio_caption(margin),
+                    figures.ratio(f"netpipe-{number}-ratio", curves, compared, margin),
                 ),
                 tables.ratios(curves, compared, judged, self._settings.compared_sizes),
             ]

@@ -9,8 +9,10 @@ import polars as pl
 
 from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import Theme
+from roundtrip.report.figures import LIGHT, Theme
+from roundtrip.report.plot import View
 from roundtrip.studies import axes, charts
+from roundtrip.studies.axes import Axis
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, TEAL
 from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.npb import derived, wan
@@ -46,20 +48,24 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
     top = 1.1 * max([2.0, *values["median"]])
     farthest = max([wan.STUDY_RTT_MS, *values["x"]])
 
-    def draw(one: Drawing, theme: Theme) -> Any:
+    def both(theme: Theme) -> tuple[Axis, Axis]:
         title = "Round-trip time of the link (ms)"
         x_axis = alt.Axis(title=title, tickCount=4, format="~g", grid=False)
         y_axis = figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid)
-        x = axes.linear_axis((0.0, farthest), x_axis)
-        y = axes.linear_axis((0.0, top), y_axis)
-        at = [1.0, 2.0] if _scales(one.frame) else [1.0]
-        bounds = alt.Chart(pl.DataFrame({"at": at})).mark_rule(color=theme.muted, opacity=0.7)
-        below = [drawn.bound(bounds.encode(y.y("at:Q")), "ideal speed-up")]
+        return axes.linear_axis((0.0, farthest), x_axis), axes.linear_axis((0.0, top), y_axis)
+
+    def draw(one: Drawing, theme: Theme) -> Any:
+        x, y = both(theme)
+        bounds = alt.Chart(pl.DataFrame({"at": _bounds(one)}))
+        rules = bounds.mark_rule(color=theme.muted, opacity=0.7).encode(y.y("at:Q"))
+        below = [drawn.bound(rules, "ideal speed-up")]
         return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
 
-    return charts.rendered(
-        drawings, f"Speed-up over one cluster against round-trip time, {EMULATED}", draw
-    )
+    def views(one: Drawing) -> tuple[View, ...]:
+        return (charts.view(one, "Speed-up", *both(LIGHT), rules=_bounds(one), has_bars=True),)
+
+    what = f"Speed-up over one cluster against round-trip time, {EMULATED}"
+    return charts.rendered(drawings, what, draw, views)
 
 
 def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
@@ -74,14 +80,14 @@ def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
         arms[study] = Arm(study, PINK, point=130, shape="diamond")
         rows.append({"arm": study, "x": wan.STUDY_RTT_MS, "median": published})
     frame = pl.DataFrame(rows, infer_schema_length=None).select(
-        "arm", "x", "median", "low", "high", "scales"
+        "arm", "x", "median", "low", "high", "n", "scales"
     )
     return Drawing(f"npb-{number}", name, f"{EMULATED}{against}, {how}", frame, arms)
 
 
-def _scales(frame: pl.DataFrame) -> bool:
-    """Whether all bases have fewer ranks."""
-    return bool(frame["scales"].drop_nulls().all())
+def _bounds(one: Drawing) -> tuple[float, ...]:
+    """No gain, and where all bases have fewer ranks, the most that twice the ranks can give."""
+    return (1.0, 2.0) if one.frame["scales"].drop_nulls().all() else (1.0,)
 
 
 def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
@@ -104,6 +110,7 @@ def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
                     "median": found.median,
                     "low": found.low,
                     "high": found.high,
+                    "n": found.n,
                 }
             )
     return rows

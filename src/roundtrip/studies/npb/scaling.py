@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -10,10 +11,12 @@ import polars as pl
 
 from roundtrip.report import drawn, figures, units
 from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Figure, Inline, Strong, Table, Text
-from roundtrip.report.figures import Theme
+from roundtrip.report.figures import LIGHT, Theme
+from roundtrip.report.plot import Curve, View
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import axes, charts
-from roundtrip.studies.colours import BLUE, ORANGE
+from roundtrip.studies.axes import Axis
+from roundtrip.studies.colours import BLUE, GREY, ORANGE
 from roundtrip.studies.layers import Drawing
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
@@ -78,22 +81,35 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
             rows += [_row(launches, series, speedup), *_start(launches, series)]
     drawings = [_drawing(number, *named) for number, named in enumerate(frames.items(), 1)]
 
-    def draw(one: Drawing, theme: Theme) -> Any:
+    def both(one: Drawing, theme: Theme) -> tuple[Axis, Axis]:
         ranks = sorted(set(one.frame["x"]))
         x_axis = alt.Axis(title="Ranks", values=ranks, format="d", grid=False)
-        x = axes.log_axis((ranks[0], ranks[-1]), x_axis)
         y_axis = figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid)
-        y = axes.linear_axis((0.0, 1.1 * max([*one.frame["ideal"], *one.frame["median"]])), y_axis)
+        top = 1.1 * max([*one.frame["ideal"], *one.frame["median"]])
+        return axes.log_axis((ranks[0], ranks[-1]), x_axis), axes.linear_axis((0.0, top), y_axis)
+
+    def draw(one: Drawing, theme: Theme) -> Any:
+        x, y = both(one, theme)
         ideal = alt.Chart(one.frame).mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
         below = [drawn.bound(ideal.encode(x.x(), y.y("ideal:Q")), "ideal speed-up")]
         return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
 
-    return charts.rendered(drawings, "Speed-up over ranks", draw)
+    def views(one: Drawing) -> tuple[View, ...]:
+        shown = charts.view(one, "Speed-up", *both(one, LIGHT), has_bars=True)
+        return (replace(shown, curves=(_ideal(one), *shown.curves)),)
+
+    return charts.rendered(drawings, "Speed-up over ranks", draw, views)
+
+
+def _ideal(one: Drawing) -> Curve:
+    """As many times as fast as there are more ranks."""
+    rows = one.frame.unique("x").sort("x").select("x", "ideal").rows()
+    return Curve("Ideal", GREY, tuple((x, y, None, None, None) for x, y in rows), 1.0, True)
 
 
 def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
     rows, arms = told_apart(rows)
-    columns = ["arm", "x", "ideal", "median", "low", "high"]
+    columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
     frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
     subtitle = "over the fewest ranks in the same place"
     return Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms)
@@ -144,6 +160,7 @@ def _row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any
         "median": speedup.median,
         "low": speedup.low,
         "high": speedup.high,
+        "n": speedup.n or None,
     }
 
 

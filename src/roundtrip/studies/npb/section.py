@@ -17,7 +17,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.npb import derived, figures, scaling, sources, tables, times, verification
-from roundtrip.studies.npb.answers import over_the_link
+from roundtrip.studies.npb.answers import at_the_farthest, in_one_place, over_the_link
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.findings import Finding, findings, foremost
 from roundtrip.studies.npb.series import EMULATED
@@ -64,6 +64,9 @@ class NpbSection:
             else "NPB: how fast are the NAS Parallel Benchmarks?",
             blocks=tuple(blocks),
             answers=tuple(
+                at_the_farthest(launches, judged) if has_link else in_one_place(launches, judged)
+            ),
+            each=tuple(
                 over_the_link(launches, found) if has_link else scaling.answers(launches, against)
             ),
             verdicts=(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import units
 from roundtrip.report.blocks import (
-    Answer,
     Block,
     Cell,
     Fold,
@@ -15,7 +12,6 @@ from roundtrip.report.blocks import (
     Heading,
     Paragraph,
     Part,
-    Strong,
     Table,
     Text,
 )
@@ -23,9 +19,9 @@ from roundtrip.report.data import Data
 from roundtrip.report.evidence import where_measured
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
-from roundtrip.studies.osu import beside_netpipe, derived, figures, tables
+from roundtrip.studies.osu import answers, beside_netpipe, derived, figures, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
-from roundtrip.studies.osu.curves import Curves, Panel
+from roundtrip.studies.osu.curves import Curves
 from roundtrip.studies.osu.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
@@ -65,31 +61,10 @@ class OSUSection:
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(drawn),
-            answers=tuple(self._answer(panel, found) for panel in curves.panels),
+            answers=(answers.over_all(curves, found),),
+            each=tuple(answers.of_panel(curves, panel, found) for panel in curves.panels),
             verdicts=(_verdicts(found, settings.compared_sizes),) if found else (),
         )
-
-    def _answer(self, panel: Panel, found: Sequence[Comparison]) -> Answer:
-        told = []
-        latency = self._curves.point(panel, "latency", "half_round_trip_time", 8)
-        if latency:
-            told.append(f"latency {units.interval(latency, 1e6)} µs at 8 bytes")
-        curves = self._curves
-        rates = curves.of(curves.intervals, panel, benchmark="bw", metric="bandwidth")
-        if not rates.is_empty():
-            size, most = rates.sort("median").select("size_bytes", "median").row(-1)
-            told.append(f"bandwidth up to {units.number(most)} MB/s, at {units.size(size)}")
-        for name, size in (("allreduce", 8), ("barrier", 0)):
-            value = self._curves.point(panel, name, "operation_time", size)
-            if value:
-                told.append(f"{name} {units.interval(value, 1e6)} µs")
-        mine = Counter(one.outcome for one in found if one.panel == panel)
-        if mine:
-            counts = (f"{mine[name]} {name}" for name in TONES if mine[name])
-            told.append(f"of {mine.total()} values beside NetPIPE's, {', '.join(counts)}")
-        tone = TONES[DISAGREE] if mine[DISAGREE] else "plain"
-        words = "; ".join(told) or "measured, see below"
-        return Answer((Strong(f"OSU, {panel.label}"), f": {words}."), tone)
 
 
 def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:

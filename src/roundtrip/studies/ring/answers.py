@@ -1,11 +1,13 @@
-"""One sentence a panel: what a pass costs, what is gained, which reasons of the study hold."""
+"""What a pass costs, what is gained, which reasons of the study hold: at the top, and a panel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Inline, Strong
+from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies.finding import worst
 from roundtrip.studies.ring import derived, read
@@ -14,7 +16,70 @@ from roundtrip.studies.ring.findings import Finding
 from roundtrip.studies.ring.thresholds import Thresholds
 
 
-def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thresholds) -> Answer:
+def over_all(
+    curves: Curves, panels: Sequence[Panel], found: Sequence[Finding], settings: Thresholds
+) -> tuple[Answer, ...]:
+    """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
+    lines = [*_passes(curves, panels, settings), *_gains(curves, panels)]
+    told = [Answer((line,)) for line in lines]
+    if not found:
+        return (*told, Answer(("No reason of the study could be tested.",), "warn"))
+    by_reason: dict[str, list[Finding]] = {}
+    for finding in found:
+        by_reason.setdefault(finding.statement.short, []).append(finding)
+    reasons = [
+        Answer((f"{name}: {_counted(mine)}.",), _tone(mine)) for name, mine in by_reason.items()
+    ]
+    return (*told, *reasons)
+
+
+def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
+    """What a region costs that is handed over in a node; flat only if it is so in each panel."""
+    costs = [
+        fixed
+        for panel in panels
+        if panel.in_one_node and (fixed := _fixed(curves, panel, settings))
+    ]
+    if costs:
+        told = _span([fixed.cost.median * 1e6 for fixed in costs])
+        flat = all(fixed.is_flat_in_time for fixed in costs)
+        how = " whatever its size" if flat else " (median over its sizes)"
+        yield f"In a node a region is passed in {told} µs{how}."
+
+
+def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
+    """How many times the bandwidth of MPI's best call a region has."""
+    gains = [
+        gain.median
+        for panel in panels
+        if (found := curves.over_best(panel).get(derived.STUDY_SIZE, []))
+        and (gain := curves.interval(found))
+    ]
+    if gains:
+        at = units.size(derived.STUDY_SIZE)
+        yield f"It has {_span(gains)} times the bandwidth of the best two-sided MPI at {at}."
+
+
+def _tone(found: Sequence[Finding]) -> Tone:
+    return worst(finding.tone for finding in found)
+
+
+def _counted(found: Sequence[Finding]) -> str:
+    """The outcome, or how often there is which."""
+    counted = Counter(finding.told for finding in found)
+    if len(counted) == 1:
+        return next(iter(counted))
+    return ", ".join(f"{outcome} ({count} of {len(found)})" for outcome, count in counted.items())
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (units.number(value) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def of_panel(
+    curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thresholds
+) -> Answer:
     """The answer of `panel`; `found` are the findings of all panels."""
     words: list[Inline] = [Strong(panel.label), ": "]
     if panel.in_one_node:
@@ -37,22 +102,42 @@ def answer(curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thr
     return Answer((*words, "."), worst(finding.tone for finding in mine))
 
 
-def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
+@dataclass(frozen=True)
+class _Fixed:
+    """Seconds of a pass, largest over smallest of its sizes, and between which sizes, bytes."""
+
+    cost: Interval
+    in_time: Interval
+    in_hand_overs: Interval | None
+    sizes: tuple[int, int]
+    is_flat: bool
+    is_flat_in_time: bool
+
+
+def _fixed(curves: Curves, panel: Panel, settings: Thresholds) -> _Fixed | None:
     launches = list(curves.by_launch(panel, derived.REGION).values())
-    fixed = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
+    cost = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
     in_time = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
-    if fixed is None or in_time is None:
-        return []
+    if cost is None or in_time is None:
+        return None
     # The sizes that every launch measured: sizes ascend.
-    low = units.size(max(min(by_size) for by_size in launches))
-    high = units.size(min(max(by_size) for by_size in launches))
+    sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
     in_hand_overs = curves.interval(curves.flatness_in_hand_overs(panel))
-    flat = in_hand_overs or in_time
-    unit = " in bare hand-overs" if in_hand_overs else ""
-    is_flat, is_flat_in_time = _is_flat(flat, settings), _is_flat(in_time, settings)
-    how = " whatever its size" if is_flat and is_flat_in_time else ", the median over its sizes"
-    cost = f"a region is passed in {units.interval(fixed, 1e6)} µs{how} from {low} to {high}"
-    if is_flat and not is_flat_in_time:
+    is_flat = _is_flat(in_hand_overs or in_time, settings)
+    is_flat_in_time = is_flat and _is_flat(in_time, settings)
+    return _Fixed(cost, in_time, in_hand_overs, sizes, is_flat, is_flat_in_time)
+
+
+def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
+    fixed = _fixed(curves, panel, settings)
+    if fixed is None:
+        return []
+    low, high = map(units.size, fixed.sizes)
+    flat = fixed.in_hand_overs or fixed.in_time
+    unit = " in bare hand-overs" if fixed.in_hand_overs else ""
+    how = " whatever its size" if fixed.is_flat_in_time else ", the median over its sizes"
+    cost = f"a region is passed in {units.interval(fixed.cost, 1e6)} µs{how} from {low} to {high}"
+    if fixed.is_flat and not fixed.is_flat_in_time:
         cost += ", and in the same number of bare hand-overs at each"
     return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
 

@@ -75,7 +75,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
     shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = layers.rows(shown).select(*INTERVAL, "arm", "x")
+    ours = layers.rows(shown).select(*INTERVAL, "n", "arm", "x")
     rows = [
         {"arm": _STUDY, "x": size, "median": rate}
         for line in derived.PUBLISHED

@@ -68,8 +68,9 @@ class RingSection:
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=tuple(
-                answers.answer(self._curves, panel, found, self._settings) for panel in panels
+            answers=answers.over_all(self._curves, panels, found, self._settings),
+            each=tuple(
+                answers.of_panel(self._curves, panel, found, self._settings) for panel in panels
             ),
             verdicts=(tables.verdicts(found),) if found else (),
         )

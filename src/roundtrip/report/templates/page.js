@@ -1,0 +1,56 @@
+// The page: figures come to life when they are near, links open what is folded, paper shows all.
+
+const figures = new Map();
+
+function alive(panel) {
+  const name = panel.dataset.plot;
+  if (!figures.has(name)) figures.set(name, new Figure(panel));
+  return figures.get(name);
+}
+
+function unfold(target) {
+  for (let at = target; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
+}
+
+function follow() {
+  const [, name, said] = /^#([^?]*)(?:\?(.*))?$/.exec(location.hash) ?? [];
+  if (!name) return;
+  const panel = document.querySelector(`[data-plot="${CSS.escape(name)}"]`);
+  const target = panel ?? document.getElementById(name);
+  if (!target) return;
+  unfold(target);
+  if (panel) restore(alive(panel), new URLSearchParams(said));
+  target.scrollIntoView({ block: panel ? "center" : "start" });
+  if (panel) figures.get(name).svg.focus({ preventScroll: true });
+}
+
+const near = new IntersectionObserver((seen) => {
+  for (const one of seen.filter((entry) => entry.isIntersecting)) {
+    near.unobserve(one.target);
+    alive(one.target);
+  }
+}, { rootMargin: "400px" });
+for (const panel of document.querySelectorAll("[data-plot]")) near.observe(panel);
+
+document.addEventListener("click", (event) => {
+  const there = event.target.closest?.('a[href^="#"]');
+  if (there && there.hash === location.hash) follow();
+});
+addEventListener("hashchange", follow);
+follow();
+
+const folded = document.querySelectorAll("details");
+for (const one of document.querySelectorAll("button.unfold")) {
+  one.hidden = false;
+  one.addEventListener("click", () => {
+    const open = one.getAttribute("aria-pressed") !== "true";
+    one.setAttribute("aria-pressed", String(open));
+    for (const part of document.querySelectorAll("details.part")) part.open = open;
+  });
+}
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...folded].filter((one) => !one.open);
+  for (const one of opened) one.open = true;
+});
+addEventListener("afterprint", () => { for (const one of opened) one.open = false; });

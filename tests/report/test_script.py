@@ -1,0 +1,133 @@
+"""The page's script in a real browser: it runs under the policy, and does what a reader asks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html as entities
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report.test_browser import CHROMIUM, browse
+
+from roundtrip.collect import bundle
+from roundtrip.report import data, html, plot, publish
+from roundtrip.report.blocks import Figure
+from roundtrip.report.build import build
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here: apt install chromium"
+)
+CHECKS = Path(__file__).with_name("figure_checks.js").read_text()
+ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
+
+
+@pytest.fixture(scope="module")
+def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from support.synthetic import Tree
+
+    folder = tmp_path_factory.mktemp("script")
+    tree = Tree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
+    tree.sizes = [1, 8, 64, 1024, 65536, 1 << 20]
+    return publish.publish(bundle.build(tree.write().path), folder / "reports")
+
+
+def figures_of(revision: Path) -> list[Figure]:
+    return list(build(data.read(revision / "bundle")).figures)
+
+
+@needs_chromium
+def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
+    page = revision / publish.PAGE
+    name = figures_of(revision)[0].name
+    options = ("--virtual-time-budget=4000", "--enable-logging=stderr", "--dump-dom")
+    there = Path(f"{page}")
+    done = browse(there, tmp_path, *options, fragment=f"#{name}?at=1.2")
+    assert re.search(
+        rf'class="panel live"[^>]*data-plot="{name}"|data-plot="{name}"[^>]*live', done.stdout
+    )
+    shown = entities.unescape(done.stdout)
+    assert re.search(r"<output[^>]*>Boost.MPI, 64.B: [\d.]+.MB/s \[", shown)
+    assert '<details class="part" open' in done.stdout
+    assert "CONSOLE" not in done.stderr
+    refused = tmp_path / "refused.html"
+    refused.write_text(page.read_text().replace("sha256-", "sha256-A"))
+    assert "panel live" not in browse(refused, tmp_path, *options).stdout
+
+
+@needs_chromium
+def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
+    page = (revision / publish.PAGE).read_text()
+    copy = tmp_path / "checked.html"
+    without = re.sub(r"<meta http-equiv=[^>]*>", "", page)
+    copy.write_text(without.replace("</body>", f"<script>{CHECKS}</script></body>"))
+    done = browse(
+        copy, tmp_path, "--virtual-time-budget=9000", "--window-size=1280,900", "--dump-dom"
+    )
+    found = re.search(r'<body data-told="([^"]*)"', done.stdout)
+    assert found, done.stdout[-2000:]
+    told: dict[str, Any] = json.loads(entities.unescape(found[1]))
+    assert told.pop("faults") == []
+    texts = {
+        key: told.pop(key) for key in [key for key, value in told.items() if isinstance(value, str)]
+    }
+    for key in ("first", "second", "end", "down", "hover"):
+        assert re.search(
+            r"MPI.*, \d+.(B|KiB|MiB): [\d. ]+.MB/s \[[^]]+\] n.=.6$",
+            texts[key].replace("\u202f", " "),
+        ), key
+    assert texts["first"].startswith("MPI, 1\u00a0B: ") and texts["second"].startswith(
+        "MPI, 8\u00a0B: "
+    )
+    assert texts["end"].startswith("MPI, 1\u00a0MiB: ") and texts["down"].startswith(
+        "Boost.MPI, 1\u00a0MiB: "
+    )
+    assert (texts["aria"], texts["gone"], texts["pressed"]) == ("polite", "", "false")
+    assert texts["tip"].count("MB/s") == 5 and "Boost.MPI (Serialized)" in texts["tip"]
+    assert "at=0.0" in texts["link"] and "x=" in texts["link"]
+    assert (told.pop("off"), told.pop("width") > 300) == (1, True)
+    assert {key: value for key, value in told.items() if value is not True} == {}
+
+
+def test_what_the_script_shows_is_what_is_drawn(revision: Path) -> None:
+    """The audit judges the drawing; its interactive twin has the same values with intervals."""
+    shown = figures_of(revision)
+    assert all(figure.plot for figure in shown)
+    for figure in shown:
+        assert figure.plot and figure.drawn
+        views = 2 if "-ratio-" in figure.name else 1  # drawn close to 1, and whole
+        assert views * figure.plot.views[0].shown == figure.drawn.shown
+        for axis in (figure.plot.views[0].x, figure.plot.views[0].y):
+            assert axis and any(axis.title in name for name in figure.drawn.axes)
+
+
+def test_values_of_figures_are_data_and_no_markup() -> None:
+    hostile = '</script><script>alert(1)</script>&amp;<!--\u2028"'
+    curve = plot.Curve(hostile, ("#000", "#fff"), ((1, 2.123456789, None, None, 3),))
+    axis = plot.Scale(hostile, 1, 10, True)
+    text = plot.as_json(
+        "a", plot.Plot(hostile, hostile, (plot.View(hostile, axis, axis, (curve,)),))
+    )
+    assert not set("<>&") & set(text)
+    back = json.loads(text)
+    assert back["title"] == hostile == back["views"][0]["curves"][0]["name"]
+    assert back["views"][0]["curves"][0]["points"] == [[1, 2.1235, None, None, 3]]
+    bad = plot.Curve("", ("", ""), ((1, float("nan"), None, None, None),))
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad,)),)))
+
+
+def test_one_script_of_our_own_and_no_other(make_tree: Callable[..., Any]) -> None:
+    page = html.render(build(data.read(bundle.build(make_tree(launches=6).path))))
+    kinds = re.findall(r"<script([^>]*)>", page)
+    assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
+    text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    policy = entities.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}'; ")
+    for word in ("eval(", "innerHTML", "fetch(", "XMLHttp", "import(", "http:", "https:", "</"):
+        assert word not in text.replace("http://www.w3.org/2000/svg", ""), word

@@ -1,0 +1,79 @@
+"""A winner is named only where it was found faster than every other; the rest says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roundtrip.report.sections.toolchains_best import answers, races, summary, tables
+from roundtrip.report.sections.toolchains_data import Setting, ToolchainComparison
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Judged, Verdict
+
+SETTING = Setting("netpipe", "NetPIPE", "local:smp", "mode pingpong", "")
+TITLES = {name: f"MPI {name}, Boost 1.81" for name in "abcd"}
+FASTER, SLOWER = Verdict.FASTER, Verdict.SLOWER
+ON_PAR, UNKNOWN = Verdict.ON_PAR, Verdict.CANNOT_TELL
+
+
+def judged(*pairs: tuple[str, Verdict, float], size: int | None = 1, what: str = "MPI") -> Any:
+    return {
+        ToolchainComparison(SETTING, *pair, what, size): Judged(
+            Interval(ratio, None, None, 9), 0.01, 0.01, verdict
+        )
+        for pair, verdict, ratio in pairs
+    }
+
+
+def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
+    (table,) = tables(races(judged(*pairs)), TITLES)
+    (row,) = table.rows
+    assert [one.text for one in row[:2]] == ["MPI", "Boost 1.81"]
+    return row[2].text, row[2].verdict.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "wanted"),
+    [
+        ([("ab", FASTER, 1.3)], ("MPI a", "30 % faster")),
+        ([("ab", SLOWER, 0.5)], ("MPI b", "100 % faster")),
+        ([("ab", ON_PAR, 1.01)], ("", "on par")),
+        ([("ab", UNKNOWN, 1.6)], ("", "cannot tell")),
+        ([("ab", FASTER, 1.3), ("ac", FASTER, 1.12), ("bc", UNKNOWN, 1)], ("MPI a", "12 % faster")),
+        # Nobody found a faster than c.
+        ([("ab", FASTER, 1.3), ("ac", UNKNOWN, 1.1), ("bc", ON_PAR, 1)], ("MPI a or MPI c", "cannot tell")),  # noqa: E501
+        ([("ab", FASTER, 1.3), ("ac", ON_PAR, 1.0), ("bc", SLOWER, 0.8)], ("MPI a, MPI c", "on par")),  # noqa: E501
+        # c was never compared with a: a leads, and has not won.
+        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3)], ("MPI a", "cannot tell")),
+        # Each is faster than the next: no order.
+        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3), ("ac", SLOWER, 0.7)], ("", "cannot tell")),
+    ],
+)  # fmt: skip
+def test_the_winner(pairs: list[tuple[str, Verdict, float]], wanted: tuple[str, str]) -> None:
+    assert cell(*pairs) == wanted
+
+
+def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
+    found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)))
+    assert [race.runners for race in found] == [("a", "b"), ("c", "d")]
+    (answer,) = answers(found, TITLES)
+    assert answer.text == ("Of 2 comparisons: MPI a is fastest in 1, cannot tell in 1.",)
+    assert answers([], TITLES) == ()
+
+
+def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None:
+    many = {k: v for n in range(20) for k, v in judged(("ab", ON_PAR, 1.0), what=f"w{n}").items()}
+    (table,) = summary(races(many), TITLES)
+    assert len(table.rows) == 12 and table.caption.endswith(" 8 more below.")
+    (whole,) = tables(races(many), TITLES)
+    assert len(whole.rows) == 20
+
+
+def test_values_without_a_size_have_a_column() -> None:
+    both = {**judged(("ab", ON_PAR, 1.0), size=None), **judged(("ab", FASTER, 2.0), size=8)}
+    (table,) = tables(races(both), TITLES)
+    assert [column.name.replace("\N{NO-BREAK SPACE}", " ") for column in table.columns[2:]] == [
+        "All",
+        "8 B",
+    ]
