@@ -65,7 +65,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 def _lease(state: State, options: argparse.Namespace) -> int:
     asked, command = _settings(options), _command(options.argv)
     if state.run.is_dir() and state.spec().fabric == "hub" and set(asked) - {"rate"}:
-        raise UserError("a hub has a rate, nothing else")
+        raise UserError("a hub takes no setting but --rate")
     holder = options.holder or f"{' '.join(command)[:60]} (process {os.getpid()})"
     record = Path(options.record) if options.record else None
     return leased.run(state, asked, command, holder, record, options.wait)
@@ -74,7 +74,7 @@ def _lease(state: State, options: argparse.Namespace) -> int:
 def _link(state: State, options: argparse.Namespace) -> None:
     changes = _settings(options)
     if options.command == "hub" and options.rate == 0:
-        raise UserError("--rate unlimited: a hub has a rate, that is its nature")
+        raise UserError("--rate unlimited: a hub has a rate; right is, for example, 10Mbit/s")
     request = {
         "do": options.command,
         "changes": changes,

@@ -82,7 +82,7 @@ class Control:
         if fabric != self._spec.fabric:
             raise UserError(
                 f"this cluster's fabric is {self._spec.fabric}; "
-                f"`up --fabric {fabric}` makes one that is a {fabric}"
+                f"boot one with `up --fabric {fabric}`"
             )
         changes, fresh = request.get("changes") or {}, request.get("fresh", False)
         if changes or fresh or request.get("cut") or request.get("reset"):

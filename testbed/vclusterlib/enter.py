@@ -24,7 +24,7 @@ def head(state: State, command: list[str]) -> NoReturn:
     folder = str(Path.cwd())
     if state.inside:
         if os.uname().nodename != "head":
-            raise UserError("on a node of the cluster: `exec` works on the head and outside")
+            raise UserError("this is a node of the cluster: run `exec` on the head or outside")
         _become(command, dict(os.environ))
     world = _world(state)
     _require_shared(folder, world, state)

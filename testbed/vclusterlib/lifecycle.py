@@ -24,7 +24,7 @@ def up(state: State, spec: Spec, given: set[str]) -> str:
     cluster that is only partly there (after a crash, or a killed ``up``) is ended and booted again.
     """
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
-        raise UserError("inside a virtual cluster: run `up` outside")
+        raise UserError("this is inside a virtual cluster: run `up` outside")
     with state.locked():
         health = examine(state)
         if health["state"] == "up":
@@ -41,7 +41,7 @@ def up(state: State, spec: Spec, given: set[str]) -> str:
 def down(state: State) -> str:
     """End the cluster and all that belongs to it; the state folder keeps logs and database."""
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
-        raise UserError("inside a virtual cluster: run `down` outside")
+        raise UserError("this is inside a virtual cluster: run `down` outside")
     if not state.path.is_dir():
         return f"cluster {state.name} is not up"
     with state.locked():

@@ -71,7 +71,7 @@ class Spec:
         if self.cpu_weight and self.rootless:
             raise UserError("--cpu-weight needs root: cgroups belong to the machine")
         if self.fabric == "hub" and self.engine == "netem":
-            raise UserError("a hub is a shared medium, which netem cannot be: drop --link netem")
+            raise UserError("netem cannot emulate a hub, a shared medium: drop --link netem")
 
     @property
     def nodes(self) -> tuple[Node, ...]:
