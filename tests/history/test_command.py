@@ -77,13 +77,24 @@ def test_all_shows_what_did_not_change(reports: Path) -> None:
     assert " % within 10 nights" in done.stdout
 
 
+def test_a_night_that_stands_alone_is_shown(tmp_path: Path) -> None:
+    def once(number: int, _: Any) -> float:
+        return 1.5 if number == 34 else 1.0
+
+    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(35)
+    done = history(SITE, "--reports", tmp_path)
+    (row,) = [line for line in done.stdout.splitlines() if "unchanged  " in line]
+    assert done.returncode == 0 and " last night" in row
+
+
 def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
     (first, _) = Nights(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
     done = history(SITE, "--reports", tmp_path)
     assert done.returncode == 0
     assert done.stderr == f"warning: {first}: not a published report\n"
-    assert "1 nights" in done.stdout and "nothing changed" in done.stdout
+    assert "1 night, 2026-01-02" in done.stdout and "nothing changed" in done.stdout
+    assert "of 1 series nothing can be told: 1 nights, and " in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -99,9 +100,10 @@ def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) 
     """What can be told of all series in a line, then a row for each that is shown."""
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
     counts = ", ".join(f"{count} {verdict}" for verdict, count in judged.counts.items())
-    nights = f"{len(judged.calendar.nights)} nights, {first[:10]} to {last[:10]}"
+    number = len(judged.calendar.nights)
+    nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
-    shown = [one for one in lines if everything or one.said.verdict not in _STILL]
+    shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
         table.add_row(*_cells(line, judged))
@@ -109,6 +111,14 @@ def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) 
         _console.print(table)
     else:
         _console.print("  nothing changed that these nights can show")
+    mute = Counter(one.said.why for one in lines if one.said.verdict == "cannot tell")
+    for why, count in sorted(mute.items()) if not everything else ():
+        _console.print(f"  of {count} series nothing can be told: {why or 'they drift'}")
+
+
+def _is_shown(line: Line) -> bool:
+    """Whether the series changed, or its newest night stands alone."""
+    return line.said.verdict not in _STILL or bool(line.said.ratio)
 
 
 def _cells(line: Line, judged: Judged) -> tuple[str, ...]:
