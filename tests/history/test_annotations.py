@@ -63,6 +63,13 @@ def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
     assert annotations.notes([], after) == []
 
 
+def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
+    before = load(
+        tmp_path, "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
+    )
+    assert annotations.notes(NIGHTS, before) == [(NIGHTS[0], "y")]
+
+
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "operator.md").read_text()
     (example,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)

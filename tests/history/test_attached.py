@@ -15,6 +15,8 @@ from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 from roundtrip.history import annotations, attached, ledger
 from roundtrip.history.ledger import Ledger
+from roundtrip.report import data, html
+from roundtrip.report.build import build
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
 
@@ -77,6 +79,27 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
     assert written.measurement == measured.digest != written.digest
     read = attached.read(copy, manifest.verify(copy))
     assert read.nights.equals(known.nights.head(4))
+
+
+def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
+    newest = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
+    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    file = tmp_path / annotations.FILE_NAME
+    file.write_text("- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}")
+    for said in ((), annotations.load(file)):
+        copy = Path(shutil.copytree(newest, tmp_path / f"copy{len(said)}"))
+        attached.add(copy, manifest.verify(copy), known, said)
+        notes = attached.read(copy, manifest.verify(copy)).notes.rows()
+        both = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
+        assert notes == both[: len(said)]
+    page = html.render(build(data.read(copy)))
+    assert "Said of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
+    table = copy / "history" / "notes.parquet"
+    pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
+    facts = manifest.verify(newest).data
+    made = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
+    with pytest.raises(UserError, match="night 'x' is not a time"):
+        attached.read(copy, made)
 
 
 def test_a_row_that_no_bundle_takes_is_left_out_with_a_warning(tmp_path: Path) -> None:

@@ -114,12 +114,15 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
 def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tuple[str, str]]:
     """What is said of which night: (night, text), in the order of the nights.
 
-    An annotation stands at its first night; one without `to` whose day had none, at the next.
+    An annotation stands at its first night; one without `to` whose day had none, at the next.  What
+    ended before the first of all nights is not said.
     """
-    said = []
+    ordered, said = sorted(nights), []
     for one in annotations:
-        later = [night for night in sorted(nights) if night[: len(one.start)] >= one.start]
-        if later and (one.to is None or later[0][: len(one.to)] <= one.to):
+        later = [night for night in ordered if night[: len(one.start)] >= one.start]
+        is_between = one.to is None and later != ordered
+        last = one.to or one.start
+        if later and (is_between or later[0][: len(last)] <= last):
             said.append((later[0], one.words))
     return sorted(said, key=lambda note: note[0])
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 from roundtrip.collect import manifest
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables.rules import RULES
 from roundtrip.errors import UserError
+from roundtrip.history.annotations import Annotation, notes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+from roundtrip.history.schema import NIGHTS, NOTES, PROVENANCE, SERIES
 
 #: Nights that go into a bundle at most: a year, and more than detection looks back.
 MOST_NIGHTS = 400
-_NIGHTS, _PROVENANCE = (f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance"))
+_NIGHTS, _PROVENANCE, _NOTES = (
+    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes")
+)
 _ROW = ["night", *SERIES, "nodes"]
 
 
@@ -23,10 +30,13 @@ def is_in(checked: Manifest) -> bool:
     return any(name.startswith(manifest.HISTORY) for name in checked.data["files"])
 
 
-def add(bundle: Path, checked: Manifest, ledger: Ledger) -> Manifest:
+def add(
+    bundle: Path, checked: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
+) -> Manifest:
     """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew.
 
-    A bundle without a night before it stays as it is.
+    What `annotations` say of these nights and of this one goes with them.  A bundle without a night
+    before it stays as it is.
     """
     before = ledger.before(checked.data["started"], MOST_NIGHTS)
     if before.nights.is_empty():
@@ -34,6 +44,9 @@ def add(bundle: Path, checked: Manifest, ledger: Ledger) -> Manifest:
     (bundle / manifest.HISTORY).mkdir()
     disk.write_frame(before.nights, bundle / _NIGHTS)
     disk.write_frame(before.provenance, bundle / _PROVENANCE)
+    every = [*before.nights["night"].unique(), checked.data["started"]]
+    if said := notes(every, annotations):
+        disk.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
     return manifest.write(bundle, {k: v for k, v in checked.data.items() if k != "files"})
 
 
@@ -55,10 +68,14 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
     if not is_in(checked):
         return Ledger()
     nights, facts = bundle / _NIGHTS, bundle / _PROVENANCE
+    remarks = bundle / _NOTES
     found = Ledger(disk.table(nights, NIGHTS), disk.table(facts, PROVENANCE))
+    if _NOTES in checked.data["files"]:
+        found = replace(found, notes=disk.table(remarks, NOTES))
     for name, frame, file in (
         ("nights", found.nights, nights),
         ("provenance", found.provenance, facts),
+        ("notes", found.notes, remarks),
     ):
         for rule in RULES[name]:
             require.rule(frame, rule, file)

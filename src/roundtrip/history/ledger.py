@@ -16,7 +16,7 @@ from roundtrip.history.annotations import Annotation, mark
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import Night
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
+from roundtrip.history.schema import NIGHTS, NOTES, PROVENANCE, SERIES
 
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64
@@ -29,12 +29,14 @@ _ORDER = [*_NIGHT, *SERIES, "nodes"]
 class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
-    `warnings` say which revisions were left out, one line ``path: reason`` each.
+    `warnings` say which revisions were left out, one line ``path: reason`` each.  A bundle also
+    holds `notes`, columns `NOTES`: what annotations say of nights.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
     provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
     warnings: tuple[str, ...] = ()
+    notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
 
     def before(self, started: str, most: int) -> Ledger:
         """The newest `most` nights that began before `started`, ISO 8601."""

@@ -56,6 +56,11 @@ NIGHTS: Schema = {
     "left_out": pl.String,
     "foreign": pl.Boolean,
 }
+#: One row a remark of a person on a night, from the annotations of the site.
+NOTES: Schema = {
+    "night": pl.String,
+    "text": pl.String,
+}
 #: One row a fact of a night: `subject` is the environment, or the pseudonym of a node, that it is
 #: about, "" for the site; `name` what it is (kernel, firmware, MPI library, UCX, Spack hash).
 PROVENANCE: Schema = {

@@ -68,7 +68,7 @@ def publish(
                     known = attached.fitting(all_known)
                     for warning in known.warnings:
                         tell(warning)
-                    copied = attached.add(partial / published.BUNDLE, copied, known)
+                    copied = attached.add(partial / published.BUNDLE, copied, known, said)
                 write(partial / published.BUNDLE, partial, note)
                 told = {**revision.identity(copied, note), "files": revision.contents(partial)}
                 (partial / FACTS).write_text(revision.facts_text(told), encoding="utf-8")

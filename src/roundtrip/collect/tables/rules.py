@@ -162,6 +162,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
             for name in ("lower_is_better", "foreign")
         ),
     ),
+    "notes": (_NIGHT[0], _text("text", 2000)),
     "provenance": (
         *_NIGHT,
         *(_short(name, 2000) for name in ("subject", "value")),

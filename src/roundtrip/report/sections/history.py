@@ -55,7 +55,7 @@ def part(data: Data) -> Part:
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
     judged = _judged(data)
     blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
-    blocks += [*_left_out(judged, data), _basis(data)]
+    blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)), question=QUESTION)
 
 
@@ -230,6 +230,14 @@ def _off(line: Line) -> str:
         return "a spike"
     expected = f"{newest.low:.3f} to {newest.high:.3f} was to be expected"
     return f"{newest.ratio:.3f} times the level; {expected}"
+
+
+def _said(judged: Judged, data: Data) -> Iterator[Block]:
+    """What annotations say of nights."""
+    notes = data.history.notes.rows()
+    if notes:
+        yield Heading(3, "Said of these nights")
+        yield Items(tuple((f"{judged.calendar.label(night)}: {text}",) for night, text in notes))
 
 
 def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
