@@ -259,6 +259,19 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> 
     assert cache.load(file.parent).nights.height == before.nights.height
 
 
+def test_a_cache_of_other_code_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Nights(tmp_path, series=2).write(2)
+    before = read(tmp_path)
+    folder = tmp_path / CAMPAIGN / SITE
+    assert cache.load(folder).nights.height == 4
+    monkeypatch.setattr(cache, "_format", lambda: "other code")
+    assert cache.load(folder).nights.is_empty()
+    assert read(tmp_path).nights.equals(before.nights)
+    assert cache.load(folder).nights.height == 4
+
+
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
     (first, _) = Nights(tmp_path, series=2).write(2)
     assert read(tmp_path).warnings == ()

@@ -7,6 +7,8 @@ of its bundle has changed since it was read.
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import io
 import json
 import os
@@ -22,10 +24,15 @@ from roundtrip import __version__
 from roundtrip.history.schema import NIGHTS, PROVENANCE, Schema
 
 FILE_NAME = ".history.zip"
-#: Changes whenever the same bundles would give other rows.
-_FORMAT = f"1 of {__version__}"
 _INDEX, _NIGHTS, _PROVENANCE = "index.json", "nights.parquet", "provenance.parquet"
 _ANYTHING = (Exception, pl.exceptions.PanicException)
+
+
+@functools.cache
+def _format() -> str:
+    """What changes with the code of this room: then the same bundles may give other rows."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def load(site: Path) -> Cache:
     try:
         with zipfile.ZipFile(site / FILE_NAME) as archive:
             index = json.loads(archive.read(_INDEX))
-            if index["format"] != _FORMAT:
+            if index["format"] != _format():
                 return Cache()
             nights = _table(archive.read(_NIGHTS), NIGHTS)
             return Cache(nights, _table(archive.read(_PROVENANCE), PROVENANCE), index["stamps"])
@@ -61,7 +68,7 @@ def store(site: Path, cache: Cache) -> None:
             with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
                 archive.writestr(_NIGHTS, _bytes(cache.nights))
                 archive.writestr(_PROVENANCE, _bytes(cache.provenance))
-                told = {"format": _FORMAT, "stamps": dict(cache.stamps)}
+                told = {"format": _format(), "stamps": dict(cache.stamps)}
                 archive.writestr(_INDEX, json.dumps(told))
             Path(name).chmod(0o644)
             Path(name).replace(site / FILE_NAME)

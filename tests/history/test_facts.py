@@ -1,0 +1,77 @@
+"""What a night was measured with: toolchains, Spack hashes, and long values that stay apart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.tables.schema import CASES, PLACEMENT
+from roundtrip.history import facts
+from roundtrip.sites import lock
+from roundtrip.sites.toolchains import toolchains
+
+LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
+LISTED = {"env/spack.lock": {"sha256": "a" * 64, "bytes": 1}}
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    (tmp_path / "env").mkdir()
+    return tmp_path
+
+
+def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
+    """Facts of a bundle without launches, by subject and name."""
+    data = {"git": {"commit": None, "dirty": None}, "tools": {}, "files": files or {}}
+    launches = pl.DataFrame(schema=CASES)
+    placement = pl.DataFrame(schema={name: PLACEMENT[name] for name in ("launch", "rank", "cpus")})
+    found = facts.of(bundle, Manifest(data, "x"), launches, placement)
+    return {(subject, name): value for subject, name, value in found}
+
+
+def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_data(
+    bundle: Path,
+) -> None:
+    shutil.copyfile(LOCK, bundle / "env" / "spack.lock")
+    told = of(bundle, LISTED)
+    assert told["", "spack.lock"] == "a" * 12
+    for one in toolchains(lock.read(LOCK)):
+        assert told[one.name, "Spack hash"] == one.root.hash[:12]
+        assert told[one.name, one.mpi.name] == f"{one.mpi.version} ({one.mpi.hash[:7]})"
+        assert told[one.name, "boost"].startswith(one.boost.version)
+    assert {name for _, name in told} & {"ucx", "libfabric", "hwloc"}
+
+
+def test_a_lock_file_of_another_kind_is_told_by_its_digest(bundle: Path) -> None:
+    (bundle / "env" / "spack.lock").write_text("{}")
+    assert of(bundle, LISTED) == {("", "spack.lock"): "a" * 12}
+
+
+def test_what_installed_a_toolchain_is_told(bundle: Path) -> None:
+    installed = {"mpi": {"version": "4.1.4", "origin": "Debian openmpi 4.1.4-3"}}
+    installed["compiler"] = {"version": "12.2.0", "flags": ["-O2", "-g0"]}  # type: ignore[dict-item]
+    entry = {"reframe": {"env_vars": [["UCX_TLS", "sm"], "odd"]}, "installed": installed}
+    (bundle / "env" / "toolchains.json").write_text(json.dumps({"openmpi41": entry, "bad": 3}))
+    assert of(bundle) == {
+        ("openmpi41", "MPI version"): "4.1.4",
+        ("openmpi41", "MPI package"): "Debian openmpi 4.1.4-3",
+        ("openmpi41", "compiler of the toolchain"): "12.2.0",
+        ("openmpi41", "flags of the toolchain"): "-O2 -g0",
+        ("openmpi41", "variable UCX_TLS"): "sm",
+    }
+
+
+def test_two_long_values_stay_apart_and_controls_are_gone(bundle: Path) -> None:
+    def kernel(text: str) -> str:
+        (bundle / "env" / "host.json").write_text(json.dumps({"system": {"kernel": text}}))
+        return of(bundle)["", "kernel"]
+
+    one, other = kernel("x" * 900 + "1"), kernel("x" * 900 + "2")
+    assert one != other and len(one) == len(other) < 120
+    assert kernel("6.1\n\x1b[2J") == "6.1 ?[2J"
