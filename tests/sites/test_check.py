@@ -95,7 +95,7 @@ def test_a_fault_in_reframes_part_is_named(
         ('hca = "mlx5_0"', 'hcas = "mlx5_0"', "unknown placeholder {hca}; legal are checkout"),
         ('base = "infiniband"', 'base = "ib"', "site.toml:4: base: there is no 'ib'; there are:"),
         ('interface = "{interface}"', 'nic = "{interface}"', "unknown key 'nic'; legal are across"),
-        ("max_jobs = 1", 'max_jobs = "1"', "slurm.toml:38: partition.ib-rc.max_jobs: input"),
+        ("max_jobs = 1", 'max_jobs = "1"', "slurm.toml:39: partition.ib-rc.max_jobs: input"),
         ("[values]", "[value]", "site.toml:8: unknown key 'value'; legal are base, bind, "),
     ],
 )
@@ -183,7 +183,7 @@ def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> N
     run = CliRunner()
     proved = run.invoke(app, ["site", "lock"])
     assert proved.exit_code == 0
-    assert re.search(r"mvapich2-23-boost186 +5hdlixr", proved.output)
+    assert re.search(r"mvapich2-23-boost186 +rjqmax5", proved.output)
     edit_data(checkout, "max_jobs = 1", "max_jobs = 2")
     assert run.invoke(app, ["site", "check", "infiniband"]).exit_code == 1
     refused = run.invoke(app, ["site", "check", "nowhere"])

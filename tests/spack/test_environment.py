@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -33,7 +34,8 @@ def test_the_environment_has_only_sections_that_spack_knows() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_the_site_is_chosen_by_one_variable_that_activate_exports(part: Path) -> None:
-    (include,) = environment()["include"]
+    include, unused = environment()["include"]
+    assert (CHECKOUT / unused["path"]).is_file()
     assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
     assert (CHECKOUT / include["path"]).is_dir()
     script = '. site-configs/activate "$0" && printenv ROUNDTRIP_SITE_SPACK'
@@ -48,6 +50,17 @@ def test_other_sites_leave_the_variable_alone() -> None:
     done = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
     assert "RFM_SYSTEM=local" in done.stdout
     assert "ROUNDTRIP_SITE_SPACK" not in done.stdout
+
+
+def test_nothing_that_is_built_is_said_to_be_unused() -> None:
+    recorded = json.loads((CHECKOUT / "tests/sites/data/environment/spack.lock").read_text())
+    built = {spec["name"] for spec in recorded["concrete_specs"].values()}
+    unused = yaml.safe_load((CHECKOUT / "spack_repo/unused.yaml").read_text())["packages"]
+    assert not built & set(unused)
+    assert set(map(str, unused.values())) == {"{'buildable': False}"}
+    for part in PARTS:
+        packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
+        assert not set(packages) & set(unused)
 
 
 def test_what_is_installed_can_be_restored_to_another_path() -> None:
@@ -103,8 +116,8 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
     view = environment()["view"]["toolchains"]
     assert view["root"] == VIEW
     assert set(MPIS) <= set(view["select"])
-    # Spack takes the first that fits: the narrower one has to come first.
-    assert list(view["projections"]) == ["^mpi ^boost", "^mpi", "all"]
+    # Two builds of one version must not share a prefix.
+    assert view["projections"] == {"all": "{name}-{version}-{hash:7}"}
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)

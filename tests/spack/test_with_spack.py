@@ -16,6 +16,20 @@ from roundtrip.sites.spack import Spack
 
 CHECKOUT = Path(__file__).parents[2]
 SITES = ("infiniband", "roce", "spack")
+GET = (
+    "git clone --depth=2 -b v1.1.0 https://github.com/spack/spack.git ~/spack && "
+    "export SPACK_ROOT=~/spack"
+)
+#: Prints how many packages Spack considers for the roots that its arguments name.
+CONSIDERED = """
+import sys
+import spack.deptypes, spack.environment
+from spack.solver.input_analysis import create_graph_analyzer
+spack.environment.activate(spack.environment.Environment(sys.argv[1]))
+found = create_graph_analyzer().possible_dependencies(
+    *sys.argv[2:], allowed_deps=spack.deptypes.ALL)
+print("CONSIDERED", len(found.real_pkgs))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +39,7 @@ def real() -> Spack:
     except UserError as error:
         pytest.skip(f"no usable Spack: {error}")
     if found is None:
-        pytest.skip("needs Spack 1.1 or newer: `spack` in PATH, or SPACK_ROOT set")
+        pytest.skip(f"needs Spack 1.1 or newer: {GET}")
     return found
 
 
@@ -79,6 +93,18 @@ def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
     packages = run(real, checkout, "config", "get", "packages", site=site)
     wanted = "fabrics=none" if site == "spack" else "fabrics=ucx"
     assert wanted in packages
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_what_no_root_needs_is_not_considered(
+    real: Spack, checkout: Path, tmp_path: Path, site: str
+) -> None:
+    """They are what concretization costs: some 600 packages for the 50 that a root is made of."""
+    script = tmp_path / "considered.py"
+    script.write_text(CONSIDERED)
+    roots = ["roundtrip-workloads", "osu-micro-benchmarks", "npb", "netpipe", "ddtbench"]
+    said = run(real, checkout, "python", str(script), str(checkout), *roots, site=site)
+    assert int(said.split("CONSIDERED ")[1]) < 220
 
 
 def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:

@@ -16,7 +16,7 @@ from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import new as writer
-from roundtrip.sites import probe, ready, toolchains
+from roundtrip.sites import data, probe, ready, toolchains
 from roundtrip.sites.check import check as check_site
 from roundtrip.sites.findings import Finding
 from roundtrip.sites.software import one_build_per_mpi
@@ -81,11 +81,14 @@ def lock(
     """
     held = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
     active = os.environ.get("ROUNDTRIP_SITE")
+    label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
         ready.require_current(held, site)
-    status = _print(one_build_per_mpi(held))
+        declared = data.of(site.folder, site.checkout)
+        label = declared.label if declared else ()
+    status = _print(one_build_per_mpi(held, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
-    for item in toolchains.toolchains(held):
+    for item in toolchains.toolchains(held, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
     _console.print(table)

@@ -88,7 +88,8 @@ class SiteData(Table):
     """A site; `software` says who makes its toolchains: `roundtrip toolchains`, Spack, or nobody.
 
     `bind` are options of every launch, after its own.  `pmix` is the series of PMIx that the MPIs
-    are built with, which is that of the cluster's Slurm (``pmix_v4`` is 4).  `detect` are features
+    are built with, which is that of the cluster's Slurm (``pmix_v4`` is 4).  `label` is what is in
+    the names of toolchains from Spack (`labels`).  `detect` are features
     that each partition has if the machine has them.  `declared` are environments in ReFrame's form.
     """
 
@@ -97,6 +98,7 @@ class SiteData(Table):
     software: Literal["toolchains", "spack", "none"]
     bind: Strings = ()
     pmix: str | None = None
+    label: Strings = ()
     detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = ()
     launch: dict[str, Launch] = Field(default_factory=dict)
     variables: dict[str, str] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ different builds in one lock file.  A comparison across them would mean nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -126,22 +126,26 @@ def _hash(value: object) -> str:
     return value
 
 
-def split_builds(lock: Lock) -> list[str]:
-    """One line for each (MPI, version) with more than one build; it names the less used build."""
+def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> list[str]:
+    """One line for each label of more than one build of an MPI; it names the less used build.
+
+    `label`: what the site calls an MPI; by default its name and version.
+    """
     builds: dict[str, list[Concrete]] = defaultdict(list)
     for spec in lock.mpis.values():
-        builds[spec.label].append(spec)
+        builds[label(spec) if label else spec.label].append(spec)
     lines = []
-    for label, specs in sorted(builds.items()):
+    for name, specs in sorted(builds.items()):
         if len(specs) == 1:
             continue
         usual, *odd = sorted(specs, key=lambda spec: (-len(lock.users(spec.hash)), spec.hash))
         for spec in odd:
             roots = lock.users(spec.hash)
             lines.append(
-                f"{label} is {len(specs)} builds: {usual.hash[:7]} ({len(lock.users(usual.hash))} "
+                f"{name} is {len(specs)} builds: {usual.hash[:7]} ({len(lock.users(usual.hash))} "
                 f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].asked}; "
-                f"it differs in {_difference(usual, spec)}: pin it with `require:`"
+                f"it differs in {_difference(usual, spec)}: pin it with `require:`, or tell the "
+                "two apart with `label` in site.toml"
             )
     return lines
 

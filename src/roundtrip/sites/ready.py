@@ -9,8 +9,8 @@ import os
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
+from roundtrip.sites import data, matrix, software, spack, toolchains
 from roundtrip.sites import lock as locks
-from roundtrip.sites import matrix, software, spack, toolchains
 from roundtrip.sites.lock import Lock
 
 
@@ -26,7 +26,8 @@ def require(site: Site) -> None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)
     require_current(lock, site)
-    if split := locks.split_builds(lock) + locks.split_targets(lock):
+    declared = data.of(site.folder, site.checkout)
+    if split := software.split(lock, declared.label if declared else ()):
         raise UserError(split[0], file)
     odd = software.one_to_one(lock, list(site.toolchains.values()))
     if faults := [finding.detail for finding in odd if finding.verdict == "fault"]:

@@ -59,7 +59,7 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
     if site.software == "spack":
         starts = {mpi: (one.launcher, _options(one, site)) for mpi, one in site.launch.items()}
         variables = {mpi: list(_variables(one).items()) for mpi, one in site.launch.items()}
-        return toolchains.environments(name, starts, variables)
+        return toolchains.environments(name, starts, variables, site.label)
     known = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, known) for key in site.transport]

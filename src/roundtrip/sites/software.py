@@ -9,10 +9,10 @@ from typing import Any
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, matrix, pmix, spack, toolchains, yamlfile
+from roundtrip.sites import data, labels, matrix, pmix, spack, toolchains, yamlfile
 from roundtrip.sites import lock as locks
 from roundtrip.sites.findings import Finding, summarise
-from roundtrip.sites.lock import Lock
+from roundtrip.sites.lock import Concrete, Lock
 
 
 def files(folder: Path, environment: Path) -> list[Finding]:
@@ -68,7 +68,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
         wanted = matrix.expand(environment, matrix.definitions(folder))
         declared = data.of(site.folder, site.checkout)
         return [
-            *one_build_per_mpi(lock),
+            *one_build_per_mpi(lock, declared.label if declared else ()),
             *summarise(
                 "matrix",
                 matrix.mismatches(lock, wanted),
@@ -81,17 +81,28 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
         return [Finding("fault", "lock file", str(error))]
 
 
-def one_build_per_mpi(lock: Lock) -> list[Finding]:
-    """Whether each (MPI, version) has one concrete hash, and all have one target."""
-    builds = {spec.label: spec.hash[:7] for spec in lock.mpis.values()}
-    listing = ", ".join(f"{label} {hash_}" for label, hash_ in sorted(builds.items()))
-    faults = locks.split_builds(lock) + locks.split_targets(lock)
+def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
+    """Whether each MPI, told apart by the site's `label`, has one concrete hash, and all have one
+    target."""
+    builds = sorted((spec.label, spec.hash[:7]) for spec in lock.mpis.values())
+    listing = ", ".join(f"{name} {hash_}" for name, hash_ in builds)
+    faults = split(lock, label)
     return summarise("one build per MPI", faults, listing or "the lock file holds no MPI")
+
+
+def split(lock: Lock, label: Sequence[str]) -> list[str]:
+    """A line for each label of two builds, and for each second target."""
+
+    def named(mpi: Concrete) -> str:
+        own = labels.mpi(mpi, lock, label)
+        return f"{mpi.label} ({own})" if label else mpi.label
+
+    return locks.split_builds(lock, named) + locks.split_targets(lock)
 
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Whether each ReFrame environment is one root of the lock, and each root one environment."""
-    roots = {item.root.hash: item.name for item in toolchains.toolchains(lock)}
+    roots = toolchains.workloads(lock)
     faults = []
     taken: dict[str, str] = {}
     for environ in environs:

@@ -7,14 +7,13 @@ Prefixes are those of the view that ``spack.yaml`` keeps, or of the site's own i
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers, nothing
+from roundtrip.sites import labels, launchers, nothing
 from roundtrip.sites import lock as locks
 from roundtrip.sites.lock import Concrete, Lock
 
@@ -27,31 +26,24 @@ PVM = "pvm"
 _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
-_TITLES = {
-    "openmpi": "Open MPI",
-    "mpich": "MPICH",
-    "mvapich": "MVAPICH",
-    "mvapich2": "MVAPICH2",
-}
 #: MPI package: (ReFrame launcher, its options).
 Launch = Mapping[str, tuple[str | None, Sequence[str]]]
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """One MPI with one Boost.  `suites` are the other roots that use this MPI, by package."""
+    """One MPI with one Boost, under the `name` and `title` that its site asks for.
+
+    `suites` are the other roots that use this MPI, by package.
+    """
 
     name: str
+    title: str
     root: Concrete
     mpi: Concrete
     boost: Concrete
     libraries: tuple[Concrete, ...]
     suites: Mapping[str, Concrete]
-
-    @property
-    def title(self) -> str:
-        mpi = _TITLES.get(self.mpi.name, self.mpi.name)
-        return f"{mpi} {self.mpi.version}, Boost {self.boost.version}"
 
 
 def active_lock() -> Path | None:
@@ -61,8 +53,12 @@ def active_lock() -> Path | None:
     return file if file and file.is_file() else None
 
 
-def toolchains(lock: Lock) -> list[Toolchain]:
-    """The toolchains of a lock file; UserError if two specs would get the same name."""
+def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
+    """The toolchains of a lock file; UserError if two specs would get the same name.
+
+    `label`: what of them is in their names besides the series of MPI and Boost (`labels`).
+    """
+    labels.require(lock, label)
     suites: dict[str, dict[str, Concrete]] = {}
     for root in lock.roots:
         spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
@@ -77,37 +73,44 @@ def toolchains(lock: Lock) -> list[Toolchain]:
         mpi, boost = lock.mpi_of(spec.hash), below.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.asked}' lacks an MPI or a Boost", lock.file)
-        name = f"{_series(mpi)}-{_series(boost)}"
+        name = labels.name(spec, mpi, boost, lock, label)
         if name in found and found[name].root.hash != spec.hash:
             other = found[name].root.hash
             raise UserError(
                 f"environment '{name}' would be two concrete specs: {other[:7]} and "
-                f"{spec.hash[:7]} (root '{root.asked}')",
+                f"{spec.hash[:7]} (root '{root.asked}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
         libraries = tuple(below[key] for key in ("cli11", "nlohmann-json", PVM) if key in below)
-        found[name] = Toolchain(name, spec, mpi, boost, libraries, suites.get(mpi.hash, {}))
+        title = labels.title(spec, mpi, boost, lock, label)
+        others = suites.get(mpi.hash, {})
+        found[name] = Toolchain(name, title, spec, mpi, boost, libraries, others)
     return list(found.values())
+
+
+def workloads(lock: Lock) -> dict[str, str]:
+    """What was asked for, by the hash of each root that is a toolchain."""
+    roots = ((root.hash, root.asked) for root in lock.roots)
+    return {hash_: asked for hash_, asked in roots if lock.specs[hash_].name == WORKLOADS}
 
 
 def prefix(spec: Concrete, lock: Lock) -> str:
     """Where `spec` is installed: its own prefix if external, else in the view of spack.yaml."""
     if spec.external is not None:
         return spec.external
-    parts = [f"{spec.name}-{spec.version}"]
-    if spec.hash not in lock.mpis and (mpi := lock.mpi_of(spec.hash)):
-        parts.append(f"{mpi.name}-{mpi.version}")
-        boosts = [item for item in lock.reached(spec.hash) if item.name == "boost"]
-        parts += [f"boost-{item.version}" for item in boosts if item.hash != spec.hash]
-    return str(lock.file.parent.joinpath(VIEW, *parts))
+    return str(lock.file.parent / VIEW / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
 
 
 def environments(
-    system: str, launch: Launch, variables: Mapping[str, Sequence[tuple[str, str]]] | None = None
+    system: str,
+    launch: Launch,
+    variables: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    label: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """ReFrame environments of `system` from the active Spack environment; none if none is active.
 
-    `launch` says how each MPI starts ranks, `variables` what it needs set, by package name.
+    `launch` says how each MPI starts ranks, `variables` what it needs set, by package name, and
+    `label` what is in the names (`toolchains`).
     ReFrame calls a run without any case passed: so a line on standard error says what is missing.
     UserError for a lock file that is broken or holds an MPI that `launch` does not know.
     """
@@ -116,7 +119,7 @@ def environments(
         nothing.tell(system, "no concretized Spack environment is active: `spack env activate .`")
         return []
     lock = locks.read(file)
-    found = toolchains(lock)
+    found = toolchains(lock, label)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(found, key=lambda item: item.name)}
     all_ = [
@@ -134,9 +137,10 @@ def pvm() -> list[str]:
     Of the active Spack environment; UserError for a lock file that is broken.
     """
     file = active_lock()
-    found = toolchains(locks.read(file)) if file else []
-    with_pvm = [any(spec.name == PVM for spec in item.libraries) for item in found]
-    return [PVM] if found and all(with_pvm) else []
+    lock = locks.read(file) if file else None
+    roots = workloads(lock) if lock else []
+    with_pvm = [any(spec.name == PVM for spec in lock.reached(root)) for root in roots if lock]
+    return [PVM] if with_pvm and all(with_pvm) else []
 
 
 def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
@@ -206,9 +210,3 @@ def _environment(
         },
         "target_systems": [system],
     }
-
-
-def _series(spec: Concrete) -> str:
-    """``openmpi@5.0.8`` -> ``openmpi50``; ReFrame allows no dot in a name."""
-    major, minor, *_ = [*re.findall(r"\d+", spec.version), "0", "0"]
-    return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{major}{minor}"

@@ -13,7 +13,7 @@ class Netpipe(MakefilePackage):
     """
 
     homepage = "http://bitspjoule.org/netpipe/"
-    # Without TLS, so the checksum is what counts: it is that of Debian's netpipe_3.7.2.orig.tar.gz.
+    # Without TLS: the checksum counts, and is that of Debian's netpipe_3.7.2.orig.tar.gz.
     url = "http://bitspjoule.org/netpipe/code/NetPIPE-3.7.2.tar.gz"
 
     executables = [r"^NPopenmpi$", r"^NPmpich2$"]

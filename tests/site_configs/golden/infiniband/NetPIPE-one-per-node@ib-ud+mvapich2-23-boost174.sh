@@ -16,11 +16,11 @@ export UCX_TLS=ud,self,sm
 export UCX_POSIX_HUGETLB_MODE=try
 export UCX_SYSV_HUGETLB_MODE=try
 export MV2_USE_ONLY_UD=1
-export PATH=@SPACK_ENV@/.spack-view/mvapich2-2.3.7-1/bin:$PATH
-export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.74.0/mvapich2-2.3.7-1
-export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
+export PATH=@SPACK_ENV@/.spack-view/mvapich2-2.3.7-1-bytndmv/bin:$PATH
+export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.74.0-6hyv3m7
+export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0-ryxavmc:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0-uyapslj:@SPACK_ENV@/.spack-view/pvm-3.4.6-k4rodoj:$CMAKE_PREFIX_PATH
 export MV2_IBA_HCA=mlx5_0
 export MV2_DEFAULT_PORT=1
 export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/mvapich2-2.3.7-1/boost-1.74.0/bin/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-wpnnd5n/bin/netpipe @OPTIONS@

@@ -15,12 +15,12 @@ export UCX_NET_DEVICES=ib0
 export UCX_TLS=tcp,self,sm
 export UCX_POSIX_HUGETLB_MODE=try
 export UCX_SYSV_HUGETLB_MODE=try
-export PATH=@SPACK_ENV@/.spack-view/openmpi-4.1.8/bin:$PATH
-export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.74.0/openmpi-4.1.8
-export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
+export PATH=@SPACK_ENV@/.spack-view/openmpi-4.1.8-fidnire/bin:$PATH
+export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.74.0-eqcnzyz
+export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0-ryxavmc:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0-uyapslj:@SPACK_ENV@/.spack-view/pvm-3.4.6-k4rodoj:$CMAKE_PREFIX_PATH
 export PMIX_MCA_gds=hash
 export OMPI_MCA_pml=ucx
 export OMPI_MCA_osc=ucx,sm
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/openmpi-4.1.8/boost-1.74.0/bin/netpipe @OPTIONS@
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-3vuc56r/bin/netpipe @OPTIONS@

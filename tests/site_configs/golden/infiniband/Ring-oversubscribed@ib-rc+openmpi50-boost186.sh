@@ -16,12 +16,12 @@ export UCX_TLS=rc,self,sm
 export UCX_POSIX_HUGETLB_MODE=try
 export UCX_SYSV_HUGETLB_MODE=try
 export MV2_USE_UD_HYBRID=0
-export PATH=@SPACK_ENV@/.spack-view/openmpi-5.0.8/bin:$PATH
-export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.86.0/openmpi-5.0.8
-export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
+export PATH=@SPACK_ENV@/.spack-view/openmpi-5.0.8-k7e5jbz/bin:$PATH
+export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.86.0-pi3sqcz
+export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0-ryxavmc:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0-uyapslj:@SPACK_ENV@/.spack-view/pvm-3.4.6-k4rodoj:$CMAKE_PREFIX_PATH
 export PMIX_MCA_gds=hash
 export OMPI_MCA_pml=ucx
 export OMPI_MCA_osc=ucx,sm
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main/openmpi-5.0.8/boost-1.86.0/bin/ring --samples samples.csv --processors=2 --budget=30 --precision=2 --end=16777216
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-oyeq55b/bin/ring --samples samples.csv --processors=2 --budget=30 --precision=2 --end=16777216

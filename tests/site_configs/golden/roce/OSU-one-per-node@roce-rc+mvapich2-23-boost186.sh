@@ -17,13 +17,13 @@ export UCX_SYSV_HUGETLB_MODE=try
 export UCX_IB_GID_INDEX=3
 export UCX_IB_TRAFFIC_CLASS=106
 export MV2_USE_UD_HYBRID=0
-export PATH=@SPACK_ENV@/.spack-view/mvapich2-2.3.7-1/bin:$PATH
-export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.86.0/mvapich2-2.3.7-1
-export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0:$CMAKE_PREFIX_PATH
+export PATH=@SPACK_ENV@/.spack-view/mvapich2-2.3.7-1-bytndmv/bin:$PATH
+export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.86.0-klwonsg
+export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0-ryxavmc:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0-uyapslj:@SPACK_ENV@/.spack-view/pvm-3.4.6-k4rodoj:$CMAKE_PREFIX_PATH
 export MV2_IBA_HCA=mlx5_0
 export MV2_DEFAULT_PORT=1
 export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
 export MV2_USE_RoCE=1
 export MV2_DEFAULT_GID_INDEX=3
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block sh -c 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"' sh @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5/mvapich2-2.3.7-1/osu_latency > osu.txt
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block sh -c 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"' sh @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5-aibkhs7/osu_latency > osu.txt
