@@ -46,7 +46,7 @@ RUN_ELSEWHERE = {
 }
 #: Run by hand with Spack v1.1.0 and by no test: they take minutes, internet or a whole Spack.
 BY_HAND = [
-    r"spack (compiler|env|concretize|install|mirror|repo|buildcache)( .*)?",
+    r"spack (-v )?(compiler|env|concretize|install|mirror|repo|buildcache)( .*)?",
     r"git clone --depth=\d .*/spack(-packages)?\.git \S+",
     r"(\. |export SPACK_PYTHON=)\S*(setup-env\.sh|python3)",
     r"apt-get source --download-only netpipe",

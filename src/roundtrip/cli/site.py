@@ -14,11 +14,12 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.errors import UserError
+from roundtrip.sites import data, probe, ready, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites import new as writer
-from roundtrip.sites import data, probe, ready, toolchains
 from roundtrip.sites.check import check as check_site
 from roundtrip.sites.findings import Finding
+from roundtrip.sites.live import mend, trial
 from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
@@ -33,13 +34,35 @@ def check(
     scripts: Annotated[
         Path | None, typer.Option(help="Folder to write the rendered job scripts to.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option(help="Also start two ranks of each MPI, on two nodes, one job each.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option(help="With --live: write the lines that mend site.toml into it.")
+    ] = False,
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
-    Exit status: 0 no fault; 1 a fault; 2 no such site.
+    With --live it submits jobs.  Exit status: 0 no fault; 1 a fault; 2 no such site.
     """
-    findings = check_site(Site(name, paths.checkout()), scripts)
-    raise typer.Exit(_print(findings))
+    site = Site(name, paths.checkout())
+    status = _print(check_site(site, scripts))
+    if live:
+        status = max(status, _try(site, write))
+    raise typer.Exit(status)
+
+
+def _try(site: Site, write: bool) -> int:
+    """Live findings; with `write`, what a mended site lets be tried is tried as well."""
+    result = trial.check(site)
+    status = _print(result.findings)
+    if not write or not result.lines:
+        return status
+    file = site.folder / data.FILE
+    file.write_text(mend.written(file.read_text(), result.lines))
+    for line in result.lines:
+        _console.print(f"written      {file}: {line}", highlight=False)
+    return _try(Site(site.name, site.checkout), write) if result.ended else status
 
 
 @site_app.command()
@@ -55,7 +78,7 @@ def new(
 ) -> None:
     """Write a site's folder from what this machine or cluster says of itself.
 
-    Exit status: 0 written; 2 bad input.
+    Exit status: 0 written; 2 there is one already, or Slurm has no such partition (UserError).
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")

@@ -183,6 +183,11 @@ def parse_pmi(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
+def plugins() -> tuple[str, ...]:
+    """The PMIs that this machine's srun has."""
+    return parse_pmi(_run("srun", "--mpi=list") or "")
+
+
 def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
     """From ``lscpu -J``: model, sockets, cores of a socket."""
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from roundtrip.sites.probe import Facts
 
 #: PMIs of srun that an MPI can be built for, the one of base/slurm.toml first.
@@ -23,6 +25,14 @@ def pmi(mpi: str, facts: Facts) -> str | None:
     if not facts.pmi:
         return _SPEAKS[mpi][0]
     return next((name for name in _SPEAKS[mpi] if name in facts.pmi), None)
+
+
+def ways(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every way to start `mpi`: launcher and options, by srun with the PMIs `offered`, or by its
+    own program."""
+    by_srun = [("srun", f"--mpi={name}") for name in _SPEAKS.get(mpi, ()) if name in offered]
+    launcher, bind = _OWN.get(mpi, _HYDRA)
+    return [*by_srun, (launcher, bind, "core")]
 
 
 def tables(facts: Facts) -> str:

@@ -1,0 +1,79 @@
+"""A site that `roundtrip site new` writes on a real Slurm, tried and mended on its nodes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.virtual import CHECKOUT, Virtual, booted, lacking, patient
+
+from roundtrip.sites import data
+from roundtrip.sites.live import mend
+
+pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+PARTS = ("site-configs", "reframe", "checks", "campaigns")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    with booted(tmp_path_factory.mktemp("live"), f"live-{os.getpid()}") as cluster:
+        for part in PARTS:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=ignored)
+        yield cluster
+
+
+def roundtrip(cluster: Virtual, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command on the head node, in the copy of the checkout."""
+    script = 'cd "$0" && exec roundtrip "$@"'
+    checkout = str(cluster.share / "checkout")
+    return subprocess.run(
+        cluster.command("exec", "bash", "-c", script, checkout, *arguments),
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        timeout=patient(400),
+    )
+
+
+def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:
+    checkout = cluster.share / "checkout"
+    file = checkout / "site-configs" / name / "site.toml"
+    return file, data.load(file, checkout)
+
+
+def live(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stdout.partition("job scripts: ")[2]
+
+
+def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
+    made = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
+    assert made.returncode == 0, made.stderr
+    file, new = site(cluster, "mine")
+    assert new.pmix == "4"
+    assert {one.scheduler for one in new.partition.values()} == {"squeue"}
+    # Nothing tells the login node which interface the compute nodes have, and srun does not bind.
+    assert new.launch["openmpi"].launcher == "mpirun"
+
+    mended = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
+    told = live(mended)
+    assert mended.returncode == 0, mended.stdout + mended.stderr  # in the end
+    assert "there is no interface 'eth0' on a" in told
+    assert "written " in told
+    assert '[values] interface = "eth1"' in told
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2; may run on processors" in told
+    assert "transport tcp" in told
+    assert "PMIx client 4.2.2" in told
+
+    text = file.read_text()
+    file.write_text(mend.written(text, mend.start("openmpi", ("srun", "--mpi=pmix"))))
+    wrong = roundtrip(cluster, "site", "check", "mine", "--live")
+    assert wrong.returncode == 1
+    told = live(wrong)
+    assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in told
+    assert '[launch.openmpi] launcher = "mpirun"' in told
+    assert "written" not in told

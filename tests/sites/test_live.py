@@ -1,0 +1,144 @@
+"""`site check --live`: what ranks said, what is wrong with it, and what mends the site."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from roundtrip.sites import starters
+from roundtrip.sites.live import judge, mend, told
+from roundtrip.sites.live.mend import Line
+
+#: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
+OB1 = """\
+[a1:00081] mca: bml: Using self btl for send to [[29191,2673],0] on node a1
+[a1:00081] mca: bml: Using tcp btl for send to [[29191,2673],1] on node a2
+"""
+UCX = """\
+ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory)
+ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(tcp/eth1)
+"""
+NEWER_UCX = """\
+ucp_worker.c:1912 UCX  INFO    ucp_context_0 self cfg#0 tag(self/memory cma/memory)
+ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(rc_mlx5/mlx5_0:1)  am(tcp/eth1)
+"""
+CORE = {"binding": "core", "fabric": "infiniband"}
+
+
+def rank(number: int, **other: Any) -> dict[str, Any]:
+    return {
+        **{"rank": number, "ranks": 2, "host": f"a{number + 1}", "cpus": "0", "online": "0-1"},
+        **{"memlock": "unlimited      unlimited      bytes", "mpi": "Open MPI v4.1.4"},
+        "pmi": {"PMI_RANK": "", "PMIX_NAMESPACE": "slurm.pmix.6.0", "PMIX_VERSION": "4.2.2rc2"},
+        "pmix_client": "OpenPMIx 5.0.1 (PMIx Standard: 4.2)",
+        **other,
+    }
+
+
+def said(*ranks: dict[str, Any], errors: str = "") -> told.Told:
+    lines = "".join(f"\nROUNDTRIP SEES {json.dumps(one)}" for one in ranks)
+    return told.read(f"a line before{lines}\nand one after", errors)
+
+
+def test_ranks_are_read_also_where_their_lines_run_together() -> None:
+    found = said(rank(1), rank(0), errors=OB1)
+    assert [one.number for one in found.ranks] == [0, 1]
+    assert found.hosts == ["a1", "a2"]
+    assert found.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
+    assert found.ranks[0].memlock == "unlimited"
+    text = f"ROUNDTRIP SEES {json.dumps(rank(0))}ROUNDTRIP SEES {json.dumps(rank(1))} and"
+    assert len(told.read(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
+
+
+@pytest.mark.parametrize(
+    ("errors", "transports"),
+    [(OB1, ("tcp",)), (UCX, ("tcp/eth1",)), (NEWER_UCX, ("rc_mlx5/mlx5_0:1",)), ("", ())],
+    ids=["ob1", "ucx 1.13", "ucx 1.19", "nothing told"],
+)
+def test_the_transport_is_what_the_mpi_says_it_took(
+    errors: str, transports: tuple[str, ...]
+) -> None:
+    assert said(rank(0), rank(1), errors=errors).transports == transports
+
+
+@pytest.mark.parametrize(
+    ("ranks", "why"),
+    [
+        ([rank(0), rank(1)], None),
+        ([rank(0, ranks=1), rank(0, ranks=1, host="a2")], "starts 2 programs of one rank"),
+        ([rank(0)], "1 of 2 ranks spoke"),
+        ([rank(0), rank(1, host="a1")], "both ranks are on a1, not on 2 nodes"),
+    ],
+)
+def test_what_is_no_start_is_told(ranks: list[dict[str, Any]], why: str | None) -> None:
+    found = judge.started(said(*ranks), nodes=2)
+    assert found == why if why is None else found and found.startswith(why)
+    assert judge.started(None, 2) == "does not start"
+
+
+def test_binding_is_what_proc_says() -> None:
+    assert judge.unbound(said(rank(0), rank(1)), CORE) is None
+    loose = said(rank(0), rank(1, cpus="0-1"))
+    assert judge.unbound(loose, CORE) == "rank 1 is not bound: it may run on 0-1 of 0-1"
+    assert judge.unbound(loose, {"binding": "none"}) is None
+    same = said(rank(0), rank(1, host="a1"))
+    assert judge.unbound(same, CORE) == "both ranks are bound to 0"
+
+
+def test_rdma_needs_pinned_memory() -> None:
+    limited = said(rank(0), rank(1, memlock="65536   65536  bytes"))
+    (fault,) = judge.faults(limited, CORE)
+    assert fault.startswith("a2 lets a rank pin 65536 bytes: RDMA needs `unlimited`")
+    assert judge.faults(limited, {"fabric": "ethernet"}) == []
+
+
+SITE = """\
+base = "tcp" # of the site
+software = "toolchains"
+
+[values]
+interface = "eth0" # a guess
+
+[launch.mpich]
+launcher = "srun"
+pmi = "pmix" # wrong
+
+[partition.x]
+name = "x"
+"""
+
+
+def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
+    lines = [
+        Line("values", "interface", "eth1"),
+        *mend.start("mpich", ("srun", "--mpi=pmi2")),
+        *mend.start("openmpi", ("mpirun", "--bind-to", "core")),
+        Line("every_partition", "scheduler", "squeue"),
+        Line("", "pmix", "5"),
+    ]
+    text = mend.written(SITE, lines)
+    found = tomllib.loads(text)
+    assert found["pmix"] == "5"
+    assert found["values"] == {"interface": "eth1"}
+    assert found["launch"]["mpich"] == {
+        **{"launcher": "srun", "pmi": "pmi2"},
+        "options": [],
+    }
+    openmpi = {"launcher": "mpirun", "options": ["--bind-to", "core"]}
+    assert found["launch"]["openmpi"] == openmpi
+    assert found["every_partition"] == {"scheduler": "squeue"}
+    assert found["partition"] == {"x": {"name": "x"}}
+    assert "# of the site" in text
+    assert mend.written(text, lines) == text
+    assert str(lines[0]) == '[values] interface = "eth1"'
+
+
+def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
+    assert starters.ways("mpich", ["pmi2", "none"]) == [
+        ("srun", "--mpi=pmi2"),
+        ("mpiexec", "-bind-to", "core"),
+    ]
+    assert starters.ways("openmpi", []) == [("mpirun", "--bind-to", "core")]
