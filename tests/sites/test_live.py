@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from roundtrip.sites import starters
-from roundtrip.sites.live import judge, mend, told
+from roundtrip.sites.live import judge, mend, told, trial
 from roundtrip.sites.live.mend import Line
 
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
@@ -142,3 +144,31 @@ def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
         ("mpiexec", "-bind-to", "core"),
     ]
     assert starters.ways("openmpi", []) == [("mpirun", "--bind-to", "core")]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "status", "verdicts"),
+    [
+        ("slurm", 0, ["ok", "not checked"]),
+        ("slurm", 1, ["fault"]),
+        ("squeue", 1, ["ok", "not checked"]),
+        ("local", 1, ["not checked"]),
+    ],
+)
+def test_a_scheduler_that_needs_accounting_is_not_tried_without(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scheduler: str,
+    status: int,
+    verdicts: list[str],
+) -> None:
+    """ReFrame's `slurm` would end the session, and say that it passed."""
+    (tmp_path / "sacct").write_text(f"#!/bin/sh\nexit {status}\n")
+    (tmp_path / "sacct").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    partition = {"scheduler": scheduler, "environs": [], "extras": {}}
+    site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
+    result = trial.check(site)
+    assert [item.verdict for item in result.findings] == verdicts
+    mended = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
+    assert (result.lines, result.ended) == (mended, bool(mended))

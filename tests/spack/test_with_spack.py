@@ -30,6 +30,13 @@ found = create_graph_analyzer().possible_dependencies(
     *sys.argv[2:], allowed_deps=spack.deptypes.ALL)
 print("CONSIDERED", len(found.real_pkgs))
 """
+#: Prints how long the path is that packages are installed into.
+PADDED = """
+import sys
+import spack.environment, spack.store
+spack.environment.activate(spack.environment.Environment(sys.argv[1]))
+print("PADDED", len(spack.store.STORE.root))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +112,14 @@ def test_what_no_root_needs_is_not_considered(
     roots = ["roundtrip-workloads", "osu-micro-benchmarks", "npb", "netpipe", "ddtbench"]
     said = run(real, checkout, "python", str(script), str(checkout), *roots, site=site)
     assert int(said.split("CONSIDERED ")[1]) < 220
+
+
+def test_install_paths_are_padded(real: Spack, checkout: Path, tmp_path: Path) -> None:
+    """Else a build cache cannot be restored to a longer path."""
+    script = tmp_path / "padded.py"
+    script.write_text(PADDED)
+    said = run(real, checkout, "python", str(script), str(checkout))
+    assert int(said.split("PADDED ")[1]) >= 128
 
 
 def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:
