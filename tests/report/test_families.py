@@ -101,7 +101,7 @@ def test_few_primary_claims_are_told_whatever_the_secondary_ones_need(make_tree:
     report = build(read(tree))
     (answer, *_) = part(report, "netpipe").answers
     told = "".join(str(getattr(word, "text", word)) for word in answer.text)
-    assert told.startswith("Boost.MPI costs ") and f" at {units.size(1)}; " in told
+    assert told.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in told
 
 
 @pytest.mark.parametrize("launches", [3, 5])

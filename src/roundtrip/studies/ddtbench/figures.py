@@ -59,8 +59,11 @@ def overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         for number, panel in enumerate(panels, 1)
     ]
     values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
-    low, high = values.min().min_horizontal().item(), values.max().max_horizontal().item()
-    scale = Scale("Packing overhead (% of the round trip)", min(0.0, low), max(0.0, high), False)
+    low = min(0.0, values.min().min_horizontal().item())
+    high = max(0.0, values.max().max_horizontal().item())
+    edge = 0.03 * (high - low)  # no dot is cut off
+    title = "Packing overhead (% of the round trip)"
+    scale = Scale(title, low - edge, high + edge, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
         return (_overhead_view(one, scale),)
