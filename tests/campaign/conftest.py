@@ -53,6 +53,7 @@ class Stage:
     minutes: float = 60
     attempts: Counter[str] = field(default_factory=Counter)
     expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
+    enough: Callable[[], bool] = lambda: False
 
     def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
         for item in block:
@@ -76,7 +77,9 @@ class Stage:
                 partitions={"smp": {"scheduler": self.scheduler}},
                 environment=dict(os.environ),
             )
-            return Runner(campaign, site, self.tree, self.expected, Quiet()).run()  # type: ignore[arg-type]
+            runner = Runner(campaign, site, self.tree, self.expected, Quiet())  # type: ignore[arg-type]
+            runner.enough = self.enough
+            return runner.run()
 
     def passed(self) -> Counter[str]:
         found = scan(self.tree.path)

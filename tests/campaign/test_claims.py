@@ -73,6 +73,7 @@ def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.O
 @pytest.mark.parametrize(
     ("name", "toolchains", "partitions", "primary"),
     [
+        ("ab", 2, 1, 8),
         ("smoke", 2, 1, 8),
         ("boost-netpipe", 8, 1, 32),
         ("ddtbench", 4, 1, 64),

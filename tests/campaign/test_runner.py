@@ -37,6 +37,22 @@ def test_every_case_gets_its_launches(stage: Stages) -> None:
     assert Outcome.of(made.tree).whole
 
 
+def test_a_run_that_knows_enough_ends_between_rounds(stage: Stages) -> None:
+    made = stage(passing())
+    made.enough = lambda: sum(made.attempts.values()) >= 4
+    made.run()
+    assert made.attempts == dict.fromkeys(CASE_IDS, 2)
+
+
+def test_a_run_may_record_that_it_wanted_no_more(stage: Stages) -> None:
+    made = stage(passing())
+    made.enough = lambda: bool(made.attempts)
+    made.run()
+    assert not Outcome.of(made.tree).whole
+    made.tree.ended_after(1)
+    assert Outcome.of(made.tree).whole
+
+
 def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
     stage: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:

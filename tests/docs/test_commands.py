@@ -34,6 +34,8 @@ RUN_ELSEWHERE = {
     r"roundtrip history SITE( .*)?": "tests/history/test_command.py",
     r"roundtrip import SITE .*": "tests/imported/test_command.py",
     r"roundtrip publish .* --to .*": "tests/report/test_public.py",
+    r"roundtrip ab \S+ \S+( --.*)?": "tests/end_to_end/test_ab.py",
+    r"roundtrip compare .*": "tests/cli/test_compare.py",
     r"roundtrip (collect|report) .*": "tests/report/test_publish.py",
     r"(\.venv/bin/)?roundtrip site (new|check|lock)( .*)?": "tests/sites",
     r"python3 -m venv \.venv": "tests/setup/test_bootstrap.py",

@@ -66,6 +66,8 @@ class Runner:
     expected: Sequence[Expected]
     progress: Progress
     order: random.Random = field(default_factory=random.Random)
+    #: Is asked before each round; True ends the run, whatever is missing.
+    enough: Callable[[], bool] = lambda: False
     _failures: Counter[str] = field(default_factory=Counter)
     _patience: scheduler.Patience | None = None
 
@@ -96,7 +98,7 @@ class Runner:
     def _rounds(self, deadline: float) -> bool:
         lengths_s: list[float] = []
         pause_s = _FIRST_PAUSE_S
-        while wanted := self._wanted():
+        while (wanted := self._wanted()) and not self.enough():
             self.progress.expect(self._left(wanted))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > deadline:

@@ -69,6 +69,11 @@ class RunTree:
         """Record that every expected launch has come back."""
         self.write_state(finished=_utc(datetime.now(UTC)))
 
+    def ended_after(self, launches: int) -> None:
+        """Record that so many launches of each case are all that the run wanted."""
+        cases = [{**item, "launches": launches} for item in self.state["expected"]]
+        self.write_state(expected=cases)
+
     def reported(self, page: Path) -> None:
         """Record where the report is."""
         self.write_state(report=str(page))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roundtrip.cli import (
+    ab,
     app,
     collect,
     compare,
@@ -18,6 +19,7 @@ from roundtrip.cli import (
 )
 
 __all__ = [
+    "ab",
     "app",
     "collect",
     "compare",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +14,7 @@ from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, site_lock, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
-from roundtrip.cli import app
+from roundtrip.cli import app, stopping
 from roundtrip.errors import writing
 from roundtrip.sites import ready
 
@@ -87,7 +85,7 @@ def run(
             run_tree = tree.create(
                 paths.runs(), declared, site, plan, revision(checkout), report, night
             )
-    signal.signal(signal.SIGTERM, _terminate)
+    stopping.on_term()
     with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
         again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
@@ -96,7 +94,7 @@ def run(
             try:
                 building.run(here, plan.expected, run_tree, progress)
                 in_time = Runner(declared, here, run_tree, plan.expected, progress).run()
-            except _Terminated:
+            except stopping.Terminated:
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
@@ -146,12 +144,3 @@ def _print_matrix(declared: model.Campaign, plan: matrix.Matrix, outlook: Outloo
         typer.echo(f"skip  {skipped.case}: {skipped.reason}")
     for line in outlook.lines():
         typer.echo(line)
-
-
-class _Terminated(KeyboardInterrupt):
-    """TERM arrived, which a scheduler sends before it ends a job: stop, but still report."""
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the report must get done
-    raise _Terminated

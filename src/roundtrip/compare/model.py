@@ -56,7 +56,8 @@ class Row:
 
     The ratio is that of the new side over the base; above 1 the new one is faster.  `judged` is
     None where nothing is claimed, and `why` says why.  `more` is the number of rounds that an open
-    claim of a sequential run still needs, as far as that can be said.
+    claim of a sequential run still needs, more than `foresight.FARTHEST` if not even these would
+    do; None if nothing is open or nothing can be said yet.
     """
 
     series: Series

@@ -13,7 +13,7 @@ from roundtrip.compare.model import Comparison, Status
 
 _STYLES = {Status.REGRESSED: "red", Status.IMPROVED: "green"}
 #: Columns of a table in a file or a pipe.
-_WIDTH = 140
+_WIDTH = 160
 
 
 def render(comparison: Comparison, everything: bool = False, console: Console | None = None) -> str:

@@ -8,6 +8,7 @@ from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.provenance import Fact
 from roundtrip.compare.side import Side
 from roundtrip.report import units
+from roundtrip.stats.foresight import FARTHEST
 
 HEADS = ("Series", "Case", "Base", "New", "New / base", "q", "n", "Outcome")
 _COUNTED = (
@@ -74,12 +75,26 @@ def launches(row: Row) -> str:
 
 
 def outcome(row: Row) -> str:
-    """The status, and what lacks where it is open."""
+    """The status, who is faster, and what lacks where it is open."""
     if row.judged is None:
         return str(row.status)
+    if row.status in (Status.REGRESSED, Status.IMPROVED):
+        base, new = row.series.base.toolchain, row.series.new.toolchain
+        faster = new if row.status is Status.IMPROVED else base
+        return str(row.status) if base == new else f"{row.status}: {faster} is faster"
     if row.more is not None:
-        return f"{row.status}: about {units.plural(row.more, 'more round')}"
+        return f"{row.status}: {lacks(row)}"
     return str(row.status) if row.judged.would_do is None else row.judged.words
+
+
+def lacks(row: Row) -> str:
+    """How many more rounds, each of a launch of both sides, an open claim needs; a forecast."""
+    if row.more is None:
+        return "too few rounds to say how many more"
+    if row.more > FARTHEST:
+        return f"more than {FARTHEST} more rounds"
+    launches = units.plural(2 * row.more, "launch", "launches")
+    return f"about {units.plural(row.more, 'more round')}, {launches}"
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ def rounds_to_come(
 ) -> int | None:
     """Rounds until the claim is faster, slower or on par, at least 1.
 
-    None if half of the futures need more than `FARTHEST`, or if there are too few rounds to say.
+    ``FARTHEST + 1`` if half of the futures need more than `FARTHEST`; None if there are too few
+    rounds to say.
 
     Parameters
     ----------
@@ -52,5 +53,4 @@ def rounds_to_come(
     differs = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
     decided = differs | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
     first = np.where(decided.any(axis=1), decided.argmax(axis=1) + 1, FARTHEST + 1)
-    typical = int(np.median(first))
-    return typical if typical <= FARTHEST else None
+    return int(np.median(first))

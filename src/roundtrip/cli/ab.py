@@ -1,0 +1,168 @@
+"""``roundtrip ab``: one toolchain against another, interleaved, until they are told apart."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from roundtrip import paths
+from roundtrip.campaign import environment, matrix, model, pair, site_lock, tree
+from roundtrip.campaign.revision import revision
+from roundtrip.campaign.site import Site
+from roundtrip.cli import app, stopping
+from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
+from roundtrip.cli.ending import INTERRUPTED
+from roundtrip.errors import UserError, writing
+from roundtrip.sites import ready
+
+_console = Console(stderr=True, markup=False)
+_DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
+_MOST_HOURS = 7 * 24
+
+
+@app.command()
+def ab(
+    context: typer.Context,
+    base: Annotated[str, typer.Argument(help="The toolchain that is compared with.")],
+    new: Annotated[str, typer.Argument(help="The toolchain that is compared.")],
+    checks: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[:parameter=value,...]", help="A check to launch; repeatable."),
+    ] = None,
+    variables: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="variable=value", help="As `reframe -S`; repeatable."),
+    ] = None,
+    campaign: Annotated[
+        str, typer.Option(help="The campaign whose checks are launched, a name or a TOML file.")
+    ] = "ab",
+    partitions: Annotated[
+        list[str] | None, typer.Option("--partition", help="All by default; repeatable.")
+    ] = None,
+    site: Annotated[str, typer.Option(help="Folder in site-configs/.")] = os.environ.get(
+        "ROUNDTRIP_SITE", "local"
+    ),
+    budget: Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")] = "20m",
+    fail_on: FAIL_ON = None,
+    resume: Annotated[bool, typer.Option(help="Go on with the newest run of the two.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
+    ] = False,
+    form: FORMAT = Format.TABLE,
+    output: OUTPUT = None,
+    everything: ALL = False,
+) -> None:
+    """Launch two toolchains in rounds, in random order, until each claim is told.
+
+    It stops when each is told, when the budget is over, or at Ctrl-C, and judges what is there by a
+    test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower in
+    something; 2 bad input, or nothing could be told; 130 interrupted.
+    """
+    if base == new:
+        raise UserError(f"{base} against itself: for how often that is told apart, see `bench aa`")
+    minutes, least = _minutes(budget), fraction(fail_on)
+    checkout = paths.checkout()
+    here = Site(site, checkout)
+    ready.require(here)
+    scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
+    run_tree = _newest(base, new, site) if resume else None
+    if run_tree:
+        content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
+    else:
+        wanted = model.load(model.find(campaign, checkout / "campaigns")).checks
+        plans = pair.checks(wanted, checks or (), variables or ())
+        content = pair.text((base, new), plans, minutes, partitions or ())
+    declared = model.load(pair.written(scratch, (base, new), content))
+    declared = replace(declared, time_limit_minutes=minutes)
+    plan = pair.twins(matrix.build(declared, here), declared)
+    context.with_resource(site_lock.held(here, declared.name, wait, _say))
+    if run_tree:
+        tree.check_same_matrix(run_tree, plan)
+    else:
+        with writing(paths.runs()):
+            run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
+    raise typer.Exit(
+        _measure(declared, here, plan, run_tree, (base, new), least, form, output, everything)
+    )
+
+
+def _measure(
+    declared: model.Campaign,
+    here: Site,
+    plan: matrix.Matrix,
+    run_tree: tree.RunTree,
+    toolchains: tuple[str, str],
+    least: float | None,
+    form: Format,
+    output: Path | None,
+    everything: bool,
+) -> int:
+    """Launch until enough is told, show the comparison, and return the exit status."""
+    # These take a second to load, which a fault in the arguments need not spend.
+    from roundtrip.campaign import building
+    from roundtrip.campaign.outcome import Outcome
+    from roundtrip.campaign.progress import TerminalProgress
+    from roundtrip.campaign.runner import Runner
+    from roundtrip.compare.watch import Watch
+
+    again = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
+    watch = Watch(run_tree.path, *toolchains, tell=_say, fail_on=least)
+    is_over, is_interrupted = False, False
+    stopping.on_term()
+    with writing(run_tree.path), run_tree:
+        environment.record(here, plan, run_tree.path / "env")
+        with TerminalProgress(declared.title, _console) as progress:
+            try:
+                building.run(here, plan.expected, run_tree, progress)
+                runner = Runner(declared, here, run_tree, plan.expected, progress)
+                runner.enough = watch.enough
+                is_over = not runner.run()
+            except stopping.Terminated:
+                _say("told to stop: judging what is there")
+                is_over = True
+            except KeyboardInterrupt:
+                is_interrupted = True
+        run_tree.ended_after(max(Outcome.of(run_tree).passed.values(), default=0))
+        outcome = Outcome.of(run_tree)
+        if outcome.whole and not is_interrupted:
+            run_tree.finish()
+    for reason in outcome.failures:
+        _say(f"failed: {reason}")
+    if is_interrupted or is_over:
+        why = "interrupted" if is_interrupted else "the time is over"
+        _say(f"{why}; nothing is lost. Go on with: {again}")
+    _say(f"run: {run_tree.path}")
+    compared = watch.judged()
+    write(compared, form, output, everything)
+    return INTERRUPTED if is_interrupted else compared.exit_status
+
+
+def _newest(base: str, new: str, site: str) -> tree.RunTree:
+    """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
+    folder = paths.runs() / pair.name(base, new) / site
+    found = sorted(folder.glob("*/state.json"))
+    if not found:
+        raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)
+    return tree.RunTree(found[-1].parent)
+
+
+def _minutes(told: str) -> float:
+    """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
+    found = _DURATION.fullmatch(told.strip())
+    hours, whole, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
+    minutes = 60 * hours + whole + seconds / 60
+    if not 0 < minutes <= 60 * _MOST_HOURS:
+        raise UserError(f"--budget {told}: a time such as 90s, 20m or 1h30m, at most a week")
+    return minutes
+
+
+def _say(line: str) -> None:
+    _console.print(line, highlight=False, markup=False, soft_wrap=True)

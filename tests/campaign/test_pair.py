@@ -1,0 +1,91 @@
+"""The campaign that `roundtrip ab` makes: what it launches, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import model, pair
+from roundtrip.campaign.matrix import Expected, Matrix, Skipped
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.site import Case
+from roundtrip.errors import UserError
+
+DECLARED = (
+    CheckPlan(
+        "Ping",
+        7,
+        parameters={"mode": ("pingpong",), "kind": ("raw",)},
+        variables={"budget": "3"},
+    ),
+)
+
+
+def test_without_checks_those_of_the_campaign_are_launched() -> None:
+    assert pair.checks(DECLARED, (), ()) == DECLARED
+
+
+def test_what_a_check_does_not_say_stays_as_declared() -> None:
+    (plan,) = pair.checks(DECLARED, ["Ping:mode=stream,mode=both"], ["end=64"])
+    assert plan.parameters == {"mode": ("stream", "both"), "kind": ("raw",)}
+    assert plan.variables == {"budget": "3", "end": "64"}
+
+
+def test_a_check_that_the_campaign_does_not_have_is_taken_as_it_is() -> None:
+    plans = pair.checks(DECLARED, ["Pong", "Ping"], [])
+    assert [plan.name for plan in plans] == ["Pong", "Ping"]
+    assert plans[0].parameters == {} and plans[0].variables == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "variables"), [(["Ping:mode"], []), (["Ping:"], []), ([], ["budget"])]
+)
+def test_what_cannot_be_read_is_told(asked: list[str], variables: list[str]) -> None:
+    with pytest.raises(UserError, match="is not of the form name=value"):
+        pair.checks(DECLARED, asked, variables)
+
+
+def test_the_file_reads_back_as_what_was_asked(tmp_path: Path) -> None:
+    odd = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
+    content = pair.text(("one", "other"), (*DECLARED, odd), 1.5, ["smp"])
+    read = model.load(pair.written(tmp_path, ("one", "other"), content))
+    assert read.name == "ab-one-other"
+    assert (read.launches, read.time_limit_minutes) == (pair.MOST_ROUNDS, 1.5)
+    assert "sequential = true" in content
+    for plan, wanted in zip(read.checks, (*DECLARED, odd), strict=True):
+        assert plan.toolchains == ("one", "other")
+        assert plan.partitions == ("smp",)
+        assert (plan.name, plan.parameters, plan.variables) == (
+            wanted.name,
+            wanted.parameters,
+            wanted.variables,
+        )
+
+
+def test_the_checks_that_are_launched_by_default_are_a_campaign() -> None:
+    campaigns = Path(__file__).parents[2] / "campaigns"
+    (plan,) = model.load(campaigns / "ab.toml").checks
+    assert plan.parameters == {"variants": ("five",), "mode": ("pingpong",)}
+
+
+def expected(environ: str, mode: str = "x", partition: str = "smp") -> Expected:
+    return Expected(Case("P", (("mode", mode),), "0", "s", partition, environ), "p.py", ())
+
+
+def campaign() -> Campaign:
+    return Campaign("ab", Path("ab.toml"), "t", 9, 0, 9, ())
+
+
+def test_only_cases_that_both_can_run_are_launched() -> None:
+    lonely = expected("one", partition="gpu")
+    cases = (expected("one"), expected("other"), lonely)
+    plan = pair.twins(Matrix(cases, (Skipped("S", "why"),)), campaign())
+    assert plan.expected == cases[:2]
+    assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
+
+
+def test_no_case_for_both_is_told_with_the_reason() -> None:
+    plan = Matrix((expected("one"),), (Skipped("S", "toolchain 'other' is not installed"),))
+    with pytest.raises(UserError, match="both toolchains can run: toolchain 'other' is not"):
+        pair.twins(plan, campaign())

@@ -1,0 +1,172 @@
+"""``roundtrip ab`` to its end, with launches that the test plays."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.synthetic import TOOLCHAINS, Tree
+from typer.testing import CliRunner, Result
+
+from roundtrip.campaign import building, environment, matrix, session
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.site import Case
+from roundtrip.cli import ab, app
+from roundtrip.cli.stopping import Terminated
+from roundtrip.collect.launches import scan
+from roundtrip.errors import UserError
+
+FAST, SLOW = "openmpi41-boost181", "mpich40-boost181"
+PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))
+#: Is called with the number of the round before it is launched.
+Before = Callable[[int], None]
+
+
+def nothing(number: int) -> None:
+    """Of a machine that lets all rounds pass."""
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs the command; each session is played by launches of known speed, at one size."""
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    rng = np.random.default_rng(1)
+
+    def record(site: object, plan: object, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+
+    def run(
+        *arguments: str, before: Before = nothing, fails: Sequence[str] = (), alike: bool = False
+    ) -> Result:
+        def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
+            number = int(folder.name)
+            before(number)
+            for item in block:
+                environ = item.case.environ
+                if environ in fails:
+                    continue
+                tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
+                if alike:
+                    monkeypatch.setitem(TOOLCHAINS, SLOW, TOOLCHAINS[FAST])
+                tree.launch(number, environ, rng)
+            return 0.0
+
+        site = SimpleNamespace(
+            name="local", spack=None, environment={}, partitions={"smp": {"scheduler": "local"}}
+        )
+        monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
+        cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
+        plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
+        monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
+        monkeypatch.setattr(environment, "record", record)
+        monkeypatch.setattr(building, "run", lambda *_: None)
+        monkeypatch.setattr(session, "run", launch)
+        return CliRunner().invoke(app, ["ab", *arguments])
+
+    return run
+
+
+def tree(tmp_path: Path) -> Path:
+    (state,) = (tmp_path / "runs").glob("ab-*/local/*/state.json")
+    return state.parent
+
+
+def state(tmp_path: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((tree(tmp_path) / "state.json").read_text())
+    return told
+
+
+def test_it_stops_as_soon_as_all_is_told(played: Callable[..., Result], tmp_path: Path) -> None:
+    """A difference of 18 % and more at 64 KiB, with 3 % of noise."""
+    done = played(FAST, SLOW)
+    assert done.exit_code == 1, done.output
+    assert f"regressed: {FAST} is faster" in done.stdout
+    launches = scan(tree(tmp_path))
+    assert 12 <= len(launches) <= 60
+    told = state(tmp_path)
+    assert told["finished"] is not None
+    assert {item["launches"] for item in told["expected"]} == {len(launches) // 2}
+    assert "Sequential: " in done.stdout
+
+
+def test_the_base_is_the_first(played: Callable[..., Result]) -> None:
+    done = played(SLOW, FAST, "--format", "json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["base"]["chosen"] == {"toolchain": SLOW}
+    assert {"improved"} <= {series["status"] for series in told["series"]}
+
+
+def test_one_toolchain_under_two_names_is_on_par(played: Callable[..., Result]) -> None:
+    done = played(FAST, SLOW, "--fail-on", "5%", alike=True)
+    assert done.exit_code == 0, done.output
+    assert "on par" in done.stdout
+    assert "regressed:" not in done.stdout.split("Case 1")[0]
+
+
+def test_interrupted_it_judges_what_is_there_and_goes_on_later(
+    played: Callable[..., Result], tmp_path: Path
+) -> None:
+    def stop(number: int) -> None:
+        if number == 4:
+            raise KeyboardInterrupt
+
+    done = played(FAST, SLOW, before=stop)
+    assert done.exit_code == 130, done.output
+    assert "3 rounds" in done.stdout
+    assert "cannot tell" in done.stdout
+    assert state(tmp_path)["finished"] is None
+    assert len(scan(tree(tmp_path))) == 6
+    again = played(FAST, SLOW, "--resume")
+    assert again.exit_code == 1, again.output
+    assert len(scan(tree(tmp_path))) >= 12
+    assert state(tmp_path)["finished"] is not None
+
+
+def test_a_scheduler_that_ends_it_gets_the_verdict_too(
+    played: Callable[..., Result],
+) -> None:
+    def stop(number: int) -> None:
+        if number == 8:
+            raise Terminated
+
+    done = played(FAST, SLOW, "--fail-on", "0.01%", before=stop, alike=True)
+    assert done.exit_code == 2, done.output
+    assert "7 rounds" in done.stdout
+    assert "--resume" in done.stderr
+
+
+def test_a_side_that_never_comes_back_is_told_and_not_green(
+    played: Callable[..., Result], tmp_path: Path
+) -> None:
+    done = played(FAST, SLOW, fails=[SLOW])
+    assert isinstance(done.exception, UserError)
+    assert f"no launch with toolchain={SLOW}" in str(done.exception)
+    assert len(scan(tree(tmp_path))) <= 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((FAST, FAST), "against itself"),
+        ((FAST, SLOW, "--budget", "soon"), "a time such as 90s"),
+        ((FAST, SLOW, "--budget", "0m"), "a time such as 90s"),
+        ((FAST, SLOW, "--fail-on", "x"), "a percentage above 0"),
+        ((FAST, SLOW, "--resume"), "no run of .* to resume"),
+        ((FAST, SLOW, "--checks", "NetPIPE:mode"), "is not of the form name=value"),
+        ((FAST, SLOW, "--campaign", "nope"), "unknown campaign 'nope'"),
+    ],
+)
+def test_bad_input_is_told_before_anything_runs(
+    played: Callable[..., Result], tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = played(*arguments)
+    assert isinstance(done.exception, UserError)
+    assert re.search(told, str(done.exception))
+    assert not (tmp_path / "runs").exists()

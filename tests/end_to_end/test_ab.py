@@ -1,0 +1,119 @@
+"""Real launches of two toolchains, or of one under two names, until they are told apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.collect.launches import scan
+from roundtrip.toolchains.spec import catalogue
+
+CHECKOUT = Path(__file__).parents[2]
+BASE, NEW, ALIAS = "openmpi41-boost181", "mpich40-boost181", "openmpi41-boost174"
+SMALL = (
+    *("--checks", "NetPIPE:variants=raw,placement=shared-memory"),
+    *("--set", "budget=0.5", "--set", "precision=10", "--set", "end=1024"),
+)
+
+pytestmark = pytest.mark.skipif(
+    not all((paths.toolchains() / name / "toolchain.json").exists() for name in (BASE, NEW)),
+    reason=f"toolchains {BASE} and {NEW} are not installed: make setup",
+)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+    }
+
+
+def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        ["roundtrip", *arguments],
+        cwd=CHECKOUT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=1200)
+    return process.returncode, out, err
+
+
+def tree(environment: dict[str, str]) -> Path:
+    (state,) = Path(environment["ROUNDTRIP_RUNS"]).glob("ab-*/local/*/state.json")
+    return state.parent
+
+
+def test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = ("--budget", "5m", "--fail-on", "3%", "--format", "json")
+    done = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
+    assert done[0] in (0, 1, 2), done
+    told: dict[str, Any] = json.loads(done[1])
+    assert told["sequential"] is True
+    assert {series["what"] for series in told["series"]} == {"MPI, ping-pong"}
+    assert {fact["name"] for fact in told["provenance"]} >= {"MPI library", "toolchain"}
+    assert done[0] == told["exit_status"]
+    status, out, err = finish(start(environment, "report", str(tree(environment)), "--verify"))
+    assert status == 0, err
+    page = Path(out.splitlines()[-1].removeprefix("report: "))
+    assert "Sequential: " in page.read_text()
+    again = ("compare", str(tree(environment)), "--toolchains", BASE, NEW, "--fail-on", "3%")
+    assert finish(start(environment, *again))[0] == told["exit_status"]
+    night = page.parent.parent.name
+    source = f"local/ab-{BASE}-{NEW}/{night}"
+    both = (f"{source}:toolchain={BASE}", f"{source}:toolchain={NEW}", "--fail-on", "3%")
+    assert finish(start(environment, "compare", *both))[0] == told["exit_status"]
+
+
+def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, str]) -> None:
+    process = start(environment, "ab", BASE, NEW, *SMALL, "--fail-on", "0.01%")
+    for _ in range(6000):
+        runs = Path(environment["ROUNDTRIP_RUNS"])
+        if len(list(runs.glob("ab-*/local/*/rounds/*/output/local/smp/*/*/run.json"))) >= 2:
+            break
+        assert process.poll() is None, finish(process)
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    status, out, err = finish(process)
+    assert status == 130, err
+    assert "series compared" in out
+    assert f"roundtrip ab {BASE} {NEW} --site local --resume" in err
+    before = len(scan(tree(environment)))
+    resumed = start(environment, "ab", BASE, NEW, "--resume", "--budget", "30s")
+    assert finish(resumed)[0] in (0, 1, 2)
+    assert len(scan(tree(environment))) > before
+
+
+def test_one_toolchain_under_two_names_is_not_told_apart(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    links = tmp_path / "toolchains"
+    links.mkdir()
+    mpi = catalogue().toolchains[BASE].mpi.name
+    for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
+        (links / name).symlink_to((paths.toolchains() / target).resolve())
+    own = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
+    arguments = ("--budget", "2m", "--fail-on", "30%", "--format", "json")
+    status, out, err = finish(start(own, "ab", BASE, ALIAS, *SMALL, *arguments))
+    told = json.loads(out)
+    assert status in (0, 2), err
+    assert not {"regressed", "improved"} & {series["status"] for series in told["series"]}
