@@ -64,7 +64,7 @@ def tree(environment: dict[str, str]) -> Path:
 def test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = ("--budget", "5m", "--fail-on", "3%", "--format", "json")
+    arguments = ("--budget", "90s", "--fail-on", "3%", "--format", "json")
     done = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
     assert done[0] in (0, 1, 2), done
     told: dict[str, Any] = json.loads(done[1])
@@ -112,7 +112,7 @@ def test_one_toolchain_under_two_names_is_not_told_apart(
     for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
         (links / name).symlink_to((paths.toolchains() / target).resolve())
     own = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
-    arguments = ("--budget", "2m", "--fail-on", "30%", "--format", "json")
+    arguments = ("--budget", "60s", "--fail-on", "30%", "--format", "json")
     status, out, err = finish(start(own, "ab", BASE, ALIAS, *SMALL, *arguments))
     told = json.loads(out)
     assert status in (0, 2), err
