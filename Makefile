@@ -14,7 +14,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 .NOTPARALLEL:
-.PHONY: help campaign setup toolchains test bench clean distclean
+.PHONY: help campaign setup toolchains test bench calibration clean distclean
 .PHONY: setup-test lint types cxx-format workloads tidy pytest faults fuzz sanitize
 
 help: ## list the targets
@@ -80,6 +80,10 @@ sanitize: setup-test ## the workloads' tests under the address and undefined-beh
 	cmake -S workloads --preset asan $(call with,$(firstword $(TESTED)))
 	cmake --build build/workloads-asan
 	cd workloads && ctest --preset asan --label-exclude nightly
+
+SERIES := 20000
+calibration: setup ## false alarms and power of the detection over nights: 20,000 series a model, or SERIES
+	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES)
 
 bench: setup ## print the benchmark ratios
 	@$(BIN)/python -m roundtrip.bench

@@ -52,14 +52,14 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("schedule_nights = [90, ", "schedule_nights = [900, ", "schedule_nights must rise"),
+        ("schedule_nights = [30, ", "schedule_nights = [300, ", "schedule_nights must rise"),
         ("schedule_thresholds = [", "schedule_thresholds = [1, ", "as many values as"),
         ("step_most = 90", "step_most = 4", "step_most must be a whole number, at least 5"),
         ("sight_power = 0.9", "sight_power = 1.0", "sight_power must lie between 0 and 1"),
         ("autocorrelation_most = 0.85", "autocorrelation_most = 1", "must lie below 1"),
         ("clip_sd = 4.0", "clip_sd = 0", "clip_sd must be above 0"),
         ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd must be a number"),
-        ("schedule_nights = [90, 365]", "schedule_nights = 90", "must be a list"),
+        ("schedule_nights = [30, 60, 75, 90, 105, 365]", "schedule_nights = 90", "must be a list"),
         ("clip_sd = 4.0", "clip = 3.5", "needs exactly the keys"),
     ],
 )

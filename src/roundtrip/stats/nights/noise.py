@@ -13,9 +13,12 @@ import numpy as np
 
 #: MAD, and mean absolute deviation, of a normal distribution to its standard deviation.
 MAD, MEAN_DEVIATION = 1.4826, 1.2533
-#: What is believed of a site of which few series are known: phi, its spread, and how many series
-#: that belief is worth.
-_USUAL_PHI, _USUAL_SPREAD, _WORTH = 0.25, 0.2, 4
+#: What is believed of a site of which few series are known: phi, its spread among series, and from
+#: how many series on their own word counts more.
+_USUAL_PHI, _USUAL_SPREAD, _WORTH = 0.25, 0.2, 8
+#: Two standard errors of the square of a MAD of n values, relative and times sqrt(n): series count
+#: as unlike only when they surely are.
+_DOUBT = 4.7
 
 
 def median(values: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -64,7 +67,8 @@ def pool(phi: np.ndarray, nights: np.ndarray) -> Pool:
     centre = float(np.median(phi)) if rows else _USUAL_PHI
     error = float(np.median(_error(centre, nights))) if rows else 0.0
     seen = (MAD * float(np.median(np.abs(phi - centre)))) ** 2 if rows else 0.0
-    share = rows / (rows + _WORTH)
+    seen *= max(1 - _DOUBT / np.sqrt(rows), 0.0) if rows else 0.0
+    share = rows**2 / (rows**2 + _WORTH**2)
     return Pool(
         share * centre + (1 - share) * _USUAL_PHI,
         share * max(seen - error, 0.0) + (1 - share) * _USUAL_SPREAD**2,
@@ -74,10 +78,13 @@ def pool(phi: np.ndarray, nights: np.ndarray) -> Pool:
 def shrunk(phi: np.ndarray, nights: np.ndarray, of: Pool, most: float) -> np.ndarray:
     """Each row's phi drawn towards the pool by how little its nights tell; within [0, `most`].
 
-    The empirical Bayes estimate of B. Efron and C. Morris, J. Am. Stat. Assoc. 70, 1975.
+    The empirical Bayes estimate of B. Efron and C. Morris, J. Am. Stat. Assoc. 70, 1975, and its
+    standard error above that: to believe too little in resemblance makes false alarms.
     """
-    weight = of.variance / (of.variance + _error(of.centre, nights))
-    return np.asarray(np.clip(of.centre + (phi - of.centre) * weight, 0.0, most))
+    error = _error(of.centre, nights)
+    weight = of.variance / (of.variance + error)
+    safe = of.centre + (phi - of.centre) * weight + np.sqrt(weight * error)
+    return np.asarray(np.clip(safe, 0.0, most))
 
 
 def of_mean(phi: np.ndarray, nights: np.ndarray) -> np.ndarray:
@@ -129,4 +136,5 @@ def to_normal(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
 
 
 def _error(phi: float, nights: np.ndarray) -> np.ndarray:
-    return np.asarray((1 - min(phi * phi, 0.7)) / np.maximum(nights, 1))
+    """Variance of `unbiased`: M. S. Bartlett, Suppl. J. R. Statist. Soc. 8, 1946."""
+    return np.asarray((1 - min(phi * phi, 0.7)) * nights / np.maximum(nights - 3, 1) ** 2)

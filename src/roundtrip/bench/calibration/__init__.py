@@ -1,0 +1,1 @@
+"""How often detection raises a false alarm, and what it finds: simulations with fixed seeds."""
