@@ -44,7 +44,7 @@ class FullDiskTransport : public MpiTransport {
   FullDiskTransport(const FullDiskTransport&) = delete;
   FullDiskTransport& operator=(const FullDiskTransport&) = delete;
   ~FullDiskTransport() {
-    constexpr rlim_t most = 8192;
+    constexpr rlim_t most = 512;  // less than what stands before the first sample
     const rlimit limit{.rlim_cur = most, .rlim_max = most};
     setrlimit(RLIMIT_FSIZE, &limit);
     std::signal(SIGXFSZ, SIG_IGN);

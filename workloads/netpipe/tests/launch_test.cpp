@@ -37,7 +37,8 @@ TEST_F(Launch, WritesWhatItMeasured) {
 }
 
 TEST_F(Launch, TakesTheWholeRangeCoarselyBeforeItLooksCloser) {
-  const Ended ended = run(2, "--samples samples.csv --variants mpi --budget 3 --end 1048576");
+  const Ended ended =
+      run(2, "--samples samples.csv --variants mpi --budget 12 --precision 100 --end 1048576");
   ASSERT_EQ(ended.code, 0) << ended.err;
   expect_consistent_files(json::parse(text_of(in("run.json"))));
   std::istringstream lines(text_of(in("samples.csv")));

@@ -21,7 +21,9 @@ TEST_F(RingLaunch, MeasuresEveryTransportAndRecordsIt) {
 }
 
 TEST_F(RingLaunch, ReadsEveryByteInArmsOfTheirOwnWhereMemoryIsShared) {
-  const Ended ended = run(3, "--budget 8 --start 1000 --end 10003 --transports region,mpi,mpi-rma");
+  const Ended ended = run(3,
+                          "--budget 60 --precision 100 --start 1000 --end 10003 "
+                          "--transports region,mpi,mpi-rma");
   ASSERT_EQ(ended.code, 0) << ended.err;
   const std::string samples = text_of(in("samples.csv"));
   for (const char* name : {"region", "region-read", "mpi", "mpi-read", "mpi-rma"}) {
