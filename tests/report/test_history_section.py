@@ -15,6 +15,7 @@ from roundtrip.history import attached, ledger
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
+from roundtrip.report.pages.series import split
 from roundtrip.report.sections import history
 
 CHANGED = 36
@@ -83,6 +84,16 @@ def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Dat
     low, high = (float(end) for end in row[3].split("[")[1].strip("]").split(", "))
     assert low < 1.08 < high
     assert float(row[6]) > float(row[7])
+
+
+def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
+    tables = [one for one in flat(history.part(changed).blocks) if isinstance(one, Table)]
+    rows = [row for one in tables for row in one.rows if row[0].link]
+    known = {one.key for one in split(changed.history.nights)}
+    found = [row[0].link.removeprefix("../../history.html#series=") for row in rows]
+    assert found
+    assert set(found) <= known
+    assert f'<a href="{rows[0][0].link}">{rows[0][0].text}</a>' in html.render(build(changed))
 
 
 def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:

@@ -189,6 +189,8 @@ def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
         revision / "report.html",
     }
     assert publish.verify(revision) == []
+    beside = {reports / "index.html", reports / SITE / "history.html"}
+    assert links(revision / "report.html") >= beside
 
 
 def test_what_was_imported_has_its_pages_too(

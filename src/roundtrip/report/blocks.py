@@ -74,7 +74,8 @@ BY_ROW = "by row"
 class Cell:
     """One value in a table, and a verdict on it.  The tone never says more than the words do.
 
-    `unit` and `base` as in `Column`, where the cell has others than its column.
+    `unit` and `base` as in `Column`, where the cell has others than its column.  `link` leads from
+    the text of the first cell of a row to a page beside the report, by a relative path.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Cell:
     verdict: str = ""
     unit: str = ""
     base: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from roundtrip.report.blocks import (
     Text,
     Verbatim,
 )
-from roundtrip.report.pages import page
+from roundtrip.report.pages import links, page
 from roundtrip.report.plot import Plot
 
 _KINDS = {
@@ -45,7 +45,8 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "page.js")
 
 def render(report: Report) -> str:
     """The whole page as one HTML text."""
-    return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report)
+    above = {"index": links.INDEX, "history": links.HISTORY}
+    return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report, **above)
 
 
 def _kind(block: object) -> str:

@@ -31,6 +31,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages import links
 from roundtrip.report.pages.verdict import TONES, Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
@@ -174,7 +175,7 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{said.verdict}{', new' if said.is_news else ''}"
     return (
-        Cell(line.label),
+        _named(line),
         Cell(word, TONES[said.verdict]),
         Cell(line.before),
         Cell(said.ratio),
@@ -186,6 +187,11 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     )
 
 
+def _named(line: Line) -> Cell:
+    """Its name, which leads to all its nights."""
+    return Cell(line.label, link=links.series(line.series.key))
+
+
 def _drifts(judged: Judged) -> Iterator[Block]:
     found = judged.of(Verdict.DRIFTING)
     if not found:
@@ -193,7 +199,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     told = "These series change a little every night, so no single night is to blame."
     yield Paragraph((told,))
-    rows = tuple((Cell(line.label), Cell(f"times {line.said.ratio}", "warn")) for line in found)
+    rows = tuple((_named(line), Cell(f"times {line.said.ratio}", "warn")) for line in found)
     table = Table(
         "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
     )
