@@ -74,7 +74,6 @@ std::string content(const char* file) {
 /// The version of the PMIx client, where the MPI has loaded one.
 std::string pmix_client() {
   using Version = const char* (*)();
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym returns
   const auto version = reinterpret_cast<Version>(dlsym(RTLD_DEFAULT, "PMIx_Get_version"));
   return version == nullptr ? "" : version();
 }
@@ -92,7 +91,8 @@ int main(int argc, char** argv) {
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  std::vector<char> out(size_t{1} << 20U, static_cast<char>(rank)), in(out.size());
+  std::vector<char> out(size_t{1} << 20U, static_cast<char>(rank));
+  std::vector<char> in(out.size());
   for (const int count : {8, static_cast<int>(out.size())}) {
     MPI_Sendrecv(out.data(), count, MPI_CHAR, (rank + 1) % size, 0, in.data(), count, MPI_CHAR,
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
