@@ -5,6 +5,7 @@ from __future__ import annotations
 from roundtrip.cli import (
     ab,
     app,
+    calibrate,
     collect,
     compare,
     doctor,
@@ -21,6 +22,7 @@ from roundtrip.cli import (
 __all__ = [
     "ab",
     "app",
+    "calibrate",
     "collect",
     "compare",
     "doctor",

@@ -16,13 +16,17 @@ Names = tuple[Any, ...]
 
 
 def told(nights: pl.DataFrame, settings: Settings) -> dict[Names, Told]:
-    """By series, in the order of their names; `nights` has the columns `NIGHTS`.
+    """By series, in the order of their names; `nights` has the columns `NIGHTS`."""
+    names, logs, nodes = table(nights)
+    return dict(zip(names, judge(logs, nodes, settings), strict=True))
+
+
+def table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:
+    """(series, logarithms of medians, numbers of node sets), both arrays [series, nights].
 
     All nights of the history are counted from 0, also those that a series lacks.  Of a night with
     several sets of nodes, the one with the most launches stands for it.
     """
-    if nights.is_empty():
-        return {}
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
@@ -44,7 +48,7 @@ def told(nights: pl.DataFrame, settings: Settings) -> dict[Names, Told]:
     nodes = np.full(logs.shape, -1)
     logs[at] = rows["log"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     nodes[at] = rows["set"].to_numpy()
-    return dict(zip(series.rows(), judge(logs, nodes, settings), strict=True))
+    return series.rows(), logs, nodes
 
 
 #: Most launches first, all else ascending.

@@ -1,0 +1,77 @@
+"""``roundtrip calibrate``: whether the thresholds of detection fit the noise of a site."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from roundtrip import paths
+from roundtrip.cli import app
+from roundtrip.collect import shapes
+from roundtrip.errors import UserError, writing
+
+_SEED = 1
+
+
+@app.command()
+def calibrate(
+    site: Annotated[str, typer.Argument(help="The site whose reports are read.")],
+    campaign: Annotated[str | None, typer.Argument(help="One campaign; all by default.")] = None,
+    series: Annotated[
+        int, typer.Option(min=500, max=100_000, help="Quiet histories to simulate.")
+    ] = 2000,
+    nights: Annotated[int, typer.Option(min=40, max=3650, help="Nights of each.")] = 365,
+    write: Annotated[
+        Path | None, typer.Option(help="Write these thresholds as a new analysis.toml.")
+    ] = None,
+    reports: Annotated[
+        Path | None, typer.Option(help="Where reports are published; reports/ by default.")
+    ] = None,
+) -> None:
+    """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
+    which thresholds keep that below one in 500 series.
+
+    A run that has the file as its analysis.toml is judged by it.  Exit status: 0 the present
+    thresholds fit; 1 they do not; 2 bad input.
+    """
+    from roundtrip.collect import analysis  # takes a second, which other commands need not spend
+    from roundtrip.history import annotations, ledger
+    from roundtrip.history import calibrate as calibration
+
+    for name in filter(None, (site, campaign)):
+        if not re.fullmatch(shapes.NAME_PATTERN, name):
+            raise UserError(f"{name!r}: {shapes.NAME['description']}")
+    folder = reports or paths.reports()
+    names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
+    marks, settings = annotations.of_site(site), analysis.default().history
+    found = [
+        noise
+        for name in names
+        for noise in calibration.noises(ledger.read(folder, name, site, marks).nights, settings)
+    ]
+    if write and write.exists():
+        raise UserError("there is a file already: nothing is overwritten", write)
+    result = calibration.calibrate(found, nights, series, _SEED, settings)
+    sd = np.array([one.sd for one in found])
+    phi = np.array([one.phi for one in found])
+    typer.echo(
+        f"{len(found)} series: a night scatters by {np.median(sd):.2%} (median; "
+        f"{sd.min():.2%} to {sd.max():.2%}) and resembles the last one by {np.median(phi):.2f} "
+        f"({phi.min():.2f} to {phi.max():.2f}); {sum(one.spikes for one in found)} spikes; "
+        f"{max(one.node_sets for one in found)} node sets at most"
+    )
+    typer.echo(f"steps told in these nights: {sum(one.steps for one in found)}")
+    typer.echo(
+        f"{result.false} of {result.simulated} simulated quiet histories of {result.nights} nights "
+        f"raise an alarm; with the schedule below, {result.kept}"
+    )
+    typer.echo(f"schedule_nights = {list(settings.schedule_nights)}")
+    typer.echo(f"schedule_thresholds = {list(result.schedule)}")
+    if write:
+        with writing(write.parent):
+            write.write_text(calibration.text_with(result.schedule), encoding="utf-8")
+    raise typer.Exit(int(result.schedule != settings.schedule_thresholds))

@@ -1,0 +1,73 @@
+"""Calibration on the nights of a site whose noise is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import signal
+
+from roundtrip.cli import main
+from roundtrip.collect import analysis
+from roundtrip.errors import UserError
+from roundtrip.history import calibrate, judged
+from roundtrip.history.calibrate import Noise
+
+SETTINGS = analysis.default().history
+
+
+def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
+    names = [(str(number),) for number in range(len(logs))]
+    made = (names, logs, np.full(logs.shape, -1))
+    monkeypatch.setattr(judged, "table", lambda _: made)
+    return calibrate.noises(None, SETTINGS)  # type: ignore[arg-type]
+
+
+def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.random.default_rng(1).normal(0, 0.01, (40, 200))
+    logs = signal.lfilter([1.0], [1.0, -0.5], noise, axis=1)
+    logs[:, 150:] += 0.05
+    logs[0, 20] += 0.5
+    found = site(logs, monkeypatch)
+    assert len(found) == 40 and found[0].spikes == 1
+    assert np.median([one.sd for one in found]) == pytest.approx(0.01155, rel=0.1)
+    assert np.median([one.phi for one in found]) == pytest.approx(0.5, abs=0.08)
+    assert all(one.steps >= 1 for one in found)
+
+
+def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
+    result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+    assert result.false <= 1 and result.schedule == SETTINGS.schedule_thresholds
+
+
+def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    stretches = np.repeat(rng.choice([0.0, 0.03], (20, 30), p=[0.8, 0.2]), 8, axis=1)
+    found = [
+        Noise(("",), 0.01, 0.0, 0, 1, 0, row)
+        for row in stretches + rng.normal(0, 0.01, stretches.shape)
+    ]
+    result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+    assert result.false > 1 >= result.kept
+    assert all(np.array(result.schedule) > SETTINGS.schedule_thresholds)
+    read = analysis.parse(calibrate.text_with(result.schedule), Path("analysis.toml"))
+    assert read.history.schedule_thresholds == pytest.approx(result.schedule)
+
+
+def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
+    with pytest.raises(UserError, match="no series has 40 nights"):
+        calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+
+
+def test_the_command_tells_a_site_without_nights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = ["roundtrip", "calibrate", "nowhere", "--reports", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", argv)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "no series has 40 nights" in capsys.readouterr().err
