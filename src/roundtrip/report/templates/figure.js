@@ -86,7 +86,8 @@ class Figure {
   draw() {
     const { svg, rows } = this, width = svg.clientWidth || 480;
     this.width = svg.clientWidth;
-    const slots = rows ? this.view.curves.length : 0;
+    const inRow = (row) => this.view.curves.filter((curve) => curve.points.some((one) => one[0] === row)).length;
+    const slots = this.slots = rows?.some((_, row) => inRow(row) > 1) ? this.view.curves.length : 1;
     const left = rows ? Math.min(170, 16 + 7 * Math.max(...rows.map((name) => name.length))) : EDGE.left;
     const height = rows ? EDGE.top + EDGE.bottom + rows.length * Math.max(ROW + 8, slots * ROW)
       : Math.round(Math.min(400, Math.max(260, 0.6 * width)));
@@ -162,7 +163,7 @@ class Figure {
     const [logX, logY] = this.state.logs;
     if (value === null || (this.rows ? logX : logY) && value <= 0) return null;
     if (!this.rows) return logX && point[0] <= 0 ? null : [this.x.at(point[0]), this.y.at(value)];
-    const count = this.view.curves.length, slot = this.view.curves.indexOf(curve);
+    const count = this.slots, slot = this.view.curves.indexOf(curve);
     return [this.x.at(value), this.y.at(point[0]) + (count > 1 ? (slot - (count - 1) / 2) * (ROW - 3) : 0)];
   }
 
@@ -230,7 +231,8 @@ class Figure {
     if (!at) { if (isTold) this.readout.textContent = ""; return; }
     const curve = this.view.curves[at[0]], point = curve.points[at[1]], spot = this.place(curve, point);
     const { name, where, value, spread, count } = this.words(at);
-    this.readout.textContent = `${name}, ${where}: ${[value, spread, count].filter(Boolean).join(" ")}`;
+    const named = name === where ? name : `${name}, ${where}`;
+    this.readout.textContent = `${named}: ${[value, spread, count].filter(Boolean).join(" ")}`;
     if (!spot) { this.tip.hidden = true; return; }
     const [x, y] = spot, { box } = this;
     if (!this.rows) this.mark.append(element("line", { class: "rule", x1: x, x2: x, y1: box.top, y2: box.bottom }));
