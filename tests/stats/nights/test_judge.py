@@ -24,6 +24,17 @@ def test_a_step_is_found_at_its_night_with_its_size() -> None:
         assert one.drift is None
 
 
+def test_a_change_of_the_whole_site_hides_no_later_one() -> None:
+    logs = quiet(300, 140)
+    logs[:, 60:] += 0.04
+    logs[:, 100:] -= 0.04
+    both = [
+        [step.night for step in one.steps] == [pytest.approx(60, abs=3), pytest.approx(100, abs=3)]
+        for one in told(logs)
+    ]
+    assert sum(both) >= 285
+
+
 def test_the_interval_of_a_step_covers_its_size() -> None:
     logs = quiet(200, 120, seed=2)
     logs[:, 80:] += math.log(1.05)

@@ -111,11 +111,11 @@ class Planted:
                     logs[::10, -new:] += size * SD
 
                 answers = self.told("Gaussian", 90, plant)
-                odd = [bool(one.newest and one.newest.is_outside) for one in answers]
+                odd = [bool(one.steps or (one.newest and one.newest.is_outside)) for one in answers]
                 changed = np.arange(len(odd)) % SITE % 10 == 0
                 yield (
-                    f"+{size} sd since {new} night(s) in a tenth of the series: the newest night "
-                    f"is odd in {np.mean(np.array(odd)[changed]):.1%} of these, "
+                    f"+{size} sd since {new} night(s) in a tenth of the series: a step or "
+                    f"an odd newest night in {np.mean(np.array(odd)[changed]):.1%} of these, "
                     f"{np.mean(np.array(odd)[~changed]):.2%} of the others"
                 )
 

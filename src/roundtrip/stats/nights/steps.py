@@ -16,6 +16,9 @@ from roundtrip.stats.nights.scan import Pools, first_alarms
 from roundtrip.stats.nights.series import Series
 from roundtrip.stats.nights.settings import Settings
 
+#: So many series that changed say of themselves how much a night resembles the last one.
+_MANY = 30
+
 
 @dataclass(frozen=True)
 class Found:
@@ -64,6 +67,8 @@ def find(series: Series, settings: Settings) -> list[list[Found]]:
                 )
             )
         active, level_first = active[told], begins[told]
+        if active.size >= min(_MANY, len(steps) / 2):  # what changed a whole site is in its pools
+            pools = Pools()
         moved = Series(values, moved.night, moved.node_set).rows(told)
     return steps
 
