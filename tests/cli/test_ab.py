@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import building, environment, matrix, session
 from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Case
 from roundtrip.cli import ab, app
 from roundtrip.cli.stopping import Terminated
@@ -42,7 +43,11 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         folder.mkdir(exist_ok=True)
 
     def run(
-        *arguments: str, before: Before = nothing, fails: Sequence[str] = (), alike: bool = False
+        *arguments: str,
+        before: Before = nothing,
+        fails: Sequence[str] = (),
+        alike: bool = False,
+        refused: Callable[[Campaign, object], Matrix] | None = None,
     ) -> Result:
         def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
             number = int(folder.name)
@@ -63,7 +68,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
         cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
         plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
-        monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
+        monkeypatch.setattr(matrix, "build", refused or (lambda declared, site: plan))
         monkeypatch.setattr(environment, "record", record)
         monkeypatch.setattr(building, "run", lambda *_: None)
         monkeypatch.setattr(session, "run", launch)
@@ -149,6 +154,16 @@ def test_a_side_that_never_comes_back_is_told_and_not_green(
     assert isinstance(done.exception, UserError)
     assert f"no launch with toolchain={SLOW}" in str(done.exception)
     assert len(scan(tree(tmp_path))) <= 5
+
+
+def test_a_fault_of_what_was_asked_names_no_file_that_nobody_wrote(
+    played: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(declared: Campaign, site: object) -> Matrix:
+        raise UserError("unknown toolchain 'nope'", declared.file, 6)
+
+    done = played(FAST, SLOW, refused=refuse)
+    assert str(done.exception) == "unknown toolchain 'nope'"
 
 
 @pytest.mark.parametrize(

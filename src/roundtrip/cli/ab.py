@@ -82,7 +82,10 @@ def ab(
         content = pair.text((base, new), plans, minutes, partitions or ())
     declared = model.load(pair.written(scratch, (base, new), content))
     declared = replace(declared, time_limit_minutes=minutes)
-    plan = pair.twins(matrix.build(declared, here), declared)
+    try:
+        plan = pair.twins(matrix.build(declared, here), declared)
+    except UserError as error:  # of a file that the user never sees
+        raise UserError(error.what) if error.file == str(declared.file) else error from None
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     if run_tree:
         tree.check_same_matrix(run_tree, plan)
