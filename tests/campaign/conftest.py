@@ -17,6 +17,7 @@ from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.revision import Revision
 from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.site import Case
+from roundtrip.collect import analysis
 from roundtrip.collect.launches import scan
 
 CASES = [
@@ -93,7 +94,9 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         file.write_text("title = 't'\n")
         campaign = Campaign("night", file, "t", launches, extra, 60, ())
         matrix = Matrix(tuple(EXPECTED), (Skipped("Other/@local:smp+a", "no such feature"),))
-        run_tree = tree.create(tmp_path / "runs", campaign, "local", matrix, Revision("c", False))
+        run_tree = tree.create(
+            tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
+        )
         (run_tree.path / "env").mkdir()
         made = Stage(run_tree, player, launches, extra)
         monkeypatch.setattr(session, "run", made.session)

@@ -12,6 +12,7 @@ from roundtrip.campaign import claims, model
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Case
+from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.stats.planning import Reach
 from roundtrip.studies.ddtbench import derived as ddtbench
@@ -60,7 +61,7 @@ def outlook(
     campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
 ) -> claims.Outlook:
     cases = [one for plan in campaign.checks for one in expected(plan, toolchains, partitions)]
-    return claims.outlook(campaign, Matrix(tuple(cases), ()))
+    return claims.outlook(campaign, Matrix(tuple(cases), ()), analysis.default())
 
 
 def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.Outlook:

@@ -10,6 +10,7 @@ from roundtrip.campaign import scheduler, tree
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
+from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 
 
@@ -17,7 +18,16 @@ def begin(runs: Path, report: bool = False, night: str | None = None) -> tree.Ru
     file = runs.parent / "night.toml"
     file.write_text("title = 't'\n")
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    return tree.create(runs, campaign, "site", Matrix((), ()), Revision("c", False), report, night)
+    return tree.create(
+        runs,
+        campaign,
+        "site",
+        Matrix((), ()),
+        Revision("c", False),
+        analysis.default(),
+        report,
+        night,
+    )
 
 
 def test_a_night_finds_the_run_it_began_and_no_other(
@@ -54,3 +64,23 @@ def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
         "--job-option=comment=roundtrip:a/b/c",
         "--job-option=--no-requeue",
     ]
+
+
+def test_a_run_keeps_the_thresholds_that_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = analysis.default_text().replace("load_above_cores = 1.0", "load_above_cores = 7.5")
+    folder = tmp_path / "checkout"
+    for part in ("campaigns", "checks", "site-configs/noisy"):
+        (folder / part).mkdir(parents=True)
+    (folder / "site-configs/noisy" / analysis.FILE_NAME).write_text(text)
+    monkeypatch.chdir(folder)
+    assert analysis.of_site("quiet") == analysis.default()
+    file = tmp_path / "night.toml"
+    file.write_text("")
+    campaign = Campaign("night", file, "t", 1, 0, 60, ())
+    thresholds = analysis.of_site("noisy")
+    revision = Revision("c", False)
+    begun = tree.create(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
+    (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
+    assert analysis.of_run(begun.path).disturbance.load_above_cores == 7.5

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import signal
+from support.nights import SITE, Nights
 
 from roundtrip.cli import main
 from roundtrip.collect import analysis
@@ -52,7 +53,9 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
     assert result.false > 1 >= result.kept
     assert all(np.array(result.schedule) > SETTINGS.schedule_thresholds)
-    read = analysis.parse(calibrate.text_with(result.schedule), Path("analysis.toml"))
+    read = analysis.parse(
+        calibrate.text_with(result.schedule, analysis.default_text()), Path("analysis.toml")
+    )
     assert read.history.schedule_thresholds == pytest.approx(result.schedule)
 
 
@@ -60,6 +63,25 @@ def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
     with pytest.raises(UserError, match="no series has 40 nights"):
         calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+
+
+def test_the_command_writes_thresholds_that_keep_the_promise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    stretches = np.repeat(rng.choice([1.0, 1.03], 6, p=[0.7, 0.3]), 8)
+    change = lambda night, _: float(stretches[night])  # noqa: E731
+    Nights(tmp_path / "reports", series=10, launches=2, samples=2, change=change).write(45)
+    file = tmp_path / "analysis.toml"
+    argv = ["roundtrip", "calibrate", SITE, "--reports", str(tmp_path / "reports")]
+    argv += ["--series", "500", "--nights", "60", "--write", str(file)]
+    monkeypatch.setattr("sys.argv", argv)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().out
+    schedule = analysis.load(file).history.schedule_thresholds
+    assert "10 series: a night scatters by" in told and f"= {list(schedule)}" in told
+    assert ended.value.code == int(schedule != SETTINGS.schedule_thresholds)
 
 
 def test_the_command_tells_a_site_without_nights(

@@ -108,6 +108,21 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
     assert told in detail
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("annotations.yaml", "- from: 2026-11-03\n  what: x\n", "2: unknown key 'what'"),
+        ("analysis.toml", "[statistic]\n", "1: unknown table [statistic]"),
+    ],
+)
+def test_a_fault_in_what_is_said_of_nights_is_named(
+    checkout: Path, name: str, text: str, told: str
+) -> None:
+    (checkout / "site-configs/infiniband" / name).write_text(text)
+    (detail,) = faults(checkout)
+    assert f"{name}:{told}" in detail
+
+
 def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
     """A site may be written in Python as well."""
     own = "site_configuration['systems'][0]['partitions'][0]['extras']['nic'] = 'eth0'\n"

@@ -92,9 +92,8 @@ class Outlook:
             yield f"warning: {warning}"
 
 
-def outlook(campaign: Campaign, plan: Matrix) -> Outlook:
-    """Ask each study what launches of `plan` will support, with the thresholds of the package."""
-    settings = analysis.default()
+def outlook(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Outlook:
+    """Ask each study what launches of `plan` will support, with the thresholds `settings`."""
     cases = [
         PlannedCase(
             id=item.case.id,

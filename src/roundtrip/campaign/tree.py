@@ -14,7 +14,7 @@ from typing import Any
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
-from roundtrip.collect import records, rounds
+from roundtrip.collect import analysis, records, rounds
 from roundtrip.errors import UserError
 
 
@@ -107,13 +107,15 @@ def create(
     site: str,
     matrix: Matrix,
     revision: Revision,
+    thresholds: analysis.Analysis,
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
     """Make the tree of a new run, and record what is expected of it.
 
-    `report` says whether a report is wanted, `night` under which name the run begins.  UserError
-    if the collector would refuse the record, or a run began in the same second.
+    The run keeps `thresholds`, by which it is judged whenever it is collected.  `report` says
+    whether a report is wanted, `night` under which name the run begins.  UserError if the collector
+    would refuse the record, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = _first_state(campaign, site, matrix, revision, report, _utc(start))
@@ -128,6 +130,7 @@ def create(
             "a campaign was started here in this very second; try again", path
         ) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
+    (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
     tree = RunTree(path)
     tree.write_state(**state)
     return tree

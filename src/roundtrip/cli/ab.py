@@ -20,6 +20,7 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.ending import INTERRUPTED
+from roundtrip.collect import analysis
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import ready
 
@@ -91,7 +92,9 @@ def ab(
         tree.check_same_matrix(run_tree, plan)
     else:
         with writing(paths.runs()):
-            run_tree = tree.create(paths.runs(), declared, site, plan, revision(checkout))
+            run_tree = tree.create(
+                paths.runs(), declared, site, plan, revision(checkout), analysis.of_site(site)
+            )
     raise typer.Exit(
         _measure(declared, here, plan, run_tree, (base, new), least, form, output, everything)
     )

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from roundtrip import paths
@@ -35,10 +34,12 @@ def calibrate(
     """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
     which thresholds keep that below one in 500 series.
 
-    A run that has the file as its analysis.toml is judged by it.  Exit status: 0 the present
-    thresholds fit; 1 they do not; 2 bad input.
+    Runs of a site are judged by its analysis.toml in site-configs/<site>/.  Exit status: 0 the
+    present thresholds fit; 1 they do not; 2 bad input.
     """
-    from roundtrip.collect import analysis  # takes a second, which other commands need not spend
+    import numpy as np  # these take a second, which other commands need not spend
+
+    from roundtrip.collect import analysis
     from roundtrip.history import annotations, ledger
     from roundtrip.history import calibrate as calibration
 
@@ -47,7 +48,8 @@ def calibrate(
             raise UserError(f"{name!r}: {shapes.NAME['description']}")
     folder = reports or paths.reports()
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
-    marks, settings = annotations.of_site(site), analysis.default().history
+    marks, thresholds = annotations.of_site(site), analysis.of_site(site)
+    settings = thresholds.history
     found = [
         noise
         for name in names
@@ -73,5 +75,7 @@ def calibrate(
     typer.echo(f"schedule_thresholds = {list(result.schedule)}")
     if write:
         with writing(write.parent):
-            write.write_text(calibration.text_with(result.schedule), encoding="utf-8")
+            write.write_text(
+                calibration.text_with(result.schedule, thresholds.text), encoding="utf-8"
+            )
     raise typer.Exit(int(result.schedule != settings.schedule_thresholds))

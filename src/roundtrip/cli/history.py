@@ -84,7 +84,7 @@ def _judged(reports: Path, campaign: str, site: str) -> Judged | None:
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.nights.is_empty():
         return None
-    return nights.judge(known.nights, known.provenance, analysis.default().history)
+    return nights.judge(known.nights, known.provenance, analysis.of_site(site).history)
 
 
 def _lines(judged: Judged, series: str) -> list[Line]:

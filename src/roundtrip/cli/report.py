@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import decodable, manifest
 from roundtrip.errors import UserError
+
+if TYPE_CHECKING:
+    from roundtrip.history.annotations import Annotation
 
 _PAGE, _FACTS = "report.html", "report.json"
 
@@ -87,14 +90,22 @@ def _print_warning(text: str) -> None:
 
 
 def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
-    from roundtrip.history import annotations  # takes a second, which other commands need not spend
-    from roundtrip.report import publish
+    from roundtrip.report import publish  # takes a second, which other commands need not spend
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(
-        _bundle(source), reports, correction, _print_warning, annotations.of_site
-    )
+    return publish.publish(_bundle(source), reports, correction, _print_warning, _annotations)
+
+
+def _annotations(site: str) -> tuple[Annotation, ...]:
+    """Those of the site; none, and a warning, if they cannot be read: a night has its report."""
+    from roundtrip.history import annotations  # as above
+
+    try:
+        return annotations.of_site(site)
+    except UserError as error:
+        _print_warning(f"{error}; the report is made without annotations")
+        return ()
 
 
 def _bundle(source: Path) -> Path:

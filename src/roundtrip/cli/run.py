@@ -60,8 +60,10 @@ def run(
     ready.require(here)
     plan = matrix.build(declared, here)
     from roundtrip.campaign import claims  # loads SciPy, which a fault above does not need
+    from roundtrip.collect import analysis
 
-    outlook = claims.outlook(declared, plan)
+    thresholds = analysis.of_site(site)
+    outlook = claims.outlook(declared, plan, thresholds)
     if dry_run:
         _print_matrix(declared, plan, outlook)
         return
@@ -71,7 +73,9 @@ def run(
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
     from roundtrip.cli.report import publish
+    from roundtrip.history import annotations
 
+    annotations.of_site(site)  # a fault in them is told before anything is measured
     if not allow_mute and not _existing(declared.name, site, resume, tree_path, night):
         outlook.require_speech()
     if warning := outlook.warning():
@@ -83,7 +87,7 @@ def run(
     else:
         with writing(paths.runs()):
             run_tree = tree.create(
-                paths.runs(), declared, site, plan, revision(checkout), report, night
+                paths.runs(), declared, site, plan, revision(checkout), thresholds, report, night
             )
     stopping.on_term()
     with writing(run_tree.path), run_tree:

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
 
-from roundtrip import files, studies, tables
+from roundtrip import files, paths, studies, tables
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
@@ -69,6 +69,24 @@ def default_text() -> str:
 def default() -> Analysis:
     """The thresholds that come with the package, parsed."""
     return parse(default_text(), Path(FILE_NAME))
+
+
+def of_site(site: str) -> Analysis:
+    """Those of ``site-configs/<site>/analysis.toml`` in this checkout, else those of the package.
+
+    UserError, with the line, if the file is no analysis.toml.
+    """
+    try:
+        own = paths.checkout() / "site-configs" / site / FILE_NAME
+    except UserError:
+        return default()
+    return load(own) if own.is_file() else default()
+
+
+def of_run(run_dir: Path) -> Analysis:
+    """Those that a run began with: its own copy of its site's, else those of the package."""
+    own = run_dir / FILE_NAME
+    return load(own) if confined.stamp(own) else default()
 
 
 def load(file: Path) -> Analysis:

@@ -32,7 +32,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     campaign run, or if no launch of it came back: a report of nothing must not look like a success.
     """
     state = records.read(run_dir / "state.json")
-    thresholds = _analysis(run_dir)
+    thresholds = analysis.of_run(run_dir)
     launches = scan(run_dir, thresholds)
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     if not passed:
@@ -61,12 +61,6 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
             return _keep(partial, folder / written.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-
-
-def _analysis(run_dir: Path) -> analysis.Analysis:
-    """The run's own thresholds if it has some, else the package's."""
-    own = run_dir / analysis.FILE_NAME
-    return analysis.load(own) if confined.stamp(own) else analysis.default()
 
 
 def _identity(launch: Launch) -> str:

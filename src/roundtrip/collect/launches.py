@@ -30,8 +30,11 @@ _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
-    """All launches of a run tree, in the order of its sessions; empty if there are none."""
-    limits = limits or analysis.default()
+    """All launches of a run tree, in the order of its sessions; empty if there are none.
+
+    `limits` say which are disturbed; by default those of the run.  UserError if these are damaged.
+    """
+    limits = limits or analysis.of_run(run_dir)
     cores = hosts.cores(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
     sessions = confined.folders(run_dir / "rounds", 1)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.history import judged
-from roundtrip.stats.nights import Settings, rows, spikes
+from roundtrip.stats.nights import rows, spikes
 from roundtrip.stats.nights.looks import alarms
 from roundtrip.stats.nights.series import pack
+from roundtrip.stats.nights.settings import Settings
 
 #: Fewer nights say too little of noise.
 FEWEST = 40
@@ -112,10 +112,10 @@ def calibrate(
     return Calibration(nights, series, false, kept, schedule)
 
 
-def text_with(schedule: tuple[float, ...]) -> str:
-    """An analysis.toml with the package's thresholds, but for the schedule."""
+def text_with(schedule: tuple[float, ...], text: str) -> str:
+    """The analysis.toml `text` with this schedule of thresholds."""
     line = f"schedule_thresholds = [{', '.join(f'{value:.1f}' for value in schedule)}]"
-    return re.sub(r"(?m)^schedule_thresholds = \[[^\]]*\]", line, analysis.default_text())
+    return re.sub(r"(?m)^schedule_thresholds = \[[^\]]*\]", line, text)
 
 
 def _simulated(

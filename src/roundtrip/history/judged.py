@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history.schema import SERIES
-from roundtrip.stats.nights import Settings, judge
+from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.told import Told
 
 #: The values of the columns of `SERIES`.

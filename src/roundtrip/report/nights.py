@@ -16,7 +16,7 @@ from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.pages.verdict import Said, Verdict, say
-from roundtrip.stats.nights import Settings
+from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.told import Told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from roundtrip.campaign.site import Site
@@ -29,7 +30,24 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.schema(folder, environment)
         findings += software.lock_file(site, folder, environment)
+    findings += _said(site)
     return findings + _scripts(site, scripts_to)
+
+
+def _said(site: Site) -> Iterator[Finding]:
+    """Faults in what the site says of its nights, and in its own thresholds."""
+    from roundtrip.collect import analysis  # takes a second, which other commands need not spend
+    from roundtrip.history import annotations
+
+    for name, load in (
+        (annotations.FILE_NAME, annotations.load),
+        (analysis.FILE_NAME, analysis.load),
+    ):
+        try:
+            if (site.folder / name).exists():
+                load(site.folder / name)
+        except UserError as error:
+            yield Finding("fault", name, str(error))
 
 
 def _scripts(site: Site, folder: Path | None) -> list[Finding]:

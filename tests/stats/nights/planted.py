@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from roundtrip.collect import analysis
-from roundtrip.stats.nights import judge
+from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.told import Told
 
 SETTINGS = analysis.default().history

@@ -14,7 +14,7 @@ import pytest
 from roundtrip.bench.calibration import quiet
 from roundtrip.bench.calibration.models import DEMANDED, MODELS
 from roundtrip.bench.calibration.planted import Planted
-from roundtrip.stats.nights import judge
+from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.looks import alarms
 
 from .planted import SETTINGS

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from roundtrip.stats.nights import judge
+from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.told import Outcome
 
 from .planted import SD, SETTINGS, quiet, told

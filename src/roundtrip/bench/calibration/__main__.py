@@ -13,7 +13,7 @@ from roundtrip.bench.calibration import quiet
 from roundtrip.bench.calibration.models import DEMANDED, MODELS, deviation
 from roundtrip.bench.calibration.planted import Planted
 from roundtrip.collect import analysis
-from roundtrip.stats.nights import Settings
+from roundtrip.stats.nights.settings import Settings
 
 SEED = 20_000
 _LENGTHS = (90, 365)

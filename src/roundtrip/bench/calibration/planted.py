@@ -8,7 +8,8 @@ import numpy as np
 
 from roundtrip.bench.calibration.models import MODELS, SD, deviation
 from roundtrip.bench.calibration.quiet import SITE, rng_of
-from roundtrip.stats.nights import Settings, judge
+from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.told import Told
 
 _NEAR = (1, 3, 5)

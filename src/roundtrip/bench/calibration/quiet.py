@@ -10,8 +10,9 @@ import numpy as np
 from scipy.stats import beta
 
 from roundtrip.bench.calibration.models import MODELS
-from roundtrip.stats.nights import Settings, judge
+from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.looks import alarms
+from roundtrip.stats.nights.settings import Settings
 
 #: Series that are judged together, as those of one campaign are.
 SITE = 500

@@ -80,7 +80,7 @@ def _history(reports: Path, site: Path) -> History | None:
         site.name,
         known.nights,
         known.provenance,
-        judged.told(known.nights, analysis.default().history),
+        judged.told(known.nights, _thresholds(site.name, warnings).history),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), said)],
         links,
         [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *warnings)],
@@ -94,6 +94,14 @@ def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
     except UserError as error:
         warnings.append(str(error))
         return ()
+
+
+def _thresholds(site: str, warnings: list[str]) -> analysis.Analysis:
+    try:
+        return analysis.of_site(site)
+    except UserError as error:
+        warnings.append(f"{error}; the package's thresholds are used")
+        return analysis.default()
 
 
 def _relative(warning: str, site: Path) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class Settings:
         `sight_nights` are held to more: there are many of them, and the steps that they can show
         are large (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).
         """
+        import numpy as np  # a command that only reads thresholds need not load it
+
         base = np.interp(np.log(nights), np.log(self.schedule_nights), self.schedule_thresholds)
         short = np.log(np.maximum(self.sight_nights / np.asarray(length, dtype=float), 1.0))
         return np.sqrt(base**2 + 2 * self.short_step_penalty * short)
 
     def lengths(self) -> np.ndarray:
         """How many newest nights are compared with those before: each number to 10, then fewer."""
+        import numpy as np  # as above
+
         wanted = [*range(1, 11), 12, 14, 17, 20, 25, 30, 40, 50, 60, 75, 90, 120]
         return np.array([one for one in wanted if self.step_least <= one <= self.step_most])
 
