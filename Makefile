@@ -82,6 +82,7 @@ sanitize: setup-test ## the workloads' tests under the address and undefined-beh
 	cd workloads && ctest --preset asan --label-exclude nightly
 
 SERIES := 20000
+# `python -m roundtrip.bench.calibration --rivals` puts other detectors beside it.
 calibration: setup ## false alarms and power of the detection over nights: 20,000 series a model, or SERIES
 	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES)
 
