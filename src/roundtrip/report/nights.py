@@ -34,7 +34,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """``mpi, 1 B; half round trip time; NetPIPE pingpong, smp, openmpi41``.
+        """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, after the check's name.
 
         After it stands `mark`, what is emulated or simulated of it.
         """

@@ -50,7 +50,9 @@ SUM = Statistic("sum", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.sum)
 MEAN = Statistic("arithmetic mean", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.mean)
 HARMONIC_MEAN = Statistic("harmonic mean", frozenset({Kind.RATE}))
 TOTAL = Statistic("total work over total time", frozenset({Kind.RATE}))
-GEOMETRIC_MEAN = Statistic("geometric mean", frozenset({Kind.RATIO}))
+GEOMETRIC_MEAN = Statistic(
+    "geometric mean", frozenset({Kind.RATIO}), lambda column: column.log().mean().exp()
+)
 SLOPE = Statistic("median of pairwise slopes", frozenset({Kind.COST}))
 DEVIATION = Statistic("standard deviation", frozenset({Kind.COST}), pl.Expr.std, is_normal=True)
 

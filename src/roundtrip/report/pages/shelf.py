@@ -18,6 +18,7 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages.history import History, Note
+from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
 PAGE = "report.html"
 _HOME = "../../index.html"
@@ -113,13 +114,13 @@ def _relative(warning: str, site: Path) -> str:
 
 def overall(nights: pl.DataFrame) -> list[float]:
     """Of each night, the geometric mean of all series over their own medians; up is worse."""
-    level = pl.col("median").log() - pl.col("median").log().median().over(*SERIES)
-    worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(-level)
+    level = pl.col("median") / pl.col("median").median().over(*SERIES)
+    worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
     found = (
         nights.filter((pl.col("median") > 0) & (pl.col("left_out") == ""))
         .with_columns(worse=worse)
         .group_by("night")
-        .agg(pl.col("worse").mean().exp())
+        .agg(GEOMETRIC_MEAN.of(pl.col("worse")))
     )
     every = nights.select("night").unique().join(found, on="night", how="left").sort("night")
     return every["worse"].to_list()
