@@ -134,6 +134,18 @@ def test_interrupted_it_judges_what_is_there_and_goes_on_later(
     assert state(tmp_path)["finished"] is not None
 
 
+def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[..., Result]) -> None:
+    def before(number: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    done = played(FAST, SLOW, before=before, fails=(SLOW,))
+    assert done.exit_code == 130, done.output
+    assert "nothing to compare yet: " in done.stderr
+    assert f"no launch with toolchain={SLOW}" in done.stderr
+    assert f"roundtrip ab {FAST} {SLOW} --site local --resume" in done.stderr
+
+
 def test_a_scheduler_that_ends_it_gets_the_verdict_too(
     played: Callable[..., Result],
 ) -> None:

@@ -146,7 +146,13 @@ def _measure(
         why = "interrupted" if is_interrupted else "the time is over"
         _say(f"{why}; nothing is lost. Go on with: {again}")
     _say(f"run: {run_tree.path}")
-    compared = watch.judged()
+    try:
+        compared = watch.judged()
+    except UserError as error:
+        if not is_interrupted:
+            raise
+        _say(f"nothing to compare yet: {error.what}")
+        return INTERRUPTED
     write(compared, form, output, everything)
     return INTERRUPTED if is_interrupted else compared.exit_status
 
