@@ -36,7 +36,7 @@ void require_legal(const RankRule& rule, const std::string& benchmark, int ranks
                                  ", ...: " + rule.text);
 }
 
-/// What became of the history of a run.
+/// How the history of a run compares with the recorded one.
 struct Compared {
   std::string told;
   std::vector<std::string> quantities;
@@ -75,7 +75,7 @@ void Npb::declare(CLI::App& app) {
       ->check(CLI::IsMember(class_names()))
       ->capture_default_str();
   app.add_option("--verification", verification_,
-                 "The specification's alone, or also that of each iteration by its history")
+                 "By the specification alone, or also each iteration by its recorded history")
       ->check(CLI::IsMember({by_specification, by_history}))
       ->capture_default_str();
 }
@@ -126,9 +126,10 @@ void Npb::run(Launch& launch) {
   }
   session.agree([&] {
     if (!compared.deviates) return;
-    throw Failure(Exit::wrong_data, entry.name + ' ' + class_ +
-                                        ": verified as the specification has it, but its history " +
-                                        compared.told);
+    throw Failure(Exit::wrong_data,
+                  entry.name + ' ' + class_ +
+                      ": the specification's verification passed, but the history " +
+                      compared.told);
   });
 }
 

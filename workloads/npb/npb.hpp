@@ -8,7 +8,7 @@
 
 namespace roundtrip::npb {
 
-/// The NAS Parallel Benchmarks (RNR-94-007, NAS-95-020), one of them in each launch.
+/// The NAS Parallel Benchmarks (RNR-94-007, NAS-95-020), one benchmark in each launch.
 class Npb final : public Workload {
  public:
   /// `benchmarks`: what --benchmark can choose from.

@@ -31,7 +31,7 @@ Column unit(std::size_t m) {
   }
 }
 
-/// a A + b (N + c I) as a matrix, columns from those of the identity.
+/// The matrix a A + b (N + c I), made by applying it to each column of the identity.
 template <std::size_t d>
 [[gnu::always_inline]] inline Block matrix(const FlowOf<Lanes>& flow, double a, double b) {
   Block block;

@@ -23,7 +23,7 @@ class Bt final : public Benchmark {
                           (3478.8 * std::pow(n, 3) - 17655.7 * std::pow(n, 2) + 28023.7 * n)};
   }
 
-  /// The fields; on several ranks also the factors of all points.
+  /// The fields and, on several ranks, the elimination factors of all points.
   [[nodiscard]] double bytes(int ranks) const override {
     const double factors =
         ranks == 1 ? 0 : sizeof(double) * 25 * std::pow(parameters_.n, 3) / ranks;

@@ -8,7 +8,7 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Layers of points of the neighbours around a cell: what fourth differences need.
+/// Number of layers of ghost points around a cell; fourth differences need two.
 inline constexpr int ghosts = 2;
 
 /// A number at each point of a cell.
@@ -17,7 +17,7 @@ using Scalar = Array<double>;
 /// Five numbers at each point of a cell.
 using Vector = std::array<Scalar, equations>;
 
-/// A box of points of the n^3 grid, and where its numbers lie in memory: x fastest, with ghosts.
+/// A box of points of the n^3 grid, and its layout in memory: x fastest, with ghosts.
 class Cell {
  public:
   /// `origin`: the first own point in the grid; `own`: number of own points.
@@ -27,16 +27,16 @@ class Cell {
   [[nodiscard]] const std::array<int, 3>& origin() const { return origin_; }
   [[nodiscard]] const std::array<int, 3>& own() const { return own_; }
 
-  /// Own points that are no boundary points of the grid: inner_begin(d) .. inner_end(d).
+  /// Own points that are not on the boundary of the grid: inner_begin(d) .. inner_end(d).
   [[nodiscard]] int inner_begin(std::size_t d) const { return origin_[d] == 0 ? 1 : 0; }
   [[nodiscard]] int inner_end(std::size_t d) const {
     return origin_[d] + own_[d] == n_ ? own_[d] - 1 : own_[d];
   }
 
-  /// Distance in memory of neighbours in direction d.
+  /// Distance in memory between neighbours in direction d.
   [[nodiscard]] std::ptrdiff_t stride(std::size_t d) const { return strides_[d]; }
 
-  /// Place of a point; own points count from 0, ghosts are -2, -1, own, own + 1.
+  /// Offset of a point in memory; own points count from 0, ghosts are -2, -1, own, own + 1.
   [[nodiscard]] std::ptrdiff_t at(int i, int j, int k) const {
     return (i + ghosts) + strides_[1] * (j + ghosts) + strides_[2] * (k + ghosts);
   }
@@ -64,7 +64,7 @@ class Cell {
   std::size_t size_;
 };
 
-/// First point of part `part` when n points are divided into `parts`, as equal as possible.
+/// First point of part `part` when n points are divided into `parts` of nearly equal size.
 constexpr int part_begin(int n, int parts, int part) {
   return static_cast<int>(static_cast<long long>(n) * part / parts);
 }

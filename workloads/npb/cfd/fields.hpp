@@ -38,13 +38,13 @@ class Fields {
   /// Collective: rhs = dt times the residual of u.
   void update_rhs();
 
-  /// u += rhs. The sums of squares of what this rank has added, taken on the way.
+  /// u += rhs. Returns the sums of squares of this rank's rhs.
   State add_change();
 
   /// Collective: norms of the residual and of the error of u.
   [[nodiscard]] Norms norms();
 
-  /// Bytes of all fields of a rank on an n^3 grid for side^2 ranks.
+  /// Bytes of all fields of one rank out of side^2, on an n^3 grid.
   static double bytes(int n, int side);
 
  private:

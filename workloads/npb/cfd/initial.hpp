@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::cfd {
 
-/// The exact solution on the boundary of the grid, inside what transfinite interpolation makes of
-/// it (RNR-94-007, section 4.3.2). Ghosts become 1.
+/// Sets u to the exact solution on the boundary of the grid, to its transfinite interpolation
+/// inside (RNR-94-007, section 4.3.2), and to 1 at ghosts.
 void set_initial(const Cell& cell, Vector& u);
 
-/// The exact solution at own points and those ghosts that are points of the grid; others 1.
+/// Sets u to the exact solution at all points of the grid, ghosts included; to 1 outside of it.
 void set_exact(const Cell& cell, Vector& u);
 
 }  // namespace roundtrip::npb::cfd

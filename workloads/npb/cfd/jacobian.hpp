@@ -7,7 +7,8 @@
 
 namespace roundtrip::npb::cfd {
 
-/// What the Jacobians at a point depend on. T: double, or Lanes for several points at once.
+/// The quantities that the Jacobians at a point depend on. T: double, or Lanes for several points
+/// at once.
 template <class T>
 struct FlowOf {
   T inverse_density;
@@ -40,7 +41,7 @@ struct FlowFields {
         inverse, {velocity[0][p], velocity[1][p], velocity[2][p]}, kinetic[p], energy[p] * inverse};
   }
 
-  /// Of `lanes` points that are `apart` from each other.
+  /// The flow at `lanes` points that are `apart` from each other.
   [[gnu::always_inline]] [[nodiscard]] FlowOf<Lanes> at(std::ptrdiff_t p,
                                                         std::ptrdiff_t apart) const {
     const Lanes inverse = load(inverse_density + p, apart);
@@ -52,8 +53,8 @@ struct FlowFields {
   }
 };
 
-/// (a A + b (N + c I)) x for direction d: A is the Jacobian of the flux of that direction, N that
-/// of its viscous part, c its second-order dissipation.
+/// (a A + b (N + c I)) x for direction d: A is the Jacobian of the flux in that direction, N the
+/// Jacobian of its viscous part, c the second-order dissipation.
 template <std::size_t d, class T>
 [[gnu::always_inline]] inline StateOf<T> spread(const FlowOf<T>& f, const StateOf<T>& x, double a,
                                                 double b) {
@@ -62,7 +63,7 @@ template <std::size_t d, class T>
   const T v1 = f.velocity[d];
   const T v2 = f.velocity[d2];
   const T v3 = f.velocity[d3];
-  // Change of momentum beyond that of mass: density times the change of velocity.
+  // The change of momentum less velocity times the change of mass.
   const T w1 = x[1 + d] - v1 * x[0];
   const T w2 = x[1 + d2] - v2 * x[0];
   const T w3 = x[1 + d3] - v3 * x[0];

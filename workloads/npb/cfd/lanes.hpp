@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Numbers of adjacent grid lines, worked on at once: vectors of the compiler (GCC, Clang).
+/// One number of each of several adjacent grid lines, as a vector type of GCC and Clang.
 inline constexpr std::size_t lanes = 8;
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 
-/// Lane l from p[l * apart].
+/// Loads lane l from p[l * apart].
 [[gnu::always_inline]] inline Lanes load(const double* p, std::ptrdiff_t apart) {
   if (apart == 1) {
     Lanes v;
@@ -19,7 +19,7 @@ using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
                p[4 * apart], p[5 * apart], p[6 * apart], p[7 * apart]};
 }
 
-/// The first `count` lanes.
+/// Stores lane l at p[l * apart], for the first `count` lanes.
 [[gnu::always_inline]] inline void store(Lanes v, double* p, std::ptrdiff_t apart, int count) {
   if (apart == 1 && count == static_cast<int>(lanes)) {
     __builtin_memcpy(p, &v, sizeof v);

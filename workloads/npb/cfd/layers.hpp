@@ -6,11 +6,11 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Appends the points with index begin .. end - 1 in direction d, own points in the others.
+/// Appends the points with index begin .. end - 1 in direction d and own indices in the others.
 void pack(const Cell& cell, const Vector& v, std::size_t d, int begin, int end,
           std::vector<double>& buffer);
 
-/// The reverse; reads from `from` on and returns what follows.
+/// The reverse: reads these points from `from` and returns the end of what it read.
 const double* unpack(const double* from, const Cell& cell, Vector& v, std::size_t d, int begin,
                      int end);
 

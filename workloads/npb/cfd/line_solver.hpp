@@ -9,13 +9,13 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Solves all lines of direction d, through all cells: elimination upwards, substitution downwards;
-/// what a stage hands on travels from rank to rank.
+/// Solves all lines of direction d through all cells: elimination upwards, substitution downwards.
+/// Each stage sends its last values to the rank that does the next stage.
 ///
-/// Scheme has types Eliminated and Substituted (arrays of Lanes, all zero at the boundary) and
-///   Eliminated eliminate(cell, bundle, slot, Eliminated of the point before);
-///   Substituted substitute(cell, bundle, slot, Substituted of the point behind);
-/// each slot keeps a bundle's factors from one to the other; reserve(slots, length) comes first.
+/// Scheme has the types Eliminated and Substituted (arrays of Lanes, all zero at the boundary) and
+///   Eliminated eliminate(cell, bundle, slot, Eliminated of the previous point);
+///   Substituted substitute(cell, bundle, slot, Substituted of the next point);
+/// A slot keeps a bundle's factors between these two calls. reserve(slots, length) is called first.
 template <class Scheme>
 class LineSolver {
  public:
@@ -65,7 +65,7 @@ class LineSolver {
     scheme.reserve(slots, longest);
   }
 
-  /// One stage: takes what the stage before hands on, if there is one, and hands on its own.
+  /// One stage: receives the previous stage's values, if any, and sends its own to the next stage.
   template <class Handed, class Work>
   void run(std::size_t d, int stage, bool receives, bool sends, int step, const Work& work) {
     const std::size_t cell = partition_.cell_of(d, stage);
@@ -87,7 +87,8 @@ class LineSolver {
       const Handed out = work(cell, bundles[b], slot + b, in);
       if (sends) to = put_lines(out, bundles[b].count, to);
     }
-    // All ranks send at once, in circles: a send that waits for its receiver would never end.
+    // All ranks send in a ring at the same time: sends that wait for their receivers would
+    // deadlock.
     if (sends) comm.post_send(out_, partition_.neighbour(d, step));
   }
 

@@ -7,12 +7,13 @@
 
 namespace roundtrip::npb::cfd {
 
-/// The grid cut into q^3 cells for q^2 ranks, so that in each direction every layer of cells has
-/// one of each rank (Bruno and Cappello's multi-partition scheme, NAS-95-020): whatever way lines
-/// are solved, all ranks are busy. Rank (a, b) has the cells (a + c, b + c, c), c < q, modulo q.
+/// The grid, cut into q^3 cells for q^2 ranks. In each direction, every layer of cells has one cell
+/// of each rank (Bruno and Cappello's multi-partition scheme, NAS-95-020), so that all ranks are
+/// busy in every stage of a line solution. Rank (a, b) has the cells (a + c, b + c, c), c < q,
+/// modulo q.
 class MultiPartition {
  public:
-  /// `comm`: of q^2 ranks.
+  /// `comm` has q^2 ranks.
   MultiPartition(Comm& comm, int n);
 
   [[nodiscard]] int side() const { return side_; }
@@ -22,15 +23,15 @@ class MultiPartition {
   /// The cell of this rank that lies in layer `stage` of direction d.
   [[nodiscard]] std::size_t cell_of(std::size_t d, int stage) const;
 
-  /// The rank of the neighbours of all these cells, `step` away in direction d.
+  /// The rank that has the neighbours of all cells of this rank, `step` away in direction d.
   [[nodiscard]] int neighbour(std::size_t d, int step) const;
 
-  /// Collective: ghosts of one field of each cell.
+  /// Collective: fills the ghosts of one field of each cell.
   void fill_ghosts(const std::vector<Vector*>& fields);
 
  private:
-  /// Layers into out_, in order of the cells that they go to; none crosses the boundary of the
-  /// grid. Returns how many numbers come from the neighbour.
+  /// Packs layers into out_, in the order of the cells that receive them; no layer crosses the
+  /// boundary of the grid. Returns how many numbers the neighbour sends.
   std::size_t pack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
   void unpack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
 

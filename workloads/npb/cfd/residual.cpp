@@ -17,8 +17,8 @@ struct Point {
   std::array<double*, equations> rhs;
 };
 
-/// Adds to `count` adjacent points the terms of one direction but for fourth-order dissipation.
-/// `d` is that direction, `s` the distance of neighbours in it.
+/// Adds the terms of direction `d`, without fourth-order dissipation, to `count` adjacent points.
+/// `s` is the distance in memory between neighbours in that direction.
 template <std::size_t d>
 void add_fluxes(const Point& p, std::ptrdiff_t s, int count, const Spacing& spacing) {
   constexpr std::size_t d2 = (d + 1) % 3;
@@ -91,7 +91,7 @@ void damp(const Point& p, std::ptrdiff_t s, int first, int count,
   }
 }
 
-/// Along x the weights change within the line.
+/// The same along x, where the weights change within the line.
 void damp_along_x(const Cell& cell, const Point& p, int begin, int count) {
   const int origin = cell.origin()[0] + begin;
   int at = 0;

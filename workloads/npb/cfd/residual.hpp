@@ -4,7 +4,7 @@
 
 namespace roundtrip::npb::cfd {
 
-/// What follows from the conserved quantities u at each point.
+/// Quantities computed from the conserved quantities u at each point.
 struct Derived {
   Scalar inverse_density;
   std::array<Scalar, 3> velocity;
@@ -16,7 +16,7 @@ struct Derived {
         kinetic(cell.scalar(0)) {}
 };
 
-/// At own points and one layer of ghosts.
+/// Computes `derived` at own points and one layer of ghosts.
 void derive(const Cell& cell, const Vector& u, Derived& derived);
 
 /// rhs = scale (forcing + R(u)) at inner points: R is the right-hand side of dU/dt, discretised by
@@ -25,11 +25,11 @@ void derive(const Cell& cell, const Vector& u, Derived& derived);
 void residual(const Cell& cell, const Vector& u, const Derived& derived, const Vector& forcing,
               double scale, Vector& rhs);
 
-/// The forcing with which the exact solution has no residual. Works in `u` and `derived`: leaves
-/// the exact solution and what follows from it there.
+/// The forcing for which the exact solution has no residual. Overwrites `u` with the exact solution
+/// and `derived` with what is computed from it.
 Vector make_forcing(const Cell& cell, Vector& u, Derived& derived);
 
-/// Sums of squares at inner points, for each equation: of `v`; of `u` minus the exact solution.
+/// Sums of squares at inner points for each equation: of `v`, and of `u` minus the exact solution.
 State sum_of_squares(const Cell& cell, const Vector& v);
 State sum_of_squared_errors(const Cell& cell, const Vector& u);
 

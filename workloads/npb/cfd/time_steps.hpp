@@ -17,8 +17,8 @@ struct TimeSteps {
   Norms published;
 };
 
-/// Collective: an untimed step, then the timed ones from the start again; verifies and prints.
-/// `step` returns what Fields::add_change does.
+/// Collective: makes one untimed step, resets the fields, makes the timed steps, verifies and
+/// prints. `step` returns the result of Fields::add_change.
 Outcome run_time_steps(const TimeSteps& run, Fields& fields, const std::function<State()>& step,
                        Comm& comm, TimedSection& section);
 

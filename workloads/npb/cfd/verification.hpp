@@ -15,13 +15,13 @@ struct Norms {
 /// Root mean squares over the inner points of an n^3 grid.
 State root_mean(const State& sum_of_squares, int n);
 
-/// The history of a run, a number each for the change that every step made and for the residual at
-/// the end: the root mean square of five norms, each over that of the published residual. `change`:
-/// of each step the five sums of squares over all ranks.
+/// The history of a run: one number for the change in each step, and one for the residual at the
+/// end. Each is the root mean square of five norms, divided by those of the published residual.
+/// `change`: for each step the five sums of squares over all ranks.
 std::vector<double> history(const std::vector<double>& change, const State& residual,
                             const Norms& published, int n);
 
-/// Prints both and their relative error, as NPB does; true if all agree within 1e-8.
+/// Prints both results and their relative errors, as NPB does; true if all agree within 1e-8.
 bool compare(const Norms& computed, const Norms& published, char problem_class, bool print);
 
 /// The same for one number.

@@ -60,7 +60,7 @@ class Cg final : public Benchmark {
   Choice product_;
 };
 
-/// What an outer iteration finds out.
+/// The results of an outer iteration.
 struct Estimate {
   double residual = 0;
   double zeta = 0;

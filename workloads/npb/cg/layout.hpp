@@ -11,11 +11,11 @@ struct Range {
   std::size_t count;
 };
 
-/// The ranks as a grid of `rows` x `columns`, a power of two each; columns = rows or 2 * rows.
-/// Rank r sits at (r / columns, r % columns) and has that block of the matrix.
+/// The ranks as a grid of `rows` x `columns`, both powers of two; columns = rows or 2 * rows.
+/// Rank r is at (r / columns, r % columns) and has that block of the matrix.
 ///
-/// A vector has two layouts: by columns, part c on all ranks of grid column c (operands), or by
-/// rows, part r on all ranks of grid row r (results of the product, once summed over the row).
+/// A vector has one of two layouts. By columns: all ranks of grid column c have part c (operands).
+/// By rows: all ranks of grid row r have part r (results of the product, summed over the row).
 class Layout {
  public:
   Layout(int n, int rank, int ranks);
@@ -25,16 +25,17 @@ class Layout {
   [[nodiscard]] int column_begin() const { return part(column_); }
   [[nodiscard]] int column_end() const { return part(column_ + 1); }
 
-  /// The rank that has, by rows, what this rank needs by columns, and the other way round.
+  /// The rank whose values by rows this rank needs by columns, and vice versa.
   [[nodiscard]] int transpose_partner() const;
 
-  /// Of this rank's rows, counted from the first: those that the transpose partner needs, and those
-  /// that the first row partner's needs. A half each; both are all rows if the grid is square.
+  /// Ranges of this rank's rows, counted from the first: the rows that the transpose partner needs,
+  /// and the rows that the transpose partner of the first row partner needs. Each is half of the
+  /// rows, or all rows if the grid is square.
   [[nodiscard]] Range kept_rows() const { return rows_of_part(column_ % ratio()); }
   [[nodiscard]] Range sent_rows() const { return rows_of_part(ratio() - 1 - column_ % ratio()); }
 
-  /// Partners of the pairwise sums over this grid row, one for each step. Those after the first
-  /// need the same half as this rank.
+  /// Partners of the pairwise sums over this grid row, one for each step. All partners after the
+  /// first need the same half of the rows as this rank.
   [[nodiscard]] std::vector<int> row_partners() const;
 
  private:

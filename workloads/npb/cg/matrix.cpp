@@ -51,7 +51,7 @@ SparseVectors make_vectors(int n, int nonzeros) {
   return vectors;
 }
 
-/// Calls visit(row, column, value) for each term of each element of the block, indices within it.
+/// Calls visit(row, column, value) for each term of each element; indices are within the block.
 template <class Visit>
 void for_each_term(const SparseVectors& x, const Layout& layout, double shift, const Visit& visit) {
   const int n = static_cast<int>(x.start.size()) - 1;
@@ -74,7 +74,7 @@ void for_each_term(const SparseVectors& x, const Layout& layout, double shift, c
   }
 }
 
-/// Adds up terms of the same element, sorts each row by column.
+/// Adds up the terms of the same element and sorts each row by column.
 void merge_terms(SparseBlock& block, int columns) {
   std::vector<double> sums(static_cast<std::size_t>(columns));
   std::vector<char> seen(static_cast<std::size_t>(columns));

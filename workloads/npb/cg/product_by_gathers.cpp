@@ -1,4 +1,4 @@
-// Compiled with gather instructions, which nothing else here is.
+// Only this file is compiled with gather instructions.
 #include "npb/cg/product_by_vectors.hpp"
 #include "npb/cg/products.hpp"
 

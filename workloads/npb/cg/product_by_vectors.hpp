@@ -4,8 +4,8 @@
 
 namespace roundtrip::npb::cg {
 
-/// w = A p, elements of a row taken several at a time. How elements of p come into a vector is left
-/// to the flags of the file that includes this; inlined, for each file to have its own.
+/// w = A p, several elements of a row at a time. The compiler flags of the including file decide
+/// how elements of p are loaded into a vector. Inlined, so that each file has its own version.
 [[gnu::always_inline]] inline void multiply_in_vectors(const SparseBlock& block,
                                                        const double* __restrict p,
                                                        double* __restrict w) {

@@ -14,7 +14,7 @@ namespace roundtrip::npb::cg {
 /// 25 steps of the conjugate-gradient method for A z = x, on vectors laid out by columns.
 class Solver {
  public:
-  /// Collective. Tries `ways` to multiply on the matrix and keeps to the fastest.
+  /// Collective. Measures the `ways` to multiply on the matrix and uses the fastest.
   Solver(Comm& comm, const Layout& layout, SparseBlock matrix,
          std::span<const Product> ways = products());
 

@@ -16,7 +16,7 @@ void* allocate_pages(std::size_t bytes) {
   void* const data = std::aligned_alloc(unit, rounded);
   if (data == nullptr) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-  // A wish: where it is not granted, ordinary pages do.
+  // Only a hint: if the system does not follow it, ordinary pages are used.
   if (unit == large_page) madvise(data, rounded, MADV_HUGEPAGE);
 #endif
   return data;

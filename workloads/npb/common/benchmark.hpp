@@ -14,10 +14,10 @@
 
 namespace roundtrip::npb {
 
-/// Problem sizes of NPB, smallest first; a letter each.
+/// Problem classes of NPB, one letter each, smallest first.
 inline constexpr const char* problem_classes = "SWABCD";
 
-/// What the result block of NPB says of a benchmark and its class.
+/// What NPB's result block states about a benchmark and its class.
 struct Problem {
   std::string size;       ///< as printed: `1400`, `12x  12x  12`
   int iterations = 0;     ///< as printed; 0 for EP
@@ -25,10 +25,10 @@ struct Problem {
   std::string operation_type = "floating point";
 };
 
-/// What a run has found out.
+/// The results of a run.
 struct Outcome {
-  bool verified = false;        ///< as the specification has it; on every rank
-  std::vector<double> history;  ///< at the root: of each iteration what class History names
+  bool verified = false;        ///< by the specification; on every rank
+  std::vector<double> history;  ///< at the root: each iteration's values, see History
 };
 
 /// One benchmark of one class. A new object for each run.
@@ -48,11 +48,11 @@ class Benchmark {
   /// prints before the result block.
   virtual Outcome run(Comm& comm, TimedSection& section) = 0;
 
-  /// After run(): what was chosen by measurement before the timed section.
+  /// After run(): the choices that were made by measurement before the timed section.
   [[nodiscard]] virtual std::vector<Choice> choices() const { return {}; }
 };
 
-/// On how many ranks a benchmark can run.
+/// The numbers of ranks that a benchmark can run on.
 struct RankRule {
   std::string text;  ///< for people: `a power of two`
   std::function<bool(int)> legal;
@@ -63,7 +63,7 @@ struct Entry {
   std::string name;  ///< CG, MG, ...
   std::function<RankRule(char problem_class)> ranks;
   std::function<std::unique_ptr<Benchmark>(char problem_class)> make;
-  std::string classes = problem_classes;  ///< that there are
+  std::string classes = problem_classes;  ///< the classes that it has
   Histories histories = {};
 };
 

@@ -11,7 +11,7 @@
 namespace roundtrip::npb {
 
 /// The ranks of a benchmark. Every message goes through it and is timed and counted.
-/// Messages of a rank to itself are copies and count as none.
+/// A message of a rank to itself is a copy and is not counted.
 class Comm {
  public:
   explicit Comm(MPI_Comm comm);
@@ -24,16 +24,17 @@ class Comm {
   /// done. Blocks of different length are allowed.
   void exchange(std::span<const double> out, int to, std::span<double> in, int from, int tag = 0);
 
-  /// The same in two steps, so that several exchanges are under way at once.
+  /// The same in two steps, so that several exchanges can overlap.
   void start_receive(std::span<double> in, int from, int tag);
   void start_send(std::span<const double> out, int to, int tag);
   void finish_all();
 
-  /// One stage of a pipeline; returns when the data is here, or its buffer may be used again.
+  /// One stage of a pipeline. receive() returns when the data is here, send() when the buffer may
+  /// be used again.
   void receive(std::span<double> in, int from, int tag = 0);
   void send(std::span<const double> out, int to, int tag = 0);
 
-  /// Sends without waiting; finish_sends() before the buffer is used again.
+  /// Sends without waiting; call finish_sends() before using the buffer again.
   void post_send(std::span<const double> out, int to, int tag = 0);
   void finish_sends();
 
@@ -41,7 +42,7 @@ class Comm {
   void all_to_all(std::span<const double> out, std::span<double> in);
   void all_to_all(std::span<const int> out, std::span<int> in);
 
-  /// Ints of any number for each rank.
+  /// Sends out_counts[r] ints to rank r.
   void all_to_all(std::span<const int> out, std::span<const int> out_counts, std::span<int> in,
                   std::span<const int> in_counts);
 

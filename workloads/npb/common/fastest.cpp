@@ -8,7 +8,7 @@ namespace roundtrip::npb {
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock) {
   constexpr int fewest_rounds = 3;
-  constexpr int most_rounds = 50;  // the clock of a simulation may stand still
+  constexpr int most_rounds = 50;  // a simulator's clock may not advance
   constexpr double long_enough_s = 0.01;
   Choice choice;
   choice.of = of;

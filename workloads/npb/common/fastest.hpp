@@ -10,7 +10,7 @@
 
 namespace roundtrip::npb {
 
-/// One of several ways to compute the same.
+/// One of several ways to compute the same result.
 struct Way {
   std::string name;
   std::function<void()> run;
@@ -18,15 +18,15 @@ struct Way {
 
 /// Which way was chosen, and the time that each took: seconds, on the slowest rank.
 struct Choice {
-  std::string of;  ///< what there were several ways for
+  std::string of;  ///< what all these ways compute
   std::size_t chosen = 0;
   std::vector<std::string> ways;
   std::vector<double> seconds;
 };
 
-/// Collective: tries the ways in turn, a few milliseconds long, and chooses on all ranks the one
-/// that the slowest rank does fastest; of equals the first. A way's time is that of its shortest
-/// trial. For untimed sections; `clock`: seconds.
+/// Collective: runs the ways in turn for a few milliseconds and chooses, on all ranks, the way that
+/// takes the slowest rank the least time; the first of equals. A way's time is that of its shortest
+/// trial. Call it outside of timed sections. `clock` returns seconds.
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock = now);
 

@@ -9,8 +9,8 @@
 
 namespace roundtrip::npb {
 
-/// A number that every iteration has, and how far that of a right run may lie from the recorded
-/// one, as a part of it; 0: exact.
+/// A number that every iteration computes, and how far a correct run may deviate from the recorded
+/// number, relative to it; 0: exact.
 struct Quantity {
   const char* name;
   double tolerance;
@@ -24,10 +24,10 @@ struct History {
   [[nodiscard]] std::size_t iterations() const { return values.size() / quantities.size(); }
 };
 
-/// Those of the classes that were recorded.
+/// The histories of the recorded classes.
 using Histories = std::map<char, History>;
 
-/// Where a run leaves the recorded one.
+/// Where a run deviates from the recorded history.
 struct Deviation {
   std::size_t iteration = 0;  ///< from 1
   std::string quantity;
@@ -39,8 +39,8 @@ struct Deviation {
   [[nodiscard]] std::string text() const;
 };
 
-/// The first number of `computed` (iterations x quantities) that is not as recorded; none if all
-/// are. A run of more or fewer iterations deviates where one of both has ended.
+/// The first number of `computed` (iterations x quantities) that deviates from the recorded one;
+/// none if all agree. If one history is longer, the run deviates after the end of the shorter one.
 std::optional<Deviation> first_deviation(const History& recorded, std::span<const double> computed);
 
 }  // namespace roundtrip::npb

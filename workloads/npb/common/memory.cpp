@@ -11,8 +11,8 @@
 namespace roundtrip::npb {
 namespace {
 
-/// A line `<name>: <number> kB` of a file of proc(5), bytes; nothing where the kernel does not
-/// tell.
+/// The number in a line `<name>: <number> kB` of a proc(5) file, in bytes; nothing if there is no
+/// such line.
 std::optional<double> bytes_of(const char* path, const std::string& name) {
   constexpr double kib = 1024;
   std::ifstream file(path);
@@ -46,7 +46,7 @@ int ranks_on_this_host(MPI_Comm world) {
 void require_memory(const Session& session, const std::string& who, double bytes) {
   const int ranks = ranks_on_this_host(session.world());
   const std::optional<double> available = bytes_of("/proc/meminfo", "MemAvailable");
-  // All ranks have looked before any of them allocates.
+  // All ranks read the available memory before any of them allocates.
   MPI_Barrier(session.world());
   session.agree([&] {
     const double needed = bytes * ranks;

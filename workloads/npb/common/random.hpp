@@ -20,7 +20,7 @@ class Random {
     return static_cast<double>(static_cast<std::int64_t>(state_)) * unit;
   }
 
-  /// Leaves out `n` values.
+  /// Skips `n` values.
   constexpr void skip(std::uint64_t n) { state_ = power(n) * state_ & mask; }
 
   [[nodiscard]] constexpr std::uint64_t state() const { return state_; }
@@ -38,7 +38,7 @@ class Random {
   std::uint64_t state_;
 };
 
-/// The seed of all benchmarks but EP.
+/// The seed of all benchmarks except EP.
 inline constexpr std::uint64_t common_seed = 314'159'265;
 
 }  // namespace roundtrip::npb

@@ -8,10 +8,10 @@ namespace roundtrip::npb {
 
 RankRule any_number();
 
-/// `most`: the greatest, a power of two.
+/// `most`: the greatest legal count, a power of two.
 RankRule power_of_two(int most);
 
-/// `most`: the side of the greatest square.
+/// `most`: the square root of the greatest legal count.
 RankRule perfect_square(int most);
 
 /// Legal counts up to `limit` and the first above, for a message: `1, 2, 4, 8`.

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Each choice: what it was between, seconds, and what it fell on.
+/// Each choice: its alternatives with their seconds, and the chosen one.
 ordered_json choices(const Result& result) {
   auto all = ordered_json::array();
   for (const Choice& choice : result.choices) {
@@ -33,7 +33,7 @@ ordered_json described(const Result& result) {
 
 void record(Launch& launch, const Result& result, const Measured& measured) {
   const auto& [iterations, rank_times, sizes] = measured;
-  // What the caches hold when the timed section begins is the benchmark's.
+  // The benchmark determines what the caches hold when the timed section begins.
   record_timing(
       launch.record,
       {.clock = "each rank", .synchronisation = "barrier", .over_ranks = "maximum", .cache = ""});

@@ -7,10 +7,10 @@
 
 namespace roundtrip::npb {
 
-/// Of a rank, bytes.
+/// Memory of one rank, in bytes.
 struct Memory {
   double expected = 0;  ///< arrays, by Benchmark::bytes()
-  double most = 0;      ///< what the process grew by, on the rank where that was most
+  double most = 0;      ///< growth of the process, on the rank that grew most
 };
 
 /// What is printed at the end of a benchmark.
@@ -20,8 +20,8 @@ struct Result {
   Problem problem;
   double seconds = 0;
   int ranks = 1;
-  bool verified = false;                ///< as the specification has it
-  std::string compared;                 ///< history: what the comparison with that recorded says
+  bool verified = false;                ///< by the specification
+  std::string compared;                 ///< how the history compares with the recorded one
   std::vector<std::string> quantities;  ///< of a recorded history
   std::vector<double> history;          ///< iterations x quantities
   std::vector<Choice> choices;          ///< made by measurement before the timed section

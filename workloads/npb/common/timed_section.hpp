@@ -9,7 +9,7 @@ namespace roundtrip::npb {
 /// One iteration of a benchmark, over all ranks.
 struct Iteration {
   double seconds = 0;        ///< of the slowest rank
-  double compute = 0;        ///< mean over the ranks: the time not in MPI
+  double compute = 0;        ///< time outside of MPI, mean over the ranks
   TrafficByPattern traffic;  ///< seconds: mean over the ranks; messages and bytes: their sum
 };
 
@@ -19,8 +19,8 @@ struct RankTime {
   double communication = 0;  ///< in MPI, waiting included
 };
 
-/// The part of a benchmark that counts, with its iterations. Nothing is communicated or written
-/// for its sake between start() and stop().
+/// The timed part of a benchmark, with its iterations. It communicates and writes nothing of its
+/// own between start() and stop().
 class TimedSection {
  public:
   explicit TimedSection(Comm& comm) : comm_(comm) {}
@@ -28,7 +28,7 @@ class TimedSection {
   /// Collective: all ranks meet, the counters go to zero, the clock starts.
   void start();
 
-  /// What has happened since the start or the last lap belongs to no iteration.
+  /// The time since the start or the last lap belongs to no iteration.
   void skip();
 
   /// An iteration ends here, the next begins.
@@ -51,7 +51,7 @@ class TimedSection {
 
  private:
   struct Mark {
-    double time = 0;  ///< of the clock, or since the mark before
+    double time = 0;  ///< by the clock, or since the previous mark
     TrafficByPattern traffic;
   };
 

@@ -53,7 +53,7 @@ class Ep final : public Benchmark {
   Parameters parameters_;
 };
 
-/// Batches r, r + size, ... of this rank, summed over all ranks.
+/// The sum over all ranks; rank r tallies the batches r, r + size, ...
 Tally tally_batches(Comm& comm, int log2_batches) {
   Tally tally;
   const std::int64_t batches = std::int64_t{1} << log2_batches;

@@ -7,7 +7,7 @@ namespace roundtrip::npb::ep {
 /// EP, "embarrassingly parallel": 2^m pairs of Gaussian deviates, tallied in square annuli.
 Entry entry();
 
-/// Of the classes that were recorded: history.cpp, made by record_history.py.
+/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::ep

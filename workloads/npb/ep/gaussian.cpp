@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t block = 2048;  // pairs: their numbers stay in the first-level cache
 constexpr std::size_t lanes = 16;    // independent strands of the generator
 
-/// The next 2 * block numbers of the sequence, scaled to (-1, 1). Lane l makes every lanes-th
-/// number.
+/// Makes the next 2 * block numbers of the sequence, scaled to (-1, 1). Lane l makes every lanes-th
+/// number, from number l on.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t state) {
@@ -37,9 +37,10 @@ class Numbers {
   std::array<std::uint64_t, lanes> state_{};
 };
 
-/// The polar method (Knuth 3.4.1 C): pairs outside of the unit circle give 0 and do not count.
+/// The polar method (Knuth 3.4.1 C). Pairs outside of the unit circle are rejected: they add 0 to
+/// the sums and are not counted.
 struct Deviates {
-  alignas(64) std::array<double, block> largest;  ///< max(|X|, |Y|), or -1 if the pair was refused
+  alignas(64) std::array<double, block> largest;  ///< max(|X|, |Y|), or -1 if the pair was rejected
 
   void make(const double* __restrict numbers, double& sum_x, double& sum_y) {
     double of_x = 0;

@@ -15,8 +15,8 @@ struct Tally {
   std::array<std::int64_t, annuli> counts{};
 };
 
-/// Adds the deviates from `pairs` pairs of random numbers, of which the first number follows the
-/// generator's state `state`. `pairs`: a multiple of 2048.
+/// Adds the deviates from `pairs` pairs of random numbers to `tally`. The first random number is
+/// the one after the generator's state `state`. `pairs` is a multiple of 2048.
 void add_deviates(std::uint64_t state, std::int64_t pairs, Tally& tally);
 
 }  // namespace roundtrip::npb::ep

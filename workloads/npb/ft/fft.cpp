@@ -20,14 +20,14 @@ struct Views {
   double* to_im;
 };
 
-/// (re, im) times w to the place `k`.
+/// Stores (re, im) times w at place `k`.
 inline void put(double* __restrict to_re, double* __restrict to_im, std::size_t k, double re,
                 double im, Factor w) {
   to_re[k] = re * w.re - im * w.im;
   to_im[k] = re * w.im + im * w.re;
 }
 
-/// A butterfly of four strands of length `run`, `apart` from each other; results are adjacent.
+/// A butterfly of four runs of `run` numbers, `apart` from each other; the results are adjacent.
 void butterfly4(const Views& v, std::size_t apart, std::size_t run, Factor w1) {
   const Factor w2{w1.re * w1.re - w1.im * w1.im, 2 * w1.re * w1.im};
   const Factor w3{w1.re * w2.re - w1.im * w2.im, w1.re * w2.im + w1.im * w2.re};

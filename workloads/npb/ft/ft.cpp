@@ -80,8 +80,8 @@ Damping damping_at(const Layout& layout, int t) {
           damping(nz, 0, nz, t)};
 }
 
-/// Sum over the points (j, 3 j, 5 j), j = 1 .. 1024, modulo the extent; over the number of points.
-/// At the root.
+/// The sum over the points (j, 3 j, 5 j), j = 1 .. 1024, modulo the extent, divided by the number
+/// of points of the grid. At the root.
 Complex checksum(Comm& comm, const Layout& layout, const Field& field) {
   constexpr int samples = 1024;
   const auto& [nx, ny, nz] = layout.extent;

@@ -7,7 +7,7 @@ namespace roundtrip::npb::ft {
 /// FT: a diffusion equation solved by three-dimensional Fourier transforms.
 Entry entry();
 
-/// Of the classes that were recorded: history.cpp, made by record_history.py.
+/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::ft

@@ -9,7 +9,7 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-/// `lines` adjacent numbers become element j of a bundle, each of another line.
+/// Loads `lines` adjacent numbers as element j of a bundle's lines, one number for each line.
 void load(const std::complex<double>* from, Fft& fft, std::size_t j) {
   const auto* __restrict numbers = reinterpret_cast<const double*>(from);
   double* __restrict re = fft.real() + j * lines;
@@ -131,7 +131,8 @@ void Transform::damped_along_z(const Field& spectrum, const Damping& damping, Fi
   }
 }
 
-/// Planes to pencils and back: part p of the one is planes of rank p in the other.
+/// Converts planes to pencils and back: part p of one layout becomes the planes of rank p in the
+/// other.
 void Transform::transpose(Field& field) {
   if (comm_.size() == 1) return;
   const std::size_t numbers = 2 * field.size();

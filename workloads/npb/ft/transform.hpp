@@ -8,7 +8,7 @@
 
 namespace roundtrip::npb::ft {
 
-/// Factors that belong to a point of the spectrum: the product of one of each direction.
+/// The factor of a point of the spectrum is the product of one factor for each direction.
 struct Damping {
   std::vector<double> x;
   std::vector<double> y;  ///< of this rank's y
@@ -23,7 +23,7 @@ class Transform {
   /// Collective: `field` by planes becomes its spectrum by pencils.
   void forward(Field& field);
 
-  /// Collective: the field by planes of a damped spectrum by pencils. Not scaled.
+  /// Collective: damps `spectrum` (by pencils) and computes its `field` (by planes). Not scaled.
   void inverse(const Field& spectrum, const Damping& damping, Field& field);
 
  private:

@@ -23,8 +23,8 @@ class Is final : public Benchmark {
             .operation_type = "keys ranked"};
   }
 
-  /// Keys, their copies on the way out and in, and sorted at the end; the ranks of the key values,
-  /// and what is left of them while sorting.
+  /// The keys, their copies to send and as received, and the sorted keys; the ranks of the key
+  /// values, and a copy of them for sorting.
   [[nodiscard]] double bytes(int ranks) const override {
     const double copies = ranks == 1 ? 2 : 4;
     const auto keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
@@ -41,7 +41,7 @@ class Is final : public Benchmark {
   char class_;
   Parameters parameters_;
   Array<int> keys_;
-  int passed_ = 0;  ///< tests that this rank has seen to be right
+  int passed_ = 0;  ///< tests that this rank found correct
 };
 
 /// This rank's part of the sequence: each key is the mean of four random numbers, scaled.
@@ -63,7 +63,7 @@ Array<int> make_keys(const Comm& comm, const Parameters& parameters) {
   return keys;
 }
 
-/// Of the keys whose ranks are published those that this rank has, 0 for the others.
+/// The keys with published ranks, as far as this rank has them; 0 for the others.
 std::array<int, tests> Is::own_test_keys(const Comm& comm) const {
   std::array<int, tests> values{};
   const auto first = static_cast<std::int64_t>(keys_.size()) * comm.rank();

@@ -7,7 +7,7 @@ namespace roundtrip::npb::is {
 /// IS, "integer sort": the ranks of N small integers, ten times, by a parallel bucket sort.
 Entry entry();
 
-/// Of the classes that were recorded: history.cpp, made by record_history.py.
+/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::is

@@ -13,7 +13,7 @@ struct Parameters {
   int log2_keys;
   int log2_max_key;
   int log2_buckets;
-  std::array<std::int64_t, tests> index;  ///< of the key, from 0
+  std::array<std::int64_t, tests> index;  ///< of each key, from 0
   std::array<std::int64_t, tests> rank;   ///< published, before the offset
 };
 

@@ -7,8 +7,8 @@
 namespace roundtrip::npb::is {
 namespace {
 
-/// Keys are gone through from so many places at once: the next one of the same bucket would have to
-/// wait for what the last one wrote.
+/// The keys are read from this number of places in turn. In a single stream, a key often waits for
+/// what the previous key of the same bucket wrote.
 constexpr std::size_t streams = 4;
 
 template <class Visit>
@@ -20,7 +20,7 @@ void for_each_key(std::span<const int> keys, Visit visit) {
   for (std::size_t i = streams * length; i < keys.size(); ++i) visit(0, keys[i]);
 }
 
-/// Of a key in the checksum: odd, and like no other key's.
+/// The weight of a key in the checksum: odd, and unlike that of any other key.
 std::uint64_t weight(int key) {
   constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
   const std::uint64_t spread = (static_cast<std::uint64_t>(key) + 1) * golden;
@@ -65,7 +65,7 @@ void Sorter::sum_bucket_sizes(std::span<const int> keys, std::span<int> summed) 
   bucket_sizes_.resize(buckets_);
 }
 
-/// Consecutive buckets to each rank, so that all have about as many keys.
+/// Assigns consecutive buckets to each rank, so that all ranks have about as many keys.
 void Sorter::divide_range(std::size_t total) {
   const std::size_t share = total / at(comm_.size());
   std::size_t below = 0;
@@ -121,7 +121,7 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
 void Sorter::count(std::span<const int> keys) {
   up_to_.assign(at(end_key_ - first_key_), 0);
   int* const counts = up_to_.data() - first_key_;
-  // What arrived may have been spoiled on its way. Looked at in pieces that stay in cache.
+  // Received keys may have been corrupted on the way. They are checked in pieces that fit in cache.
   const bool arrived = comm_.size() > 1;
   constexpr std::size_t piece = 4096;
   for (; !keys.empty(); keys = keys.subspan(std::min(piece, keys.size()))) {

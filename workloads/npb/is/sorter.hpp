@@ -13,24 +13,26 @@ namespace roundtrip::npb::is {
 /// values, has all keys of that range and knows how many keys lie below each.
 class Sorter {
  public:
-  /// Keys are in [0, 2^log2_max_key) and are divided between ranks in 2^log2_buckets ranges.
+  /// Keys lie in [0, 2^log2_max_key), in 2^log2_buckets buckets that the ranks divide among them.
   Sorter(Comm& comm, int log2_max_key, int log2_buckets);
 
-  /// Collective. `keys`: those of this rank, the same number on each. `summed` becomes its sum over
-  /// all ranks, in the same message as the sizes of the buckets.
+  /// Collective. `keys` are this rank's keys, the same number on each rank. `summed` is replaced by
+  /// its sum over all ranks, which travels in the same message as the sizes of the buckets.
   void rank_keys(std::span<const int> keys, std::span<int> summed);
 
   /// True if this rank owns the range of `key`.
   [[nodiscard]] bool owns(int key) const { return key >= first_key_ && key < end_key_; }
 
-  /// Number of keys below `key`, of which this rank must own the range.
+  /// Number of keys below `key`. This rank must own the range of `key`.
   [[nodiscard]] std::int64_t rank_of(int key) const;
 
-  /// Of the owned keys in any order: its sum over all ranks is that of all keys, modulo 2^64.
+  /// Checksum of the owned keys, which does not depend on their order. The sum over all ranks is
+  /// the checksum of all keys, modulo 2^64.
   [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
 
-  /// Collective: puts the keys in the order of their ranks; the number of places out of order, at
-  /// the borders between ranks too, and of keys that ever came to a rank that does not own them.
+  /// Collective: puts the keys in the order of their ranks. Returns the number of faults: places
+  /// out of order, also at the borders between ranks, and keys that a rank received but does not
+  /// own.
   [[nodiscard]] int disorder() const;
 
  private:
@@ -45,18 +47,18 @@ class Sorter {
   int log2_max_key_;
   std::size_t buckets_;
   int shift_;                      ///< bucket of a key: key >> shift
-  std::vector<int> own_sizes_;     ///< of the buckets, keys of this rank, one stream after another
-  std::vector<int> bucket_sizes_;  ///< of all ranks together, and what is summed with them
-  std::vector<int> first_bucket_;  ///< of each rank, and the end
+  std::vector<int> own_sizes_;     ///< bucket sizes of this rank's keys, stream by stream
+  std::vector<int> bucket_sizes_;  ///< over all ranks, and what is summed with them
+  std::vector<int> first_bucket_;  ///< first bucket of each rank, and the end
   int first_key_ = 0;
   int end_key_ = 0;
   std::int64_t keys_below_ = 0;
   std::uint64_t checksum_ = 0;
   Array<int> outgoing_;
   Array<int> incoming_;
-  std::span<const int> owned_;  ///< keys of the own range, and what strayed here
-  Array<int> up_to_;            ///< per key of the own range: number of owned keys <= it
-  int strays_ = 0;              ///< keys that ever came here, but belong to no rank or to another
+  std::span<const int> owned_;  ///< keys of this rank's range, and strays
+  Array<int> up_to_;            ///< for each key of this rank's range: number of owned keys <= it
+  int strays_ = 0;              ///< keys that ever came here but are not of this rank's range
 };
 
 }  // namespace roundtrip::npb::is

@@ -34,7 +34,7 @@ class Ssor {
     update_rhs();
   }
 
-  /// The sums of squares of what this rank has changed u by.
+  /// One time step. Returns this rank's sums of squares of the change of u.
   cfd::State step() {
     const cfd::FlowFields flow(u_, derived_);
     sweeps_.lower(flow, rhs_);
@@ -44,7 +44,7 @@ class Ssor {
     return squares;
   }
 
-  /// Sums over this rank.
+  /// The sums of this rank.
   [[nodiscard]] cfd::State squared_residual() const {
     cfd::State sums = cfd::sum_of_squares(cell(), rhs_);
     for (double& sum : sums) sum /= dt_ * dt_;
@@ -157,7 +157,7 @@ Outcome Lu::run(Comm& comm, TimedSection& section) {
   return {verified, cfd::history(change, computed.residual, norms, n)};
 }
 
-/// As NPB 3.4 has it. Two would be what the neighbours need.
+/// The rule of NPB 3.4. The neighbours would need only two points.
 RankRule rank_rule(int n) {
   return {"a grid of ranks that leaves 3 points in x and y to each", [n](int ranks) {
             constexpr int fewest_points = 3;

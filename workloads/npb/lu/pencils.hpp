@@ -9,7 +9,7 @@
 
 namespace roundtrip::npb::lu {
 
-/// Ranks in x and y, at least as many in y, as near to a square as can be.
+/// Numbers of ranks in x and y: as near to a square as possible, at least as many in y.
 std::array<int, 2> rank_grid(int ranks);
 
 /// The grid cut into pencils along z, one for each rank, and the messages between them.
@@ -19,17 +19,19 @@ class Pencils {
 
   [[nodiscard]] const cfd::Cell& cell() const { return cell_; }
 
-  /// Collective: ghosts of `v` in x and y from the neighbours, first upwards, then downwards.
+  /// Collective: fills the ghosts of `v` in x and y, in each direction first upwards, then
+  /// downwards.
   void fill_ghosts(cfd::Vector& v);
 
-  /// A stage of a wavefront that runs upwards (step +1) or downwards (-1) in x and y: takes the
-  /// ghosts of plane k that it comes from, passes on the own points that it leaves by.
+  /// One stage of a wavefront that runs upwards (step +1) or downwards (-1) in x and y:
+  /// receive_front() gets the ghosts of plane k where the front enters, send_front() sends the own
+  /// points where it leaves.
   void receive_front(cfd::Vector& v, int k, int step);
   void send_front(const cfd::Vector& v, int k, int step);
 
  private:
   void shift_layers(cfd::Vector& v, std::size_t d, int step);
-  /// The neighbour `step` away in direction d, none at the boundary of the grid.
+  /// The neighbour `step` away in direction d; none beyond the boundary of the grid.
   [[nodiscard]] std::optional<int> neighbour(std::size_t d, int step) const;
   static cfd::Cell make_cell(int n, std::array<int, 2> ranks, std::array<int, 2> position);
 

@@ -50,7 +50,7 @@ void Sweeps::sweep(const FlowFields& flow, Vector& v) {
   }
 }
 
-/// What the neighbours in y and z contribute to each point of a line; vectorised.
+/// Computes what the neighbours in y and z contribute to each point of a line; vectorised.
 template <int step>
 void Sweeps::gather(const FlowFields& flow, const Vector& v, std::ptrdiff_t at, int count) {
   const std::ptrdiff_t y = at - step * pencils_.cell().stride(1);
@@ -87,7 +87,7 @@ void Sweeps::prepare_diagonal(const FlowFields& flow, std::ptrdiff_t at, int cou
   }
 }
 
-/// D x = b by forward substitution: mass, momenta, energy.
+/// Solves D x = b by forward substitution: mass, momenta, energy.
 inline State Sweeps::solve_diagonal(const Flow& flow, const State& b, std::size_t i) const {
   State x;
   x[0] = b[0] / diagonal_;

@@ -6,7 +6,7 @@
 namespace roundtrip::npb::lu {
 
 /// The two triangular solutions of an SSOR step: (D + w L) D^-1 (D + w U) dU = rhs. L, D and U are
-/// the parts of I - dt dR/dU, taken at the neighbours below, the point and those above.
+/// the parts of I - dt dR/dU for the neighbours below, the point itself and the neighbours above.
 class Sweeps {
  public:
   static constexpr double over_relaxation = 1.2;  ///< w
@@ -33,9 +33,9 @@ class Sweeps {
   Pencils& pencils_;
   double second_;                                  ///< w dt / h^2
   double first_;                                   ///< w dt / (2 h)
-  double diagonal_;                                ///< of D, but for viscosity
+  double diagonal_;                                ///< of D, without viscosity
   std::array<double, cfd::equations> drag_{};      ///< viscous part of D's rows, times the density
-  std::array<cfd::Scalar, cfd::equations> known_;  ///< of a line: what does not depend on x
+  std::array<cfd::Scalar, cfd::equations> known_;  ///< of a line: what y and z contribute
   std::array<cfd::Scalar, cfd::equations> inverse_;  ///< of a line: 1 / D's diagonal
 };
 

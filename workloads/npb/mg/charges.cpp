@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t charges = 10;
 
-/// A random number and the place it belongs to: x + n (y + n z), exact in a double.
+/// A random number and its place: x + n (y + n z), exact in a double.
 struct Candidate {
   double value;
   double place;
@@ -34,7 +34,7 @@ class Extremes {
   std::vector<Candidate> kept_;
 };
 
-/// Calls visit(x, y, z, value) for each own point; x, y, z of the whole grid, from 0.
+/// Calls visit(x, y, z, value) for each own point; x, y, z count in the whole grid, from 0.
 template <class Visit>
 void for_each_number(const std::array<int, 3>& own, const std::array<int, 3>& origin, int n,
                      const Visit& visit) {
@@ -51,7 +51,7 @@ void for_each_number(const std::array<int, 3>& own, const std::array<int, 3>& or
   }
 }
 
-/// The ten most extreme of all ranks, on all ranks.
+/// Returns, on every rank, the ten most extreme candidates of all ranks.
 template <class Before>
 std::vector<Candidate> of_all_ranks(const Extremes<Before>& mine, Before before, const Comm& comm) {
   std::vector<Candidate> own(mine.kept());

@@ -6,8 +6,8 @@
 
 namespace roundtrip::npb::mg {
 
-/// Collective: the right-hand side. Of a sequence of n^3 random numbers, x fastest, the places of
-/// the ten largest become +1, of the ten smallest -1, all others 0.
+/// Collective: makes the right-hand side from a sequence of n^3 random numbers, x fastest: +1 at
+/// the places of the ten largest, -1 at those of the ten smallest, 0 elsewhere.
 void place_charges(Comm& comm, const Halo& halo, int n, Grid& v);
 
 }  // namespace roundtrip::npb::mg

@@ -8,13 +8,13 @@
 namespace roundtrip::npb::mg {
 
 /// This rank's block of a periodic grid with a layer of ghost points around it; x runs fastest.
-/// Indices from 0 (ghost) over 1 .. n (own) to n + 1 (ghost).
+/// Indices: 0 (ghost), 1 .. n (own), n + 1 (ghost).
 class Grid {
  public:
   Grid() = default;
   /// `closed_in_x`: this block has whole lines, so that stencils fill their ghosts in x.
-  /// `copies`: in each direction, how many neighbouring ranks have the same block. More than one
-  /// where a coarse level has fewer points than ranks: each then does the work of one.
+  /// `copies`: in each direction, how many neighbouring ranks have the same block. It is more than
+  /// one if a coarse level has fewer points than ranks: these ranks then all do the same work.
   Grid(std::array<int, 3> own, bool closed_in_x, std::array<int, 3> copies = {1, 1, 1})
       : own_(own),
         copies_(copies),
@@ -30,7 +30,7 @@ class Grid {
   [[nodiscard]] std::ptrdiff_t stride_y() const { return nx() + 2; }
   [[nodiscard]] std::ptrdiff_t stride_z() const { return stride_y() * (ny() + 2); }
 
-  /// The line of all x, ghosts included.
+  /// The line (y, z), ghosts included.
   [[nodiscard]] double* line(int y, int z) {
     return data_.data() + stride_z() * z + stride_y() * y;
   }

@@ -16,16 +16,16 @@ class Halo {
   [[nodiscard]] const std::array<int, 3>& ranks() const { return ranks_; }
   [[nodiscard]] const std::array<int, 3>& position() const { return position_; }
 
-  /// Collective. x, then y, then z, each layer with the ghosts it has by then: edges and corners
-  /// are right, too. Lines that are closed in x already have their ghosts in x.
+  /// Collective. Fills x, then y, then z. Each layer includes the ghosts filled before it, so that
+  /// edges and corners are right, too. Lines that are closed in x already have their ghosts in x.
   void fill(Grid& grid);
 
-  /// In each direction, 1 if this rank's only point of `fine` is one that the next coarser level
-  /// has too, else 0. Only where every rank of both levels has one point in that direction.
+  /// For each direction: 1 if this rank's only point of `fine` is also a point of the next coarser
+  /// level, else 0. It can be 1 only if every rank has one point in that direction on both levels.
   [[nodiscard]] std::array<int, 3> shift(const Grid& fine, const Grid& coarse) const;
 
-  /// Collective, after a restriction: ranks whose point of `fine` the coarser level has not get
-  /// their copy of the coarse block from the next rank, which has it.
+  /// Collective, after a restriction: a rank whose point of `fine` is not a point of the coarser
+  /// level gets its copy of the coarse block from the next rank, whose point is.
   void share(const Grid& fine, Grid& coarse);
 
  private:

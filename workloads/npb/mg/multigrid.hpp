@@ -12,10 +12,10 @@ class Multigrid {
  public:
   Multigrid(Comm& comm, int n, const Stencil& smoother);
 
-  /// Collective: the problem from the start, u = 0.
+  /// Collective: resets the problem to u = 0.
   void reset();
 
-  /// Collective: r = v - A u. This rank's sum of r^2.
+  /// Collective: r = v - A u. Returns this rank's sum of r^2.
   double update_residual();
 
   /// Collective: a V-cycle on the residual, added to u. The residual is not up to date afterwards.
@@ -34,7 +34,7 @@ class Multigrid {
   int n_;
   Stencil smoother_;
   Grid v_;
-  std::vector<Grid> u_;  ///< a grid a level, the coarsest first
+  std::vector<Grid> u_;  ///< one grid for each level, coarsest first
   std::vector<Grid> r_;
 };
 

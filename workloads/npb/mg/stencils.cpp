@@ -8,7 +8,8 @@
 namespace roundtrip::npb::mg {
 namespace {
 
-/// Sums over the points of the plane across x: the 4 that are one step away, the 4 that are two.
+/// For each x of a line, sums over neighbours in the y-z plane: `near` over the 4 that are one step
+/// away, `far` over the 4 that are two steps away.
 struct Ring {
   std::vector<double> near;
   std::vector<double> far;
@@ -32,14 +33,15 @@ struct Ring {
   }
 };
 
-/// Ghosts in x of a line that is not divided between ranks: its own other end, while in cache.
+/// Fills the ghosts in x of a line that is not divided between ranks from its other end, while the
+/// line is in cache.
 inline void close_line(double* line, const Grid& grid) {
   if (!grid.closed_in_x()) return;
   line[0] = line[grid.nx()];
   line[grid.nx() + 1] = line[1];
 }
 
-/// Several sums at once: each addition would have to wait for the last one.
+/// Several sums at once. With a single sum, each addition would wait for the previous one.
 using Sums = std::array<double, 16>;
 
 void add_squares(const double* __restrict values, int count, Sums& sums) {
@@ -98,7 +100,7 @@ void smooth(const Stencil& s, const Grid& r, Grid& u) {
 
 void restrict_to(const Grid& fine, Grid& coarse) {
   constexpr Stencil weight{0.5, 0.25, 0.125, 0.0625};
-  // Coarse point i lies on fine point 2 i; of a single one on both levels, on that one.
+  // Coarse point i lies on fine point 2 i; if both levels have a single point, on that point.
   std::array<int, 3> back{};
   for (std::size_t d = 0; d < 3; ++d) back[d] = coarse.own()[d] == fine.own()[d] ? 1 : 0;
   Ring ring(fine);
@@ -127,7 +129,8 @@ void interpolate(const Grid& coarse, Grid& fine, const std::array<int, 3>& shift
     for (int fine_y = 0; fine_y < fine.ny() + 2; ++fine_y) {
       const int y = fine_y + shift[1];
       const int z = fine_z + shift[2];
-      // Between coarse lines y / 2 and (y + 1) / 2, the same line if y is even; likewise in z.
+      // The fine line lies between coarse lines y / 2 and (y + 1) / 2, which are the same line if y
+      // is even; likewise in z.
       const double* a = coarse.line(y / 2, z / 2);
       const double* b = coarse.line((y + 1) / 2, z / 2);
       const double* c = coarse.line(y / 2, (z + 1) / 2);

@@ -6,7 +6,7 @@
 
 namespace roundtrip::npb::mg {
 
-/// A 27-point operator by distance: centre, 6 faces, 12 edges, 8 corners.
+/// Weights of a 27-point operator by distance: centre, 6 faces, 12 edges, 8 corners.
 using Stencil = std::array<double, 4>;
 
 /// r = v - A u at the own points (v and r may be the same grid). The discrete Laplacian A has no
@@ -17,11 +17,11 @@ void residual(const Stencil& a, const Grid& u, const Grid& v, Grid& r, double* s
 void smooth(const Stencil& s, const Grid& r, Grid& u);
 
 /// coarse = P fine: the mean of 27 points with weights 1/2, 1/4, 1/8, 1/16. Own point c of a coarse
-/// grid is own point 2 c of the fine one. Where both have one point only, it is that one: right on
-/// the ranks whose point is on both levels (Halo::shift, Halo::share).
+/// grid is own point 2 c of the fine one. If both have only one point, the result is right on the
+/// ranks whose point is on both levels (Halo::shift, Halo::share).
 void restrict_to(const Grid& fine, Grid& coarse);
 
-/// fine += Q coarse: trilinear interpolation. Ghosts of the fine grid, too. `shift`: Halo::shift.
+/// fine += Q coarse: trilinear interpolation, also to the fine ghosts. `shift`: Halo::shift.
 void interpolate(const Grid& coarse, Grid& fine, const std::array<int, 3>& shift);
 
 }  // namespace roundtrip::npb::mg

@@ -42,7 +42,7 @@ PentaScheme::Eliminated PentaScheme::eliminate(std::size_t cell, const cfd::Bund
   const double* speed = speeds_[cell].data();
   Kept* kept = kept_.data() + slot * length_;
   const double damping = fields_.dt() * cfd::fourth_dissipation;
-  // The largest viscous coefficient, that of heat, stands for all.
+  // The largest viscous coefficient, that of heat, is used for all variables.
   const auto spread = [&](std::ptrdiff_t at) {
     return second_ * (cfd::dissipation[d_] + cfd::c1345 * cfd::load(inverse + at, bundle.apart));
   };

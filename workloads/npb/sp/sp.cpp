@@ -24,7 +24,7 @@ class Sp final : public Benchmark {
                                                11484.5 * n - 19272.4)};
   }
 
-  /// The fields and the speed of sound; on several ranks also the factors of all points.
+  /// The fields, the speed of sound and, on several ranks, the elimination factors of all points.
   [[nodiscard]] double bytes(int ranks) const override {
     const int side = static_cast<int>(std::sqrt(ranks));
     const double edge = static_cast<double>(parameters_.n) / side + 2 * cfd::ghosts;

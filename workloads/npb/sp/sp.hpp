@@ -8,7 +8,7 @@ namespace roundtrip::npb::sp {
 /// into scalar pentadiagonal systems.
 Entry entry();
 
-/// Of the classes that were recorded: history.cpp, made by record_history.py.
+/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::sp

@@ -1,4 +1,4 @@
-// The functions of MPI that C and C++ programs send with, counted.
+// Counts calls of the MPI functions that C and C++ programs send with.
 #include "message_counter.hpp"
 
 using namespace roundtrip::npb;

@@ -1,5 +1,5 @@
-// The same for Fortran, as compilers name and call its functions: lower case, one underscore, all
-// arguments by address.
+// The same for Fortran. Compilers give its functions lower-case names with one underscore, and pass
+// all arguments by address.
 #include "message_counter.hpp"
 
 using namespace roundtrip::npb;

@@ -37,7 +37,7 @@ TEST_F(Fastest, GoesByTheShortestTrialOfEach) {
 }
 
 TEST_F(Fastest, IsAgreedAndSparesTheSlowestRank) {
-  // Rank 0 would take the first, and every other rank lose by it.
+  // Rank 0 alone would choose the first, which is slower on every other rank.
   const double elsewhere = comm_.root() ? 1e-3 : 9e-3;
   const std::array ways{taking("good on rank 0", elsewhere), taking("fair on all", 2e-3)};
   EXPECT_EQ(choose(ways).chosen, comm_.size() == 1 ? 0U : 1U);

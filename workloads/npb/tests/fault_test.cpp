@@ -9,8 +9,8 @@
 namespace roundtrip::npb {
 namespace {
 
-/// One element of one message is spoiled in a run that the specification may well verify: one that
-/// the receiver uses, for some lie in corners of ghosts that nobody reads.
+/// One element of one message is corrupted in a run that may still pass the specification's test.
+/// It is an element that the receiver uses: some lie in corners of ghosts that nobody reads.
 struct Fault {
   const char* benchmark;
   int ranks;
@@ -22,7 +22,7 @@ struct Fault {
 class Spoiled : public LaunchTest, public testing::WithParamInterface<Fault> {
  protected:
   [[nodiscard]] Ended run(const Fault& fault, const std::string& flags = "") const {
-    // The last rank: the first one tells the results.
+    // The last rank, because the first one reports the results.
     const std::string text = std::to_string(fault.ranks - 1) + ' ' + fault.call + ' ' +
                              std::to_string(fault.number) + ' ' + fault.change;
     setenv("NPB_FAULT", text.c_str(), 1);
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Sound : public Spoiled {};
 
-/// The same network, which changes nothing.
+/// The same program with a fault that changes nothing.
 TEST_P(Sound, IsVerifiedInBothWays) {
   const Ended ended = run(GetParam());
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
@@ -84,14 +84,14 @@ INSTANTIATE_TEST_SUITE_P(Message, Sound,
                                          Fault{"EP", 2, "Send", 0, "1 0"}),
                          name_of);
 
-/// What the specification lets pass is verified where it alone is asked.
+/// A run that passes the specification's test is verified if only that test is asked for.
 TEST_F(Spoiled, ByTheSpecificationAlonePasses) {
   const Ended ended = run({"CG", 2, "Send", 200, "1001 0"}, "--verification specification");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_NE(ended.out.find("History: not compared"), std::string::npos);
 }
 
-/// A key that nobody owns is no order, whatever the ranks of the others are.
+/// A key that no rank owns fails the verification, whatever the ranks of the other keys are.
 TEST_F(Spoiled, KeyOutOfRangeFailsBySpecificationToo) {
   for (const int ranking : {4, 9}) {
     const Ended ended =

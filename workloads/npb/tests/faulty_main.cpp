@@ -10,11 +10,11 @@
 
 #include "npb/npb.hpp"
 
-// NPB on a network that spoils one element of one message: for tests. NPB_FAULT says which:
-// `<rank> <call> <number> <factor> <summand>`: of what this rank sends by that call (Send, for all
-// point-to-point messages; Alltoall, Alltoallv) since the last barrier, the message of that number,
-// from 0. Its middle element, or the next that is not 0, is multiplied, or gets the summand if it
-// is an int.
+// NPB on a network that corrupts one element of one message, for tests. NPB_FAULT says which:
+// `<rank> <call> <number> <factor> <summand>`. `call` is Send (for all point-to-point messages),
+// Alltoall or Alltoallv. `number` counts, from 0, the messages that `rank` has sent by that call
+// since the last barrier. The element is the middle one of the message, or the next that is not 0.
+// A double is multiplied by the factor; the summand is added to an int.
 namespace {
 
 struct Fault {
@@ -47,7 +47,7 @@ void change_one(std::vector<char>& bytes, Change change) {
   if (chosen != last) *chosen = change(*chosen);
 }
 
-/// What is sent in the place of `count` elements: the same, or a spoiled copy, kept for good.
+/// What is sent in place of `count` elements: these, or a corrupted copy that is never freed.
 const void* passed_on(const char* call, const void* data, int count, MPI_Datatype type) {
   static const Fault fault = read_fault();
   static std::deque<std::vector<char>> copies;

@@ -1,8 +1,9 @@
 // Counts what a program sends in its timed section: link it in, or preload it as a library.
 //
-// The timed section: from MPI_Pcontrol(1) to MPI_Pcontrol(0); in a program without these, of the
-// sections between calls of MPI_Wtime the one with the most calls. At the end, rank 0 writes a line
-// `<kind> <bytes> <calls>`, all ranks together, into the file named by MESSAGE_PROFILE.
+// The timed section is that from MPI_Pcontrol(1) to MPI_Pcontrol(0). In a program without these, it
+// is the section between two calls of MPI_Wtime with the most counted calls. At the end, rank 0
+// writes lines `<kind> <bytes> <calls>`, summed over all ranks, into the file named by
+// MESSAGE_PROFILE.
 // Calls from Fortran are seen with Open MPI, whose Fortran functions call no C function with a name
 // MPI_*.
 #include "message_counter.hpp"

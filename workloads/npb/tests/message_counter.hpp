@@ -7,7 +7,7 @@
 
 namespace roundtrip::npb {
 
-/// What a call does, whatever it is called: a message may be sent by MPI_Send, MPI_Isend, ...
+/// What a call does, whatever its name is: a message may be sent by MPI_Send, MPI_Isend, ...
 enum class Kind : std::uint8_t {
   message,  ///< to another rank
   itself,   ///< to the rank that sends
@@ -31,7 +31,7 @@ void count_all_to_all_v(const int* counts, MPI_Datatype type, MPI_Comm comm);
 void count_clock();
 void count_mark(int level);
 
-/// Collective: what was counted, into the file.
+/// Collective: writes the counts into the file.
 void write_counts();
 
 }  // namespace roundtrip::npb
