@@ -5,8 +5,8 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Errors are returned instead of fatal while this lives; MPI-3 raises those of datatypes on
-/// MPI_COMM_WORLD, MPI-4 on MPI_COMM_SELF.
+/// While this lives, MPI calls return errors instead of aborting. MPI-3 raises errors of datatypes
+/// on MPI_COMM_WORLD, MPI-4 on MPI_COMM_SELF.
 class ErrorsReturn {
  public:
   ErrorsReturn() { set(MPI_ERRORS_RETURN); }
@@ -34,7 +34,7 @@ std::string with_base(const char* call, const Place& place) {
   return std::string(call) + (place.base == MPI_BOTTOM ? " with MPI_BOTTOM" : "");
 }
 
-/// Sends to itself: out of the arrays into a contiguous buffer, and from there into the arrays.
+/// Sends to this rank: out of the arrays into a contiguous buffer, then from it into the arrays.
 void try_transfer(const MicroApp& app, std::size_t bytes) {
   const Datatypes types = app.commit(Origin::bottom);
   require_size(types.send, bytes);
@@ -117,7 +117,7 @@ Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends,
   int verdict = as_is;
   if (admission.pack_origin == Origin::array) verdict = relative;
   if (!admission.runs) verdict = refused;
-  // What one rank cannot do, none does.
+  // If one rank cannot do it, no rank does.
   MPI_Allreduce(MPI_IN_PLACE, &verdict, 1, MPI_INT, MPI_MAX, ends.comm);
   admission.runs = verdict != refused;
   if (verdict == relative) admission.pack_origin = Origin::array;

@@ -7,7 +7,7 @@
 
 namespace roundtrip::ddtbench {
 
-/// A legal call that the MPI library refused, and what became of the measurement.
+/// A legal call that the MPI library refused, and the consequence for the measurement.
 struct Finding {
   std::string call;         ///< e.g. `MPI_Pack with MPI_BOTTOM`
   std::string error;        ///< the library's words
@@ -22,9 +22,9 @@ struct Admission {
 };
 
 /// Collective over the ends: tries each call of the method on this rank alone, with errors
-/// returned, so that a refusal ends neither the launch nor leaves a rank waiting. MPI_Pack and
-/// MPI_Unpack are tried with MPI_BOTTOM and, if that is refused, relative to an array. Throws
-/// std::logic_error if a datatype has not `bytes` bytes.
+/// returned, so that a refusal neither ends the launch nor leaves a rank waiting. Tries MPI_Pack
+/// and MPI_Unpack with MPI_BOTTOM and, if that is refused, relative to an array. Throws
+/// std::logic_error if the size of a datatype is not `bytes`.
 Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends, std::size_t bytes);
 
 }  // namespace roundtrip::ddtbench

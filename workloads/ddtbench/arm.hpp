@@ -17,7 +17,8 @@ namespace roundtrip::ddtbench {
 /// What happens to memory between exchanges.
 enum class Buffering {
   original,  ///< nothing, as in DDTBench: packing sends from the buffer that it receives into
-  same,      ///< for every method both ends rewrite all they may send and read all they may receive
+  same,      ///< before each exchange both ends rewrite what they may send and read what they may
+             ///< receive
   cold       ///< the same, and then both ends push it out of their caches
 };
 
@@ -35,7 +36,7 @@ struct ArmResult {
   int inner = 0;              ///< exchanges in each outer iteration
   int discarded = 0;          ///< exchanges that were not kept
   PointResult point = {};     ///< of the round trip, at rank 0
-  bool skips_unpack = false;  ///< what is received lies where it belongs
+  bool skips_unpack = false;  ///< data is received in its final place
   std::optional<Finding> finding = std::nullopt;
 };
 
@@ -43,14 +44,14 @@ struct ArmResult {
 /// iteration of the study. All times are rank 0's.
 class MethodArm final : public Arm {
  public:
-  /// All that is given outlives the arm, which adds to `result`.
+  /// All arguments outlive the arm, which adds to `result`.
   MethodArm(const Case& item, Memory& memory, std::unique_ptr<Method> method, ArmResult& result)
       : item_(item), memory_(memory), method_(std::move(method)), result_(result) {}
 
   [[nodiscard]] std::string name() const override { return std::string(result_.method->name); }
   std::optional<std::string> verify() override;
-  /// Times each exchange by itself and keeps its epochs, or keeps nothing and tells how long all
-  /// takes, with what is not timed.
+  /// With `repetitions.each`: times each exchange and keeps its epochs. Otherwise keeps nothing and
+  /// returns the duration of the whole call, including what is not timed.
   Timing time(const Repetitions& repetitions) override;
   [[nodiscard]] TimingFacts facts() const override;
   [[nodiscard]] bool times_each() const override { return true; }

@@ -7,8 +7,8 @@
 
 namespace roundtrip::ddtbench {
 
-/// Memory for `size` values at a cache line, not touched: the largest face lies in an array of
-/// 273 MB of which little is used.
+/// Memory for `size` values, aligned to a cache line. It is not touched, because the largest face
+/// uses little of its array of 273 MB.
 template <class Value>
 class Array {
  public:

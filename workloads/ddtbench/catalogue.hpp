@@ -23,11 +23,11 @@ using Catalogue = std::vector<Case>;
 /// Which cases to measure.
 struct Selection {
   std::vector<std::string> apps;  ///< names, as in app_names()
-  bool largest_only = false;      ///< of each app its largest message alone
+  bool largest_only = false;      ///< only the largest message of each app
 };
 
 /// The micro-apps of the study with its parameter sets, in its order: 69 cases if all apps are
-/// selected; FFT for `ranks` ranks. Throws Failure(usage) where FFT's matrix cannot be divided.
+/// selected; FFT for `ranks` ranks. Throws Failure(usage) if FFT's matrix cannot be divided.
 Catalogue select(const Selection& selection, int ranks);
 
 /// The 16 names, in the study's order.

@@ -22,7 +22,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Throws unless each of `names` is known, and none twice.
+/// Throws unless each of `names` is known and given only once.
 void require_known(const char* flag, const std::vector<std::string>& names,
                    const std::vector<std::string>& known) {
   if (names.empty()) throw Failure(Exit::usage, std::string(flag) + ": names nothing");
@@ -43,8 +43,8 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-/// Twice the largest cache that a core has for itself or shares with few, within bounds: a walk
-/// through a big server's last level would take longer than what is measured.
+/// Twice the largest cache that a core has for itself or shares with few cores, within bounds. A
+/// walk through a big server's last-level cache would take longer than what is measured.
 std::size_t bytes_to_evict() {
   constexpr std::size_t least = 8UL << 20U;
   constexpr std::size_t most = 32UL << 20U;
@@ -55,7 +55,7 @@ std::size_t bytes_to_evict() {
   return std::clamp(2 * largest, least, most);
 }
 
-/// Share of the time that a case needs: a fixed part, and one that grows with its message.
+/// Weight of a case in the division of the time: a fixed part and one that grows with its message.
 double weight(const Case& item) {
   constexpr double bytes_as_long = 1e6;
   return 1 + static_cast<double>(item.bytes) / bytes_as_long;
@@ -147,7 +147,7 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
     if (session.root() && !format_file_.empty()) require_writable(format_file_);
   });
   Plan plan = this->plan(launch);
-  // The seed is drawn on each rank; the order must be the same on all.
+  // Each rank draws a seed; rank 0's is used, because the order must be the same on all ranks.
   MPI_Bcast(&plan.seed, 1, MPI_UINT32_T, 0, session.world());
 
   std::vector<std::size_t> order(catalogue.size());

@@ -5,7 +5,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// A clock that tells the time since it was last asked.
+/// A clock that returns the time since its last reading.
 class Stopwatch {
  public:
   void restart() { last_ = now(); }

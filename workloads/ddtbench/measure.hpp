@@ -7,16 +7,16 @@
 
 namespace roundtrip::ddtbench {
 
-/// Durations by epoch, seconds, as rank 0 saw them. `pack`, `communication` and `unpack` with the
-/// same index are of the same exchange; the first and last are empty for a method without packing.
+/// Durations of each epoch on rank 0, in seconds. `pack`, `communication` and `unpack` with the
+/// same index are of the same exchange; `pack` and `unpack` are empty for a method without packing.
 struct Samples {
   std::vector<double> create;  ///< one an outer iteration
   std::vector<double> pack;
   std::vector<double> communication;  ///< includes what the other rank does: unpack and pack
   std::vector<double> unpack;
   std::vector<double> free;  ///< one an outer iteration
-  /// Again right after, as in the original, where a method follows on itself: the code and the
-  /// allocator are then in cache, which other methods push out when all take turns.
+  /// The same again, right afterwards, with code and allocator in cache. So it is in the original,
+  /// which repeats one method; here the methods take turns and push each other out of the cache.
   std::vector<double> create_again;
   std::vector<double> free_again;
 
@@ -28,15 +28,16 @@ struct Samples {
 struct Outer {
   int warm = 1;   ///< exchanges before the timed ones
   int inner = 1;  ///< timed exchanges
-  /// Once buffers and types are there; then once all exchanges are done. Not timed.
+  /// Called after buffers and types are made, and after all exchanges are done. Not timed.
   std::function<void()> before, after;
-  /// Before each exchange, not timed; empty: exchange follows on exchange, as in the original.
+  /// Called before each exchange, not timed. If empty, exchanges follow each other directly, as in
+  /// the original.
   std::function<void()> between;
 };
 
-/// Collective over the ends. Rank 0 takes all times: each stamp is the time since the last one.
+/// Collective over the ends. Rank 0 takes all times; each is the time since the previous stamp.
 /// Ping-pong: rank 1 unpacks and packs again before it replies, inside rank 0's `communication`.
-/// All-to-all is there and back too, with unpack and pack between, inside `communication` likewise.
+/// All-to-all also goes there and back, with unpack and pack in between, inside `communication`.
 void measure(Method& method, const MethodInfo& info, const Ends& ends, bool collective,
              const Outer& outer, Samples& samples);
 

@@ -12,9 +12,9 @@ namespace roundtrip::ddtbench {
 /// The memory of a case at one end, which all arms of the case work in.
 class Memory {
  public:
-  /// `bytes`: of the app's message. `shares`: there are arms whose methods use the same buffers.
-  /// `evicted_bytes`: what has to be walked through to evict all else from the caches. `seed`: of
-  /// the order of index lists, another one on each rank.
+  /// `bytes`: size of the app's message. `shares`: some arms' methods use the same buffers.
+  /// `evicted_bytes`: size of the memory that is walked through to evict all else from the caches.
+  /// `seed`: seed of the order of index lists; each rank adds its number to it.
   Memory(MicroApp& app, const Ends& ends, std::size_t bytes, bool shares, std::size_t evicted_bytes,
          unsigned seed);
 
@@ -23,18 +23,18 @@ class Memory {
   [[nodiscard]] MPI_Datatype element() const { return app_.element(); }
   /// Where the app's data are.
   [[nodiscard]] const Transfer& data() const { return data_; }
-  /// What methods share; null if none does.
+  /// The buffers that methods share; null if no method does.
   [[nodiscard]] Buffers* shared() { return shared_ ? &*shared_ : nullptr; }
 
   /// Puts index lists in a new order, for a batch.
   void shuffle();
 
-  /// The same on all ends if they call it equally often; the messages of two batches differ in
-  /// every word.
+  /// The seed of the next batch. It is the same on all ends if they call this equally often. The
+  /// messages of two batches differ in every word.
   unsigned next_seed();
 
-  /// Collective over the ends: leaves memory alike for whatever method comes next, out of the
-  /// caches if it is to `evict`. Both ends are then about to start.
+  /// Collective over the ends: brings memory into the same state for whatever method comes next,
+  /// and out of the caches if `evict`. Afterwards both ends are about to start.
   void level(bool evict);
 
  private:

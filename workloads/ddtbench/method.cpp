@@ -10,8 +10,8 @@ namespace {
 
 constexpr int tag = 1;
 
-/// Contiguous buffers, of the method's own or shared. As in the original, two ranks that play
-/// ping-pong send from the buffer that they receive into; all-to-all needs two.
+/// Contiguous buffers, the method's own or shared ones. As in the original, two ranks that play
+/// ping-pong send from the buffer that they receive into; all-to-all needs two buffers.
 class Packing {
  public:
   void open(const Setting& setting, std::size_t bytes) {
@@ -133,7 +133,7 @@ class ManualTuned final : public Manual {
   void unpack() override { setting().app.unpack_tuned(in()); }
 };
 
-/// MPI packs, by the datatypes, into a contiguous buffer.
+/// MPI_Pack packs into a contiguous buffer, by the datatypes.
 class MpiPackDdt final : public Method {
  public:
   using Method::Method;
@@ -183,7 +183,7 @@ class MpiPackDdt final : public Method {
   int packed_ = 0;
 };
 
-/// The same bytes, contiguous, packed by nobody: what the network alone costs.
+/// Sends as many contiguous bytes without packing: the cost of the network alone.
 class Reference final : public Method {
  public:
   explicit Reference(const Setting& setting) : Method(setting), count_(element_count(setting)) {}

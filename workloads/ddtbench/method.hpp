@@ -18,7 +18,7 @@ struct Ends {
   int rank = 0;
   int size = 0;
 
-  [[nodiscard]] int peer() const { return 1 - rank; }  ///< of two
+  [[nodiscard]] int peer() const { return 1 - rank; }  ///< if there are two
 };
 
 /// Contiguous memory for packed messages, one to send and one to receive.
@@ -30,7 +30,7 @@ struct Buffers {
   explicit Buffers(std::size_t bytes) : out(bytes), in(bytes), capacity(bytes) {}
 };
 
-/// What a method works with; all of it outlives the method.
+/// What a method works with; all of it must outlive the method.
 struct Setting {
   MicroApp& app;
   Ends ends;
@@ -61,16 +61,16 @@ class Method {
   virtual void pack() {}
   virtual void unpack() {}
 
-  /// Two ranks.
+  /// Between two ranks.
   virtual void send() = 0;
   virtual void receive() = 0;
-  /// All with all.
+  /// All-to-all.
   virtual void exchange() = 0;
 
-  /// All with all: the next message goes the other way.
+  /// All-to-all: the next message goes the other way.
   virtual void turn() {}
 
-  /// Where the data come from and get to: the app's arrays, but for the reference.
+  /// Where the data come from and go to: the app's arrays, except for the method `reference`.
   [[nodiscard]] virtual Transfer transfer() const {
     return {.sent = setting_.app.sent(),
             .received = setting_.app.received(),
@@ -84,7 +84,7 @@ class Method {
   Setting setting_;
 };
 
-/// Epochs of the measurement loop that a method has.
+/// A method's name, and which epochs of the measurement loop it has.
 struct MethodInfo {
   std::string_view name;  ///< as in the study
   bool creates;           ///< ddt_create_overhead, ddt_free_overhead

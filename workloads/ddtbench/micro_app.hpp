@@ -66,13 +66,14 @@ class MicroApp {
   /// New datatypes; throws Refusal.
   [[nodiscard]] virtual Datatypes commit(Origin origin) const = 0;
 
-  /// The loop nest that the application has, value by value: all data to be sent into `buffer`, all
-  /// received data out of it. Any order will do that both agree on.
+  /// The application's loop nest, value by value: pack() copies all data to be sent into `buffer`,
+  /// unpack() all received data out of it. Any order is allowed if both use the same.
   virtual void pack(char* buffer) const = 0;
   virtual void unpack(const char* buffer) const = 0;
 
-  /// Whether there are loops written for speed beside it, with the same result: for apps where they
-  /// are more than 10 % faster at some message (`--pack-speed` prints it for the machine at hand).
+  /// Whether the app also has loops written for speed, with the same result. It has if they are
+  /// more than 10 % faster at some message size (`--pack-speed` measures this on the present
+  /// machine).
   [[nodiscard]] virtual bool has_tuned_loops() const { return false; }
   virtual void pack_tuned(char* buffer) const { pack(buffer); }
   virtual void unpack_tuned(const char* buffer) const { unpack(buffer); }
@@ -80,14 +81,14 @@ class MicroApp {
   /// Whether the type is a struct over absolute addresses.
   [[nodiscard]] virtual bool absolute() const { return false; }
 
-  /// Whether data are received to where they are sent from.
+  /// Whether data are received in the place where they are sent from.
   [[nodiscard]] virtual bool in_place() const { return false; }
 
-  /// Where a packed message may be received so that nothing is left to unpack; null if nowhere.
+  /// Where a packed message can be received so that it needs no unpacking; null if nowhere.
   [[nodiscard]] virtual char* landing() const { return nullptr; }
 
-  /// Puts index lists in a new random order; returns whether there are any: regions and datatypes
-  /// made before are then void.
+  /// Puts index lists in a new random order. Returns whether there are any; if so, regions and
+  /// datatypes made before are invalid.
   virtual bool shuffle(std::mt19937& /*random*/) { return false; }
 
   /// All ranks exchange with all, instead of two with each other.

@@ -8,13 +8,13 @@
 namespace roundtrip::ddtbench {
 
 /// Rows of the output file of DDTBench 1.2: nine right-aligned columns, times in microseconds in
-/// the order in which they were taken; PAPI's columns are NA. Every method shows all five epochs:
-/// those that it lacks once, with time 0.
+/// the order in which they were taken; PAPI's columns are NA. Every method shows all five epochs;
+/// an epoch that it lacks appears once, with time 0.
 class OriginalFormat {
  public:
   OriginalFormat();
 
-  /// The rows of one method. The name of FFT gets the number of `ranks`.
+  /// Adds the rows of one method. The number of `ranks` is appended to the name of FFT.
   void add(const Case& item, const ArmResult& arm, int ranks);
 
   [[nodiscard]] const std::string& text() const { return text_; }

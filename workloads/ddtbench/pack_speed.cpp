@@ -10,7 +10,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Seconds of one `action`, from enough in a row for the clock.
+/// Seconds of one `action`, averaged over enough repetitions for the clock's resolution.
 template <class Action>
 double time_of(int repeats, Action action) {
   const double start = now();
@@ -33,7 +33,7 @@ PackSpeed measure_pack_speed(const Case& item, double seconds) {
   const auto unpack = [&] { app->unpack(buffer.data()); };
   const auto tuned_pack = [&] { app->pack_tuned(buffer.data()); };
   const auto tuned_unpack = [&] { app->unpack_tuned(buffer.data()); };
-  // Through a volatile pointer, or the compiler may find that nobody reads the copy.
+  // A volatile pointer, because the compiler could otherwise remove a copy that nobody reads.
   char* volatile to = other.data();
   const auto copy = [&] { std::memcpy(to, buffer.data(), item.bytes); };
 

@@ -7,12 +7,12 @@ unsigned seed_of(unsigned seed, int rank) {
   return seed + static_cast<unsigned>(rank);
 }
 
-/// One message, from `rank`.
+/// Expects one message from `rank`.
 Expected from(const Region& received, unsigned seed, int rank) {
   return {.block_words = received.words(), .first_word = 0, .first_seed = seed_of(seed, rank)};
 }
 
-/// From each rank the block that is meant for this one.
+/// Expects from each rank the block that is meant for this rank.
 Expected from_all(const Region& received, const Ends& ends, unsigned seed) {
   const std::size_t block = received.words() / static_cast<std::size_t>(ends.size);
   return {.block_words = block,

@@ -7,18 +7,18 @@
 
 namespace roundtrip::ddtbench {
 
-/// Before a timed batch: what is sent holds the message numbered `seed` + rank, what is received
-/// holds wrong data.
+/// Before a timed batch: writes the message numbered `seed` + rank to where data are sent from, and
+/// wrong data to where data are received.
 void prepare(const Transfer& transfer, const Ends& ends, bool collective, unsigned seed);
 
-/// After the batch: index of the first received 4-byte word that is not what the sender had.
-/// What ping-pong receives in place it also returns, so that all of it comes from rank 0.
+/// After the batch: returns the index of the first received 4-byte word that is not what was sent.
+/// If ping-pong receives in place, rank 1 returns what it received, so that all data are rank 0's.
 std::optional<std::size_t> check(const Transfer& transfer, const Ends& ends, bool collective,
                                  unsigned seed);
 
-/// Collective over the ends: one exchange there and one back, each into memory with wrong data
-/// right before, each checked in full. `method` must be created. Index as above, on the rank
-/// concerned.
+/// Collective over the ends: makes one exchange there and one back. Each receives into memory that
+/// held wrong data just before, and is checked in full. `method` must be created. Returns an index
+/// as above, on the rank that received the wrong word.
 std::optional<std::size_t> prove(Method& method, const Ends& ends, bool collective, unsigned seed);
 
 }  // namespace roundtrip::ddtbench

@@ -6,8 +6,8 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Whole runs, or parts of them that come from one sender: `at` is the place of the piece in the
-/// region, `word` and `seed` its place in the sender's message. Stops where `visit` returns true.
+/// Visits whole runs, or the parts of runs that come from one sender: `at` is the piece's place in
+/// the region, `word` its place in the sender's message `seed`. Stops when `visit` returns true.
 template <class Runs, class Visit>
 void each_piece(const Runs& runs, const Expected& expected, Visit visit) {
   std::size_t at = 0;
@@ -62,7 +62,8 @@ std::optional<std::size_t> Region::first_mismatch(const Expected& expected) cons
   each_piece(
       runs_, expected,
       [&](std::span<const std::uint32_t> piece, std::size_t at, std::size_t word, unsigned seed) {
-        // Without a branch a word, so that the compiler can use vectors; then look where.
+        // No branch per word, so that the compiler can use vectors; the place is searched
+        // afterwards.
         std::uint32_t difference = 0;
         for (std::size_t i = 0; i < piece.size(); ++i) {
           difference |= piece[i] ^ pattern_word(word + i, seed);

@@ -13,18 +13,18 @@ constexpr std::uint32_t pattern_word(std::size_t i, unsigned seed) {
   return static_cast<std::uint32_t>(i) * 2'654'435'769U + seed * 2'246'822'507U;
 }
 
-/// What a region should hold after it received: blocks of equal size, one a sender, in rank order.
+/// What a region should have received: blocks of equal size, one per sender, in rank order.
 struct Expected {
   std::size_t block_words = 0;  ///< 4-byte words in a block
   std::size_t first_word = 0;   ///< where in each sender's message the block begins
   unsigned first_seed = 0;      ///< of the first sender; the next ones count up
 };
 
-/// Places in memory in the order of a message; each app says independently of its datatype and of
-/// its pack loops where its data lie, and the three are checked against each other.
+/// Places in memory in the order of a message. Each app states where its data lie three times: in
+/// its regions, its datatypes and its pack loops. The three are checked against each other.
 class Region {
  public:
-  /// Appends `bytes` (a multiple of 4) at `start`; joins them to the run before where they follow
+  /// Appends `bytes` (a multiple of 4) at `start`; extends the previous run if they directly follow
   /// it.
   void add(void* start, std::size_t bytes);
 
@@ -34,13 +34,13 @@ class Region {
   /// Writes the message numbered `seed`.
   void fill(unsigned seed) const;
 
-  /// Writes data that is wrong in every word: what was not received shows.
+  /// Writes data that is wrong in every word, so that a word that was not received shows.
   void poison(const Expected& expected) const;
 
   /// Index of the first word that is not what was expected.
   [[nodiscard]] std::optional<std::size_t> first_mismatch(const Expected& expected) const;
 
-  /// Writes every word anew with the value it has.
+  /// Writes to every word the value that it already has.
   void rewrite() const;
 
   /// Reads every word.

@@ -12,7 +12,7 @@ bool uses(const Plan& plan, Buffering buffering) {
   return std::ranges::find(plan.bufferings, buffering) != plan.bufferings.end();
 }
 
-/// For each buffering all methods; those that the MPI library can do are arms.
+/// All methods with each buffering; those that the MPI library supports are arms.
 struct Comparison {
   std::vector<ArmResult> results;
   std::vector<std::size_t> measured;  ///< places of the results whose arms follow
@@ -26,7 +26,7 @@ Comparison compare(const Case& item, MicroApp& app, const Plan& plan, Memory& me
     methods.emplace_back(info, admit(*info, app, memory.ends(), item.bytes));
   }
   Comparison comparison;
-  // Arms refer to their results.
+  // Arms keep references to their results, which must not move.
   comparison.results.reserve(plan.bufferings.size() * methods.size());
   for (const Buffering buffering : plan.bufferings) {
     for (const auto& [info, admission] : methods) {
@@ -53,8 +53,8 @@ Comparison compare(const Case& item, MicroApp& app, const Plan& plan, Memory& me
   return comparison;
 }
 
-/// An outer iteration has up to ten exchanges, so few that there is time for a few iterations.
-/// Where one exchange of each arm takes a good part of the time, it was warm-up enough.
+/// An outer iteration has at most ten exchanges, and fewer if there would otherwise be no time for
+/// a few iterations. If one exchange takes a good part of an arm's time, it is warm-up enough.
 Pace pace(std::size_t arms, double seconds) {
   constexpr double most_exchanges = 10;
   constexpr double iterations_wanted = 5;

@@ -24,7 +24,7 @@ inline void require(int code, const char* call) {
   if (code != MPI_SUCCESS) throw Refusal(call, code);
 }
 
-/// A datatype that is freed when it goes; those of MPI itself are never freed. The functions below
+/// A datatype that is freed with this object, unless it is predefined. The functions below
 /// are MPI's constructors with the same arguments in the same order, and throw Refusal.
 class Type {
  public:
@@ -64,7 +64,7 @@ Type subarray(std::span<const int> sizes, std::span<const int> subsizes,
 Type structure(std::span<const Part> parts, const void* origin);
 Type resized(MPI_Aint extent_bytes, const Type& of);
 
-/// Makes the type fit for communication; returns it.
+/// Commits the type, so that it can be used in communication; returns it.
 Type committed(Type type);
 
 }  // namespace roundtrip::ddtbench

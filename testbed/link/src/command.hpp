@@ -2,9 +2,9 @@
 //
 //   delay_us=N rate_bps=N queue_bytes=N loss=P seed=N up down   change a setting
 //   cut_us=N                                                    go down, and up again after N us
-//   stats                                                       only tell
+//   stats                                                       change nothing, only answer
 //   reset                                                       set the counters to 0
-// All or nothing: one bad word, and nothing is changed.
+// If one word is bad, nothing is changed.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@
 namespace rtlink {
 
 struct Command {
-  Settings settings;  // as they shall be
+  Settings settings;  // after the command
   bool reset = false;
   std::optional<Nanoseconds> cut;
 
-  // Does it alter what happens to frames, or what was counted of them?
+  // Whether it changes what happens to frames or resets what was counted.
   [[nodiscard]] bool changes(const Settings& present) const {
     return reset || cut || !(settings == present);
   }

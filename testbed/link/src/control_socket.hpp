@@ -1,4 +1,4 @@
-// A unix datagram socket: a question comes, an answer goes back to where it came from.
+// A unix datagram socket that answers each datagram to its sender.
 #pragma once
 
 #include <functional>

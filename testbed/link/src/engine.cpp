@@ -17,7 +17,7 @@ namespace rtlink {
 
 namespace {
 constexpr std::uint32_t kControlToken = 1U << 16U;
-// So many frames in a row before looking at what arrived.
+// At most this many frames are delivered in a row before new arrivals are read.
 constexpr int kDeliveries = 64;
 
 std::span<const std::byte> packet(const Frame& frame) {
@@ -144,7 +144,7 @@ std::optional<Nanoseconds> Engine::next_due() {
 std::string Engine::obey(std::string_view text) {
   const auto parsed = parse_command(text, settings_);
   if (const auto* wrong = std::get_if<std::string>(&parsed)) {
-    // The word is the client's: nothing that would break the JSON.
+    // The client wrote the word: remove characters that would break the JSON.
     std::string shown = *wrong;
     std::erase_if(shown, [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; });
     return R"({"ok":false,"error":")" + shown + "\"}\n";

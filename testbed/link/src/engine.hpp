@@ -1,4 +1,4 @@
-// Moves frames between ports through media, and obeys commands.
+// Moves frames between ports through media, and carries out commands.
 //
 // wire: what enters port 0 leaves by port 1 and the other way round, a medium for each direction.
 // hub:  one medium; what enters a port leaves by the port of its destination, or by all others.
@@ -56,7 +56,7 @@ class Engine {
   Settings settings_;
   Nanoseconds cut_until_ = 0;
   std::uint64_t send_errors_ = 0;
-  // Two reports with the same start and number of changes tell of one unchanged link.
+  // If two reports have the same start and number of changes, the link did not change in between.
   Nanoseconds started_ = now();
   std::uint64_t changes_ = 0;
   FramePool pool_;

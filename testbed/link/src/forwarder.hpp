@@ -1,5 +1,5 @@
-// Which port a hub's frame is for.  A hub repeats to all ports and the cards filter; knowing who is
-// where spares the copies that would be thrown away.
+// Finds the port that a hub's frame is for.  A real hub repeats a frame to all ports and the cards
+// drop what is not for them; sending to the right port alone saves these copies.
 #pragma once
 
 #include <cstddef>

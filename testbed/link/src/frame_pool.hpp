@@ -1,4 +1,4 @@
-// Buffers used again and again: a fresh 66 KiB one costs page faults while frames wait.
+// Buffers that are reused: a fresh buffer of 66 KiB costs page faults while frames wait.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ void Loss::configure(double probability, std::uint64_t seed) {
 
 bool Loss::next() {
   if (probability_ <= 0) return false;
-  // 53 bits of the engine: unlike a std distribution, the same on every library.
+  // Uses 53 bits of the engine: a std distribution may differ between standard libraries.
   constexpr double kScale = 0x1.0p-53;
   return static_cast<double>(engine_() >> 11) * kScale < probability_;
 }

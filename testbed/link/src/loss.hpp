@@ -1,4 +1,4 @@
-// Which frames are lost: the same ones for the same seed and the same sequence of questions.
+// Decides which frames are lost: the same ones for the same seed and the same sequence of calls.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A medium takes frames as they arrive and tells when which one comes out at the other end.
+// A medium takes frames as they arrive and decides when each comes out at the other end.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ class Medium {
   Medium& operator=(const Medium&) = delete;
   virtual ~Medium() = default;
 
-  // Counts for frames offered from now on.
+  // Applies to frames offered from now on.
   virtual void configure(const Settings& settings) = 0;
 
-  // Takes the frame out of `frame`; false, and the frame untouched, if the queue is full.
+  // Moves from `frame`.  If the queue is full, returns false and leaves `frame` unchanged.
   virtual bool offer(Frame& frame) = 0;
 
   // When the next frame comes out, if there is any.

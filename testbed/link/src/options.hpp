@@ -15,7 +15,7 @@ struct Options {
   bool hub = false;
   std::vector<std::string> ports;        // names of network interfaces
   int fifo = 0;                          // SCHED_FIFO priority; 0: scheduled as usual
-  Nanoseconds spin = 60 * kMicrosecond;  // wait busily for so long before a frame is due
+  Nanoseconds spin = 60 * kMicrosecond;  // busy-wait this long before a frame is due
   std::string control;                   // unix datagram socket; empty: none
 };
 

@@ -28,7 +28,7 @@ void set_option(int socket, int level, int option, int value, const std::string&
   checked(::setsockopt(socket, level, option, &value, sizeof value), what);
 }
 
-// As large as allowed: beyond the system's limit only for root.
+// Makes the buffer as large as allowed; only root may exceed the system's limit.
 void enlarge(int socket, int forced, int modest) {
   const int size = kSocketBuffer;
   if (::setsockopt(socket, SOL_SOCKET, forced, &size, sizeof size) != 0) {
@@ -62,7 +62,7 @@ Descriptor open_interface(const std::string& name) {
   return opened;
 }
 
-// How long ago the kernel received the message; 0 where it does not say, or the clock was set.
+// Time since the kernel received the message; 0 if it gives no time stamp or the clock was set.
 Nanoseconds age(msghdr& message, Nanoseconds real_now) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {

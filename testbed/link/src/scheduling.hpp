@@ -1,10 +1,10 @@
-// Being on time on a busy machine.
+// Keeps this process on time on a busy machine.
 #pragma once
 
 namespace rtlink {
 
-// Memory that stays, timers without slack, and SCHED_FIFO with `priority` (0: no).  What the system
-// refuses is left out.  Returns whether this process is SCHED_FIFO now.
+// Locks memory, sets the least timer slack, and sets SCHED_FIFO with `priority` (0: does not). Goes
+// on without what the system refuses.  Returns whether this process now runs under SCHED_FIFO.
 bool schedule_promptly(int priority);
 
 }  // namespace rtlink

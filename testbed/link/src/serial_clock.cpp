@@ -7,7 +7,7 @@ namespace rtlink {
 
 void SerialClock::set_rate(double rate) {
   rate_ = rate;
-  // A backlog of a slow wire must not hold up a wire that is infinitely fast.
+  // The backlog of a slow wire must not delay frames once the wire is infinitely fast.
   if (rate_ <= 0) free_at_ = 0;
 }
 

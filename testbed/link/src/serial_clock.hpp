@@ -1,4 +1,4 @@
-// When a wire of a given rate is free: frames follow each other, each takes bits / rate.
+// When a wire of a given rate is free: frames follow each other, and each takes bits / rate.
 #pragma once
 
 #include "time.hpp"
@@ -10,7 +10,7 @@ class SerialClock {
   // `rate` in bit/s; 0: frames take no time.  What is already on the wire keeps its times.
   void set_rate(double rate);
 
-  // Bytes that a frame arriving at `arrival` finds waiting before it, at the present rate.
+  // Bytes that wait before a frame that arrives at `arrival`, at the present rate.
   [[nodiscard]] double backlog_bytes(Nanoseconds arrival) const;
 
   // Puts a frame on the wire; returns when its last bit has left.

@@ -1,5 +1,5 @@
-// Preloaded into a rootless cluster: a user namespace without a helper refuses setgroups(), and
-// slurmctld ends when it is refused.  There is only one user and one group inside.
+// Preloaded into a rootless cluster: a user namespace without a helper refuses
+// setgroups(), and slurmctld then ends.  The namespace has only one user and one group.
 #include <sys/types.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a link can be told to do.
+// The settings of a link.
 #pragma once
 
 #include <cstdint>

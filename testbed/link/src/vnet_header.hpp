@@ -1,5 +1,5 @@
 // The header that PACKET_VNET_HDR puts before each frame (virtio 1.2, section 5.1.6, without
-// num_buffers).  <linux/virtio_net.h> has it too, but is no C++.
+// num_buffers).  <linux/virtio_net.h> also defines it, but does not compile as C++.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sleeping until a frame arrives, a command comes, a signal is caught, or a frame falls due.
+// Sleeps until a frame or a command arrives, a signal is caught, or a frame is due.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace rtlink {
 
 class Wakeup {
  public:
-  // The last `spin` before a deadline is spent asking instead of sleeping.
+  // During the last `spin` before a deadline it polls instead of sleeping.
   explicit Wakeup(Nanoseconds spin);
 
-  // `token` names the descriptor in `wait`.
+  // `wait` reports the descriptor by `token`.
   void watch(int descriptor, std::uint32_t token);
 
   // Calls `ready` with the token of each readable descriptor; returns false after SIGTERM or

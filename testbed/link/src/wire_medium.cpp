@@ -6,7 +6,7 @@
 namespace rtlink {
 
 namespace {
-// Frames on the way use memory (a whole buffer each), whatever the queue allows: at most 16384.
+// Limits memory, whatever the queue allows: each frame on the way holds a whole buffer.
 constexpr std::size_t kMostOnTheWay = 16384;
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 namespace roundtrip::ddtbench {
 
-/// Each appends the cases of one micro-app, one for each parameter set.
+/// Each function appends the cases of one micro-app, one for each parameter set.
 void add_wrf_vec(Catalogue& catalogue);
 void add_wrf_sa(Catalogue& catalogue);
 void add_milc(Catalogue& catalogue);

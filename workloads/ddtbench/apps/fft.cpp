@@ -21,8 +21,8 @@ struct FftSize {
   }
 };
 
-/// 2-D FFT: the transposition between its two passes. Each rank sends the block (its rows, the
-/// receiver's columns) to each; the receiver puts the rows that come into columns.
+/// 2-D FFT: the transposition between its two passes. Each rank sends to each rank the block of its
+/// own rows and the receiver's columns; the receiver stores the received rows as columns.
 class Fft final : public MicroApp {
  public:
   explicit Fft(const FftSize& size)
@@ -91,7 +91,7 @@ class Fft final : public MicroApp {
     }
   }
 
-  /// In tiles, so that the lines of a few rows and columns stay in cache.
+  /// Unpacks in tiles, so that the cache lines of a few rows and columns stay in cache.
   void unpack_tuned(const char* buffer) const override {
     constexpr int tile = 16;
     const int rows = size_.rows();
@@ -111,11 +111,11 @@ class Fft final : public MicroApp {
   }
 
  private:
-  /// Bytes of a row of one block.
+  /// Bytes of one row of a block.
   [[nodiscard]] std::size_t run() const {
     return complex_bytes * static_cast<std::size_t>(size_.rows());
   }
-  /// Row `row`, column `column` of the columns that belong to `rank`.
+  /// The value in row `row` and column `column`, which counts from the first column of `rank`.
   [[nodiscard]] double* value(const Array<double>& matrix, int row, int rank, int column) const {
     const int index = row * size_.n + rank * size_.rows() + column;
     return &matrix[2 * static_cast<std::size_t>(index)];

@@ -9,8 +9,8 @@
 
 namespace roundtrip::ddtbench {
 
-/// `count` different indices below `range`, in random order: what an unstructured mesh or a cloud
-/// of particles makes of an exchange.
+/// `count` different indices below `range`, in random order: the access pattern of an exchange in
+/// an unstructured mesh or among particles.
 class IndexList {
  public:
   IndexList(int count, int range) {
@@ -21,7 +21,7 @@ class IndexList {
     indices_.assign(all.begin(), all.begin() + count);
   }
 
-  /// The same indices in another order.
+  /// Puts the same indices in another order.
   void shuffle(std::mt19937& random) { mix(indices_, random); }
 
   [[nodiscard]] const std::vector<int>& get() const { return indices_; }
@@ -35,7 +35,7 @@ class IndexList {
   }
 
  private:
-  // Not std::shuffle: it gives another order in each standard library.
+  // Not std::shuffle, whose order differs between standard libraries.
   static void mix(std::vector<int>& list, std::mt19937& random) {
     for (int& index : list) std::swap(index, list[random() % list.size()]);
   }

@@ -9,14 +9,15 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Atoms to send, of those that a rank has.
+/// Numbers of atoms that a rank sends and owns.
 struct Atoms {
   int sent;
   int owned;
 };
 
-/// LAMMPS, molecular dynamics: properties of randomly chosen atoms, which the receiver appends to
-/// its own. Position (3 values) and `Scalars` properties of one value, all doubles.
+/// LAMMPS, molecular dynamics: a rank sends the properties of randomly chosen atoms, which the
+/// receiver appends to its own atoms: the position (3 values) and `Scalars` properties of one value
+/// each, all doubles.
 template <std::size_t Scalars>
 class Lammps final : public MicroApp {
  public:
@@ -89,7 +90,7 @@ class Lammps final : public MicroApp {
     }
   }
 
-  /// With five scalars a copy of the position as one piece gains 4 %, with three 11 %.
+  /// Copying the position as one piece gains 4 % with five scalars, and 11 % with three.
   [[nodiscard]] bool has_tuned_loops() const override { return Scalars == 3; }
   void pack_tuned(char* buffer) const override {
     const auto scalars = places(0);
@@ -125,7 +126,7 @@ class Lammps final : public MicroApp {
   [[nodiscard]] std::size_t all_atoms() const { return index(atoms_.owned + atoms_.sent); }
   [[nodiscard]] double* position(int atom) const { return &x_[3 * index(atom)]; }
 
-  /// The scalar properties of `atom`: local, so that the compiler knows that they do not move.
+  /// Addresses of `atom`'s scalars. In local copies, the compiler knows that they do not change.
   [[nodiscard]] std::array<double*, Scalars> places(int atom) const {
     std::array<double*, Scalars> result{};
     for (std::size_t p = 0; p < Scalars; ++p) result[p] = &scalars_[p][index(atom)];

@@ -18,8 +18,8 @@ struct Lattice {
   [[nodiscard]] int sites() const { return x * y * z * t; }
 };
 
-/// MILC, lattice quantum chromodynamics: the z-down face of a field of su3 vectors; for even and
-/// odd sites, at each t, one half plane.
+/// MILC, lattice quantum chromodynamics: the z-down face of a field of su3 vectors. It has two half
+/// planes for each t, one of the even and one of the odd sites.
 class Milc final : public MicroApp {
  public:
   explicit Milc(const Lattice& lattice)

@@ -7,7 +7,7 @@
 
 namespace roundtrip::ddtbench {
 
-/// NAS LU's field u(5, 0:N+1, 0:N+1) of doubles: five values a point, the first index contiguous.
+/// NAS LU's field u(5, 0:N+1, 0:N+1) of doubles: five values per point, the first index contiguous.
 class LuField {
  public:
   static constexpr int values = 5;

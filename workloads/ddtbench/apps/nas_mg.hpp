@@ -8,7 +8,7 @@
 
 namespace roundtrip::ddtbench {
 
-/// Points of NAS MG's field in each dimension, the layer of ghost points around it included.
+/// Points of NAS MG's field in each dimension, including the layer of ghost points around it.
 struct MgSize {
   int d1, d2, d3;
   [[nodiscard]] std::string text() const {
@@ -25,7 +25,7 @@ class MgField {
 
   [[nodiscard]] const MgSize& size() const { return size_; }
 
-  /// Values from a point to its neighbour in the second and in the third dimension.
+  /// Distance in values between neighbours in the second and in the third dimension.
   [[nodiscard]] std::size_t row() const { return static_cast<std::size_t>(size_.d1); }
   [[nodiscard]] std::size_t plane() const { return row() * static_cast<std::size_t>(size_.d2); }
 

@@ -11,14 +11,14 @@ namespace {
 constexpr int components = 3;
 constexpr std::size_t point_bytes = components * sizeof(float);
 
-/// Border points and all points of a rank in the crust-mantle and in the inner core.
+/// Numbers of border points and of all points of a rank, in the crust-mantle and the inner core.
 struct Layers {
   int mantle_points, core_points;
   int mantle_all, core_all;
 };
 
-/// SPECFEM3D_GLOBE, crust-mantle and inner core: an acceleration of three components for each point
-/// of two unstructured borders, in one message.
+/// SPECFEM3D_GLOBE, crust-mantle and inner core: one message with the acceleration, of three
+/// components, at each point of two unstructured borders.
 class Specfem3dCm final : public MicroApp {
  public:
   explicit Specfem3dCm(const Layers& layers)

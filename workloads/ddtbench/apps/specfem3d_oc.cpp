@@ -7,7 +7,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Points on the border with a neighbour, of all points of a rank.
+/// Numbers of points on the border with a neighbour, and of all points of a rank.
 struct Border {
   int points;
   int all;

@@ -30,8 +30,8 @@ void each_value(const WrfField& field, Visit visit) {
   }
 }
 
-/// Calls `copy` with each row of the face and its bytes, in the order of the message. Rows of three
-/// values, as in all faces in x, have a size known when compiling.
+/// Calls `copy` with each row of the face and its bytes, in the order of the message. For rows of
+/// three values, as in all faces in x, the compiler knows the size.
 template <class Copy>
 void each_row(const WrfField& field, Copy copy) {
   constexpr int narrow = 3;
@@ -106,7 +106,7 @@ Region Wrf::sent() const {
 
 Datatypes Wrf::commit(Origin origin) const {
   void* base = origin == Origin::bottom ? MPI_BOTTOM : fields_[0].data.data();
-  // Fields of the same shape share a type, as in an application.
+  // Fields of the same shape share a datatype, as in an application.
   std::map<int, Type> faces;
   std::vector<Part> parts;
   for (const WrfField& field : fields_) {

@@ -23,13 +23,13 @@ struct WrfSize {
   [[nodiscard]] std::string text() const;
 };
 
-/// A field f(i, k, j, l) of floats, i contiguous: two-dimensional with one k and one l, three with
-/// one l. The face has all k and the last l.
+/// A field f(i, k, j, l) of floats, i contiguous. A two-dimensional field has one k and one l, a
+/// three-dimensional field has one l. The face has all k and the last l.
 struct WrfField {
   Array<float> data;
   WrfSize size;
-  int levels;  ///< of k
-  int fourth;  ///< of l
+  int levels;  ///< number of k
+  int fourth;  ///< number of l
 
   [[nodiscard]] int dims() const { return fourth > 1 ? 4 : (levels > 1 ? 3 : 2); }
   /// The face's first value at level `k` and row `j`, both counted from the face's start.
@@ -55,7 +55,7 @@ class Wrf : public MicroApp {
   void unpack_tuned(const char* buffer) const override;
 
  protected:
-  /// Type of the field's face, and the address that it counts from.
+  /// Datatype of the field's face, and the address that it counts from.
   [[nodiscard]] virtual Type face(const WrfField& field) const = 0;
   [[nodiscard]] virtual const void* start(const WrfField& field) const = 0;
 

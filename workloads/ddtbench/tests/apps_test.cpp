@@ -67,7 +67,7 @@ TEST(Catalogue, SharesFftAmongRanks) {
   EXPECT_NO_THROW(select({.apps = {"MILC_su3_zd"}}, 6));
 }
 
-/// Each case but those whose arrays are big: 20 and 270 MB.
+/// All cases except those with big arrays, of 20 and 270 MB.
 Catalogue modest() {
   Catalogue cases = select({.apps = app_names()}, 2);
   std::erase_if(cases, [](const Case& item) { return item.bytes > 4'800'000; });
@@ -96,7 +96,7 @@ TEST_P(Apps, DatatypesMeanWhatTheRegionsSay) {
   const Region received = app->received();
   const auto bytes = static_cast<int>(GetParam().bytes);
   std::vector<char> packed(GetParam().bytes);
-  // Relative to an array: one MPI in four refuses to pack from MPI_BOTTOM.
+  // Relative to an array, because some MPI libraries refuse to pack from MPI_BOTTOM.
   const Datatypes types = app->commit(Origin::array);
   sent.fill(1);
   int position = 0;
@@ -115,7 +115,7 @@ TEST_P(Apps, DatatypesMeanWhatTheRegionsSay) {
   EXPECT_FALSE(received.first_mismatch(message(received, 2)));
 }
 
-/// What the loops pack is what they unpack, in the order of the regions; nothing is written behind
+/// The loops pack and unpack the same data, in the order of the regions, and write nothing behind
 /// the buffer.
 TEST_P(Apps, PackLoopsMeanWhatTheRegionsSay) {
   const auto app = GetParam().make();
@@ -173,7 +173,7 @@ TEST(Region, KnowsItsSenders) {
   std::vector<std::uint32_t> memory(6);
   Region region;
   region.add(memory.data(), 6 * word);
-  // From two senders the second block of three words of their messages.
+  // From each of two senders, the second block of three words of its message.
   const Expected expected = {.block_words = 3, .first_word = 3, .first_seed = 8};
   for (std::size_t i = 0; i < 6; ++i) {
     memory[i] = pattern_word(3 + i % 3, 8 + static_cast<unsigned>(i / 3));
