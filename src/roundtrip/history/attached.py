@@ -50,19 +50,6 @@ def add(
     return manifest.write(bundle, {k: v for k, v in checked.data.items() if k != "files"})
 
 
-def fitting(ledger: Ledger) -> Ledger:
-    """`ledger` without rows that no bundle takes, which can only be imported; warnings say so."""
-    frames = {"nights": ledger.nights, "provenance": ledger.provenance}
-    warnings = list(ledger.warnings)
-    for name in frames:
-        for rule in RULES[name]:
-            kept = frames[name].filter(~rule.broken)
-            if gone := frames[name].height - kept.height:
-                warnings.append(f"{gone} imported rows of {name}: {rule.column} is not {rule.told}")
-            frames[name] = kept
-    return Ledger(frames["nights"], frames["provenance"], tuple(warnings))
-
-
 def read(bundle: Path, checked: Manifest) -> Ledger:
     """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
     if not is_in(checked):

@@ -64,8 +64,7 @@ def publish(
                 if not attached.is_in(copied):
                     facts = copied.data
                     said = annotations(facts["site"])
-                    all_known = ledger.read(reports, facts["campaign"], facts["site"], said)
-                    known = attached.fitting(all_known)
+                    known = ledger.read(reports, facts["campaign"], facts["site"], said)
                     for warning in known.warnings:
                         tell(warning)
                     copied = attached.add(partial / published.BUNDLE, copied, known, said)
