@@ -14,7 +14,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 .NOTPARALLEL:
-.PHONY: help campaign setup toolchains test bench calibration clean distclean
+.PHONY: help campaign setup toolchains test bench calibration night card clean distclean
 .PHONY: setup-test lint types cxx-format workloads tidy pytest faults fuzz sanitize
 
 help: ## list the targets
@@ -81,10 +81,17 @@ sanitize: setup-test ## the workloads' tests under the address and undefined-beh
 	cmake --build build/workloads-asan
 	cd workloads && ctest --preset asan --label-exclude nightly
 
+# SLICE=openmpi@4.1.4,1.81.0: one MPI and one Boost. CARD: other options of testbed/card.
+card: setup ## Spack's MPIs and Boosts on the virtual cluster, to a report; needs SPACK_ROOT; SLICE=MPI,BOOST
+	@testbed/card $(if $(SLICE),--slice $(SLICE)) $(CARD)
+
 SERIES := 20000
 # `python -m roundtrip.bench.calibration --rivals` puts other detectors beside it.
 calibration: setup ## false alarms and power of the detection over nights: 20,000 series a model, or SERIES
 	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES)
+
+night: setup ## real nights on 16 + 16 virtual nodes: are the sick ones named, and no others? NIGHT="--quiet 2"
+	@PYTHONPATH=testbed $(BIN)/python -m vclusterlib.night $(NIGHT)
 
 bench: setup ## print the benchmark ratios
 	@$(BIN)/python -m roundtrip.bench

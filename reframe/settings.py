@@ -1,10 +1,28 @@
-"""What every site shares: polling, logging and the results database.
+"""What every site shares: polling, logging, the results database, and launchers of our own.
 
 Chained before a site's file: ``-C reframe/settings.py -C site-configs/SITE/reframe.py``
-(``. site-configs/activate SITE`` does it).  Only data, so it also loads without Roundtrip.
+(``. site-configs/activate SITE`` does it).  It also loads without Roundtrip.
 """
 
+import contextlib
 import os
+
+from reframe.core.backends import register_launcher
+from reframe.core.exceptions import ReframeError
+from reframe.core.launchers import JobLauncher
+
+
+class Smpirun(JobLauncher):
+    """SimGrid's SMPI: all ranks in one process, on the platform that the check writes beside it."""
+
+    def command(self, job):
+        """The command without its options, which begin with those of the site."""
+        where = ["-platform", "platform.xml", "-hostfile", "hosts.txt"]
+        return ["smpirun", "-np", str(job.num_tasks), *where, "--log=root.thres:critical"]
+
+
+with contextlib.suppress(ReframeError):  # this process has read it before, and keeps launchers
+    register_launcher("smpirun")(Smpirun)
 
 _runs = os.environ.get("ROUNDTRIP_RUNS", "runs")
 

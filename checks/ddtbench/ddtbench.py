@@ -33,6 +33,7 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     study = "ddtbench"
     descr = "DDTBench: MPI datatypes against packing by hand and MPI_Pack"
     valid_prog_environs = ["+mpi +boost"]
+    why_not_simulated = "SMPI charges no time for packing"
     num_tasks = 2
     sourcesdir = None
     build = fixture(build_ddtbench, scope="environment")

@@ -2,9 +2,9 @@
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
+from . import launcher
 from .skipped import tell_if_skipped
 
 
@@ -38,10 +38,16 @@ class Placement(rfm.RegressionTestPlugin):
     def num_hosts(self):
         return self.num_tasks // self.num_tasks_per_node
 
+    @property
+    def steps(self):
+        """Whether launches are steps of the job that runs ReFrame, and not jobs of their own."""
+        return launcher.starts_steps(self.job.launcher)
+
     @run_before("run")
     def set_launcher(self):
         extras = self.current_environ.extras
-        if "launcher" in extras:
-            self.job.launcher = getlauncher(extras["launcher"])()
+        self.job.launcher = launcher.of_environment(self.job, extras)
         usual = extras.get("launcher_options", [])
         self.job.launcher.options += extras.get(self.launcher_options_in, usual)
+        if self.steps:  # a step would take all nodes of the allocation
+            self.job.options += [f"--nodes={self.num_hosts}"]

@@ -8,9 +8,11 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 
 from . import local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
 from .link import LeasedLink
+from .pairs import OnPairs
+from .simulation import Simulation
 
 
-class Recorded(LeasedLink):
+class Recorded(OnPairs, LeasedLink, Simulation):
     """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.
 
     The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  What is emulated
@@ -40,6 +42,8 @@ class Recorded(LeasedLink):
     def describe_case(self):
         part, environ = self.current_partition, self.current_environ
         parameters = {name: getattr(self, name) for name in type(self).param_space.params}
+        parameters.pop("pair", None)  # which the hosts say
+        parameters |= self.pair_facts
         case = {
             "schema": 1,
             "study": self.study,
@@ -55,8 +59,10 @@ class Recorded(LeasedLink):
             "num_tasks": self.num_tasks,
             "num_nodes": self.num_hosts,
             "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
-            "simulated": False,
+            "simulated": self.simulated,
         }
+        if self.pair_hosts:
+            case["hosts"] = self.pair_hosts
         (pathlib.Path(self.stagedir) / "case.json").write_text(json.dumps(case, indent=1))
 
     @sanity_function

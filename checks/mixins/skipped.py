@@ -5,6 +5,7 @@ import sys
 from reframe.core import runtime
 
 from roundtrip.sites import scales
+from roundtrip.sites.prebuilt import SIMULATED
 
 _told = set()
 
@@ -17,17 +18,20 @@ def tell_if_skipped(test):
     for partition in runtime.runtime().system.partitions:
         lacking = [_lacking(test, partition, environ) for environ in partition.environs]
         if lacking and all(lacking):
-            line = f"skipped on {partition.name}: tests of {check} that need {lacking[0]}"
+            line = f"skipped on {partition.name}: tests of {check} {lacking[0]}"
             if line not in _told:
                 _told.add(line)
                 print(line)
 
 
 def _lacking(test, partition, environ):
-    """The first of the needs that is not offered, with the reason if it is a number; or None."""
+    """The first of the needs that is not offered, with the reason if it is a number; or why it is
+    not simulated; or None."""
     offered = {*partition.features, *environ.features}
+    if SIMULATED in offered and test.why_not_simulated:
+        return f"are not simulated: {test.why_not_simulated}"
     for feature in test.needs:
         if feature not in offered:
             why = scales.why(feature, partition.extras)
-            return f"{feature} ({why})" if why else feature
+            return f"that need {feature} ({why})" if why else f"that need {feature}"
     return None

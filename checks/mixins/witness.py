@@ -1,7 +1,8 @@
 """Where the ranks of somebody else's program ran: each says its node before it becomes the program.
 
 The scheduler's list of nodes is what was allocated, and some schedulers give none: where ranks
-really are, only the launch can tell.
+really are, only the launch can tell.  Simulated ranks are no processes: SimGrid says where it put
+them.
 """
 
 import pathlib
@@ -13,14 +14,20 @@ import reframe.utility.sanity as sn
 
 #: On standard error, which the program's own output does not go to.
 _SAY = 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"'
-_SAID = re.compile(r"^ROUNDTRIP RANK ON (\S+)$", re.MULTILINE)
+_SAID = re.compile(r"^(?:ROUNDTRIP RANK ON|.*\[smpi/INFO\] \[rank \d+\] ->) (\S+)$", re.MULTILINE)
+#: By which smpirun says it.
+_SIMULATOR_SAYS = ("-map", "--log=smpi.thres:info")
 
 
 class Witnessed(rfm.RegressionTestPlugin):
-    """The check has `num_tasks`, and `num_hosts` (mixin Placement)."""
+    """The check has `num_tasks`, `num_hosts` (mixin Placement), `simulated` (mixin Simulation)."""
 
     def witness(self):
         """Let each rank say its node, then become `executable` with its options."""
+        if self.simulated:
+            self.executable_opts = []
+            self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_SAYS]
+            return
         self.executable_opts = ["-c", shlex.quote(_SAY), "sh", self.executable]
         self.executable = "sh"
 

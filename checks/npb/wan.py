@@ -42,7 +42,7 @@ class NPBWan(AcrossTheWan):
     descr = "NAS Parallel Benchmarks over an emulated WAN"
 
     # Every value here is a test that each ReFrame session makes, whether it runs or not.
-    problem_class = parameter(["S", "A", "B"], type=str, loggable=True)
+    problem_class = parameter(["S", "W", "A", "B"], type=str, loggable=True)
     #: Ranks of both clusters together; the study had 16 in each.
     ranks = parameter([2, 4, 32], type=int, loggable=True)
     #: `one-per-node`: each rank on a node; `node-per-cluster`: each cluster is one node, so that

@@ -45,7 +45,8 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
     #: Largest message, bytes; 0: the program's default (4 MiB, of collectives 1 MiB).
     end = variable(int, value=0, loggable=True)
-    #: Messages or operations for each size; 0: the program's default, fewer for large sizes.
+    #: Messages or operations for each size; 0: the program's default, fewer for large sizes;
+    #: where they are simulated, all alike, 20.
     iterations = variable(int, value=0, loggable=True)
     #: Seconds after which a launch is given up.
     limit = variable(int, value=900, loggable=True)
@@ -66,11 +67,10 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
         self.executable = quoted = shlex.quote(program)
-        options = osu.options(kind, text, self.end, self.iterations)
+        chosen = osu.few if self.simulated else osu.options
+        options = chosen(kind, text, self.end, self.iterations)
         self.command = [program, *options]
-        self.witness()
-        self.executable_opts += [*options, f"> {osu_launch.MEASURED}"]
-        self.validation = osu.validation(kind, text, self.end)
+        self.validation = osu.validation(kind, text, self.end, self.iterations)
         if self.validation:
             self.job.num_tasks = self.num_tasks  # ReFrame sets it only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
@@ -78,6 +78,8 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.prerun_cmds = [
                 f"{launch} {quoted} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
             ]
+        self.witness()
+        self.executable_opts += [*options, f"> {osu_launch.MEASURED}"]
 
     @run_before("sanity")
     def convert_output(self):
@@ -91,7 +93,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
         hosts = list(dict.fromkeys(self.ran_on().evaluate()))
-        ran = osu_launch.Ran(self.command, self.num_tasks, hosts)
+        ran = osu_launch.Ran(self.command, self.num_tasks, hosts, self.simulated_by)
         osu_launch.convert(stage, output, bool(self.validation), ran)
 
     def read(self, file, largest):

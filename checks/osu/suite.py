@@ -1,27 +1,35 @@
 """Finds the programs of OSU Micro-Benchmarks, and asks each what it can do."""
 
 import pathlib
+import re
 import shlex
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function
+from reframe.core.exceptions import SanityError
 
 from roundtrip.studies.osu.derived import BENCHMARKS
 
+from ..mixins import launcher
+from ..mixins.simulation import OnSimulatedHosts
 
-class find_osu(rfm.CompileOnlyRegressionTest):
+#: The line of its own that every version's help has.
+_HELP = re.compile(r"^\s*-h\b", re.MULTILINE)
+
+
+class find_osu(OnSimulatedHosts, rfm.CompileOnlyRegressionTest):
     """Searches the prefix that the environment's extras name (``osu_prefix``).
 
     Folders differ by version, and so do options: ``<benchmark>.help`` in the stage folder is what
-    each program offers.
+    each program offers.  It is asked as a launch of one rank, where launches run: a program built
+    for SimGrid starts under smpirun only, one of an MPI that was built for Slurm's PMI under srun.
     """
 
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi +osu"]
     build_system = "CustomBuild"
     sourcesdir = None
-    build_locally = True
+    build_locally = False
 
     @run_before("compile")
     def ask_each(self):
@@ -30,16 +38,34 @@ class find_osu(rfm.CompileOnlyRegressionTest):
         self.programs = {
             name: str(found[f"osu_{name}"]) for name in BENCHMARKS if f"osu_{name}" in found
         }
+        start = self.of_one_rank()
         # Some versions end their help with status 1, and some print it on standard error.
         self.build_system.commands = [
-            f"timeout 30 {shlex.quote(program)} -h > {name}.help 2>&1 || true"
+            f"timeout 60 {start} {shlex.quote(program)} -h > {name}.help 2>&1 || true"
             for name, program in self.programs.items()
         ]
 
+    def of_one_rank(self):
+        """The command that starts one rank; a simulation finds its platform in the stage folder."""
+        if self.simulated:
+            self.lay_out(1)
+        extras = self.current_environ.extras
+        starts = launcher.of_environment(self.build_job, extras)
+        one_node = ["--nodes=1"] if launcher.starts_steps(starts) else []
+        starts.options = [*starts.options, *extras.get("launcher_options", []), *one_node]
+        return starts.run_command(self.build_job)
+
     @sanity_function
-    def found_some(self):
+    def each_answered(self):
         prefix = self.current_environ.extras["osu_prefix"]
-        return sn.assert_true(self.programs, msg=f"there is no OSU benchmark below {prefix}")
+        if not self.programs:
+            raise SanityError(f"there is no OSU benchmark below {prefix}")
+        for name in self.programs:
+            told = self.help_of(name)
+            if not _HELP.search(told):
+                first = (told.strip().splitlines() or ["nothing"])[0]
+                raise SanityError(f"osu_{name} -h tells no options, but: {first}")
+        return True
 
     def help_of(self, name):
         """The help text of ``osu_<name>``; empty in a dry run, which asks no program."""

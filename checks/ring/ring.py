@@ -68,6 +68,7 @@ class Ring(RingBase):
     """All ranks in one node."""
 
     descr = "Ring in a node: regions by reference, by MPI, by PVM"
+    why_not_simulated = "its ranks wait in memory without calling MPI, and one runs at a time"
 
     #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
     placement = parameter(["shared-memory", "oversubscribed"], type=str, loggable=True)
@@ -83,8 +84,24 @@ class Ring(RingBase):
             self.executable_opts += ["--processors=2"]
 
 
+class AcrossNodes(rfm.RegressionTestPlugin):
+    """What a ring over a network needs, on two nodes or on many."""
+
+    @run_before("run")
+    def end_with_the_first_rank_that_dies(self):
+        # When a rank dies, the others wait for the token for ever. Other launchers end them; srun
+        # does so only with this option.
+        if self.job.launcher.registered_name in ("srun", "srunalloc"):
+            self.job.launcher.options += ["--kill-on-bad-exit=1"]
+
+    @run_before("run")
+    def name_the_network(self):
+        if interface := self.current_partition.extras.get("interface"):
+            self.executable_opts += [f"--interface={interface}"]
+
+
 @rfm.simple_test
-class RingNetwork(RingBase):
+class RingNetwork(AcrossNodes, RingBase):
     """Ranks on two nodes, over a link of a kind.
 
     A partition may name the nodes' network interface in its extras (`interface`), which regions
@@ -118,19 +135,8 @@ class RingNetwork(RingBase):
     def spread_over_nodes(self):
         # Slurm cannot place 2+1 tasks with --ntasks-per-node, so we pass --nodes=2; it comes after
         # any --nodes=3 that ReFrame adds, and the last option wins.
-        if self.placement == "hybrid" and self.job.scheduler.registered_name in SLURM:
+        if self.placement == "hybrid" and (
+            self.steps or self.job.scheduler.registered_name in SLURM
+        ):
             self.num_tasks_per_node = None
             self.job.options += [f"--nodes={self.num_hosts}"]
-
-    @run_before("run")
-    def end_with_the_first_rank_that_dies(self):
-        # When a rank dies, the others wait for the token for ever. Other launchers end them; srun
-        # does so only with this option.
-        if self.job.launcher.registered_name == "srun":
-            self.job.launcher.options += ["--kill-on-bad-exit=1"]
-
-    @run_before("run")
-    def name_the_network(self):
-        interface = self.current_partition.extras.get("interface")
-        if interface:
-            self.executable_opts += [f"--interface={interface}"]

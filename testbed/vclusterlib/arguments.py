@@ -33,6 +33,8 @@ def parser() -> Parser:
     power = commands.add_parser("power", help="switch a node off, or on again")
     power.add_argument("node", metavar="NAME")
     power.add_argument("way", choices=("off", "on"))
+    fault = commands.add_parser("fault", help="make a node sick, or well again with --clear")
+    _add_fault(fault)
     wan = commands.add_parser("wan", help="show or change the link between the clusters")
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")
@@ -55,6 +57,7 @@ def _add_up(up: Any) -> None:
     add("--accounting", action="store_true", help="slurmdbd and MariaDB, for sacct")
     shared = "folder below /tmp, /run or /dev/shm to show to the nodes, which see all others"
     add("--share", action="append", metavar="DIR", help=shared)
+    add("--slurm", metavar="DIR", help="files to lay over Slurm's: slurm.conf, topology.conf")
     add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
     add("--hub-rate", metavar="RATE", help="of the hub (10Mbit/s)")
     add("--link", choices=ENGINES, help="what emulates the WAN (auto: netem if there)")
@@ -67,6 +70,15 @@ def _add_status(status: Any) -> None:
     status.add_argument("--json", action="store_true")
     status.add_argument("--partition", help="exit 2 unless this partition exists")
     status.add_argument("--nodes", type=int, metavar="N", help="exit 2 unless it has N nodes")
+
+
+def _add_fault(fault: Any) -> None:
+    fault.add_argument("node", metavar="NAME")
+    add = fault.add_argument
+    add("--latency", type=units.rtt, help="that its cable adds each way, 0..100ms")
+    add("--loss", type=units.loss, help="share of frames that its cable loses each way: 0.5%%")
+    add("--cpu", type=units.cpu, help="share of a processor that its programs have: 25%%..100%%")
+    add("--clear", action="store_true", help="take all its faults away")
 
 
 def _add_lease(lease: Any) -> None:

@@ -5,14 +5,18 @@ nice(1) does not do it: with autogroup scheduling it only counts within one sess
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.state import State
 
 _ROOT = Path("/sys/fs/cgroup")
+#: A node with a quota stands still for a part of each period; the quota is 1 ms at least.
+_PERIOD_US, _QUOTA_US = 4000, 1000
 
 
 def folder(state: State) -> Path | None:
@@ -44,6 +48,41 @@ def make(state: State, weight: int) -> str:
     return str(group)
 
 
+def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
+    """Give the processes of a node `share` of one processor together; 0: as much as there is.
+
+    What they start later has it too.  UserError where the machine cannot.
+
+    Without a quota they go back to where the others are: between two groups sched_yield(2) does
+    not yield, so that a rank that polls would hold up one of a group of its own.
+    """
+    cluster = folder(state)
+    if cluster is None:
+        if share:
+            raise UserError("--cpu: no CPU controller in /sys/fs/cgroup (v1 or v2) to use")
+        return
+    group = cluster.with_name(f"{cluster.name}-{node}")
+    if not share and not group.is_dir():
+        return
+    quota = f"{max(_QUOTA_US, round(share * _PERIOD_US))}" if share else None
+    try:
+        group.mkdir(exist_ok=True)
+        for name in ("cpu.shares", "cpu.weight"):  # a quota takes no precedence from the node
+            if (cluster / name).exists():
+                (group / name).write_text((cluster / name).read_text())
+        if (group / "cpu.cfs_quota_us").exists():
+            (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
+            (group / "cpu.cfs_quota_us").write_text(quota or "-1")
+        else:
+            (group / "cpu.max").write_text(f"{quota or 'max'} {_PERIOD_US}")
+        everybodys = cluster if cluster.is_dir() else cluster.parent
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                ((group if share else everybodys) / "cgroup.procs").write_text(str(pid))
+    except OSError as error:
+        raise UserError(f"--cpu: {group}: {error.strerror}") from error
+
+
 def join(group: str) -> None:
     if group:
         Path(group, "cgroup.procs").write_text("0")
@@ -59,12 +98,13 @@ def join_cluster(state: State) -> None:
 
 
 def remove(state: State) -> None:
-    """Remove the group, if any; the kernel needs a moment to see that it is empty."""
+    """Remove the groups, if any; the kernel needs a moment to see that they are empty."""
     group = folder(state)
-    for _ in range(100):
-        if group is None or not group.is_dir():
-            return
-        try:
-            group.rmdir()
-        except OSError:
-            time.sleep(0.02)
+    for each in group.parent.glob(f"{group.name}*") if group else ():
+        for _ in range(100):
+            if not each.is_dir():
+                break
+            try:
+                each.rmdir()
+            except OSError:
+                time.sleep(0.02)

@@ -34,6 +34,8 @@ def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
         asked["hub_rate"] = units.rate(options.hub_rate)
     if options.accounting:
         asked["accounting"] = True
+    if options.slurm:
+        asked["slurm"] = str(Path(options.slurm).resolve())
     given = set(asked)
     rootless = options.rootless or os.geteuid() != 0
     shares = _shares(options.share or [])
@@ -124,6 +126,13 @@ def _run(options: argparse.Namespace) -> int:
         case "power":
             request = {"do": "power", "node": options.node, "on": options.way == "on"}
             client.ask(state, request)
+        case "fault":
+            fields = {name: getattr(options, name) for name in ("latency", "loss", "cpu")}
+            changes = {name: value for name, value in fields.items() if value is not None}
+            if bool(changes) == options.clear:
+                raise UserError("fault: give --latency, --loss or --cpu, or --clear alone")
+            request = {"do": "fault", "node": options.node, "changes": changes}
+            print(json.dumps(client.ask(state, {**request, "clear": options.clear})["faults"]))
         case "lease":
             return _lease(state, options)
         case _:

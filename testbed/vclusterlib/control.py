@@ -16,6 +16,7 @@ from typing import Any
 
 from vclusterlib import lease, network, processes, selftest
 from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.faults import Faults
 from vclusterlib.link import Link, LinkSettings
 from vclusterlib.node import pid_file
 from vclusterlib.power import Power
@@ -28,9 +29,10 @@ _REQUEST_LIMIT = 65536
 class Control:
     """Answers requests, one at a time."""
 
-    def __init__(self, state: State, link: Link, power: Power) -> None:
+    def __init__(self, state: State, link: Link, power: Power, faults: Faults) -> None:
         self._state = state
         self._power = power
+        self._faults = faults
         self._spec = spec = state.spec()
         self._link = link
         self._born = time.monotonic()
@@ -70,6 +72,9 @@ class Control:
             if request["do"] == "power":
                 self._power.switch(request["node"], request["on"])
                 return {"ok": True}
+            if request["do"] == "fault":
+                self._faults.change(request["node"], request["changes"], request["clear"])
+                return {"ok": True, "faults": self._faults.to_json()}
             return {"ok": True, **self._change(request)}
         except VclusterError as error:
             return {"ok": False, "error": str(error), "status": error.status}
@@ -139,6 +144,7 @@ class Control:
                 for node in spec.nodes
             ],
             "link": self._try_link_status(),
+            "faults": self._faults.to_json(),
         }
 
     def _first_processes(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from vclusterlib import build, cgroup, client, launch, tools
+from vclusterlib import build, cgroup, client, launch, overlay, tools
 from vclusterlib.boot import WORKING
 from vclusterlib.daemons import poll
 from vclusterlib.errors import UserError, VclusterError
@@ -101,7 +101,9 @@ def _boot(state: State, spec: Spec) -> str:
             raise UserError("--link netem: this kernel has no netem (sch_netem)")
     programs = build.programs()
     built = time.monotonic() - start
+    state.require_room()
     state.prepare(spec)
+    overlay.take(spec.slurm, state)
     try:
         with launch.interruptible():
             booted = launch.world(state, spec, engine, programs)

@@ -12,6 +12,7 @@ import json
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,6 @@ from vclusterlib import network
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
 
-_SOCKET = "link.sock"  # relative to the working folder, which is the state's run/
 _PACKET = 1514
 _PACKETS_UNLIMITED = 1_000_000
 _FIFO_PRIORITY = "50"
@@ -74,19 +74,33 @@ class Link(Protocol):
 
 
 class UserspaceLink:
-    """Our program, which is controlled by a unix datagram socket."""
+    """Our program, which is controlled by a unix datagram socket.
+
+    `senders` are the devices that send to it.  Its socket is relative to the working folder, which
+    is the state's run/.
+    """
 
     engine = "userspace"
 
-    def __init__(self, daemons: Daemons, program: str, mode: str, ports: list[str]) -> None:
+    def __init__(
+        self,
+        daemons: Daemons,
+        program: str,
+        mode: str,
+        ports: list[str],
+        name: str = "link",
+        senders: Sequence[str] = (),
+    ) -> None:
         self.program = Path(program).name
-        command = [program, mode, *ports, "--fifo", _FIFO_PRIORITY, "--control", _SOCKET]
-        daemons.start("link", command)
-        daemons.await_ready("link", self._answers, 5)
-        self._ports = ["pA", "pB"] if mode == "wire" else []
+        self._socket = f"{name}.sock"
+        Path(self._socket).unlink(missing_ok=True)
+        command = [program, mode, *ports, "--fifo", _FIFO_PRIORITY, "--control", self._socket]
+        daemons.start(name, command)
+        daemons.await_ready(name, self._answers, 5)
+        self._senders = senders
 
     def apply(self, settings: LinkSettings) -> None:
-        network.segment_in_software(self._ports, settings.packets)
+        network.segment_in_software(self._senders, settings.packets)
         self._ask(
             f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
             f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "
@@ -126,7 +140,7 @@ class UserspaceLink:
             asker.bind("")  # an address of the kernel's choice: the link runs beside us
             asker.settimeout(2)
             try:
-                asker.sendto(command.encode(), _SOCKET)
+                asker.sendto(command.encode(), self._socket)
                 answer: dict[str, Any] = json.loads(asker.recv(65536))
             except OSError as error:
                 raise VclusterError(f"the link does not answer ({error})") from error

@@ -40,8 +40,7 @@ def world_script(spec: Spec, engine: str) -> str:
             lines += _pair(f"m-{node.name}", "eth0", node.management_mac, node)
             lines += [f"link set m-{node.name} master brM", _up(f"m-{node.name}")]
         else:
-            bridge = "brA" if node.cluster == 1 else "brB"
-            lines += [f"link set f-{node.name} master {bridge}", _up(f"f-{node.name}")]
+            lines += [f"link set f-{node.name} master {_bridge(node)}", _up(f"f-{node.name}")]
     if spec.fabric == "wan":
         lines += _wan(engine)
     lines.append(f"addr add {spec.head_address}/16 dev {bridges[0]}")
@@ -57,6 +56,23 @@ def node_script(spec: Spec, node: Node) -> str:
         lines += _neighbours(spec, node, "eth0", True)
     lines += _neighbours(spec, node, "eth1", False)
     return "\n".join(lines) + "\n"
+
+
+def sick_cable_script(node: Node) -> str:
+    """Put a pair of devices between the node's port and its bridge, for a link to join."""
+    name, bridge = node.name, _bridge(node)
+    lines = [f"link add x-{name} type veth peer name y-{name}", f"link set f-{name} nomaster"]
+    lines += [f"link set y-{name} master {bridge}", _up(f"x-{name}"), _up(f"y-{name}")]
+    return "\n".join(lines) + "\n"
+
+
+def well_cable_script(node: Node) -> str:
+    """Undo what `sick_cable_script` did."""
+    return f"link del x-{node.name}\nlink set f-{node.name} master {_bridge(node)}\n"
+
+
+def _bridge(node: Node) -> str:
+    return "brA" if node.cluster == 1 else "brB"
 
 
 def _up(device: str) -> str:

@@ -24,10 +24,7 @@ class Power:
 
     def switch(self, name: str, on: bool) -> None:
         """UserError if there is no such node, or it is on (off) already."""
-        node = next((node for node in self._spec.nodes if node.name == name), None)
-        if node is None:
-            first, last = self._spec.nodes[0].name, self._spec.nodes[-1].name
-            raise UserError(f"no node {name}: there are {first} .. {last}")
+        node = self._spec.node(name)
         if on != (self._daemons.ended(name) is not None):
             raise UserError(f"node {name} is {'on' if on else 'off'} already")
         if not on:

@@ -25,6 +25,13 @@ def _name(pid: str) -> str:
     return "" if rest.split()[0] in "ZX" else name
 
 
+def beside(pid: int) -> list[int]:
+    """All processes in the PID namespace of process `pid`, itself too."""
+    there = _namespace(str(pid))
+    numbers = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    return [int(name) for name in numbers if there and _namespace(name) == there]
+
+
 def _running(names: Iterable[str]) -> set[tuple[str, str]]:
     wanted = set(names)
     found = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from vclusterlib import overlay
 from vclusterlib.spec import Node, Spec
 from vclusterlib.state import State, write_atomically
 
@@ -86,7 +87,7 @@ def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
             "AccountingStorageType=accounting_storage/slurmdbd\n"
             f"AccountingStorageHost=head\nFirstJobId={first_job}"
         )
-    return _SLURM.format(
+    text = _SLURM.format(
         cluster=CLUSTER_NAME,
         head=spec.head_address,
         service=SERVICE,
@@ -99,6 +100,7 @@ def slurm(spec: Spec, state: State, first_job: int = 1) -> str:
         nodes_a=spec.nodes_a,
         nodes_b=spec.nodes_b,
     )
+    return overlay.lay(state, text)
 
 
 def _node(spec: Spec, node: Node) -> str:
@@ -131,6 +133,7 @@ def write(spec: Spec, state: State, first_job: int = 1) -> None:
     write_atomically(state.etc / "slurm" / "slurm.conf", slurm(spec, state, first_job), 0o644)
     if spec.accounting:
         write_atomically(state.etc / "slurm" / "slurmdbd.conf", slurmdbd(spec, state), 0o600)
+    overlay.write(state)
     write_atomically(state.etc / "hosts", hosts(spec), 0o644)
     key = state.etc / "munge" / "munge.key"
     if not key.is_file() or key.stat().st_size != 128:

@@ -57,6 +57,7 @@ class Spec:
     cpu_weight: int = 0
     rootless: bool = False
     shares: tuple[str, ...] = ()
+    slurm: str = ""
 
     def __post_init__(self) -> None:
         for cluster, count in (("A", self.nodes_a), ("B", self.nodes_b)):
@@ -72,6 +73,13 @@ class Spec:
             raise UserError("--cpu-weight needs root: cgroups belong to the machine")
         if self.fabric == "hub" and self.engine == "netem":
             raise UserError("netem cannot emulate a hub, a shared medium: drop --link netem")
+
+    def node(self, name: str) -> Node:
+        """The node of that name; UserError if there is none."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise UserError(f"no node {name}: there are {self.nodes[0].name} .. {self.nodes[-1].name}")
 
     @property
     def nodes(self) -> tuple[Node, ...]:

@@ -52,6 +52,10 @@ def process_start(pid: int | str) -> str:
     return "" if fields[0] in "ZX" else fields[19]
 
 
+#: Of Unix, without the zero at the end.
+LONGEST_SOCKET = 107
+
+
 def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
@@ -100,6 +104,15 @@ class State:
                 print(waiting, file=sys.stderr, flush=True)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+    def require_room(self) -> None:
+        """Slurm holds a job that it cannot make a socket for, and never says so to its user."""
+        longest = self.spool / "head" / f"head_999999.{2**32 - 1}"
+        if (excess := len(os.fsencode(longest)) - LONGEST_SOCKET) > 0:
+            raise UserError(
+                f"state directory {self.path}: {excess} characters too long for Slurm's sockets: "
+                "set XDG_STATE_HOME to a shorter one, or give a shorter --name"
+            )
 
     def prepare(self, spec: Spec) -> None:
         """Folders and the record of a new boot; logs and run files of the last one go."""

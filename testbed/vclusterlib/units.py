@@ -64,6 +64,12 @@ def loss(text: str) -> float:
     return _within(value, 0, 0.5, "loss", text, "0% to 50%")
 
 
+def cpu(text: str) -> float:
+    """Share of a processor, 0.25 to 1."""
+    value = _parse(text, "cpu", {"%": 0.01}, "25%")
+    return _within(value, 0.25, 1, "cpu", text, "25% to 100%")
+
+
 def show_rate(bits_per_second: float) -> str:
     """``1 Gbit/s``; 0 is ``unlimited``."""
     if not bits_per_second:

@@ -25,6 +25,7 @@ from vclusterlib.boot import WORKING, NodeBoot
 from vclusterlib.control import SOCKET, Control, node_states
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
+from vclusterlib.faults import Faults
 from vclusterlib.link import Link, NetemLink, UserspaceLink
 from vclusterlib.power import Power
 from vclusterlib.slurmconf import SERVICE
@@ -82,7 +83,8 @@ class World:
             daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
         (self._state.run / "booted").touch()
         power = Power(self._state, spec, daemons, self._keep)
-        control = Control(self._state, link, power)
+        faults = Faults(self._state, spec, daemons, self._program)
+        control = Control(self._state, link, power, faults)
         with self._timed("self-test"):
             control.apply({})
         self._scheduler = link.statistics(reset=False)["scheduler"]
@@ -124,7 +126,9 @@ class World:
             for node in self._spec.nodes:
                 network.segment_in_software(["eth1"], True, node.name)
             return UserspaceLink(self._daemons, self._program, "hub", network.hub_ports(self._spec))
-        return UserspaceLink(self._daemons, self._program, "wire", ["wA", "wB"])
+        return UserspaceLink(
+            self._daemons, self._program, "wire", ["wA", "wB"], senders=("pA", "pB")
+        )
 
     def _slurmctld_listens(self) -> bool:
         with socket.socket() as probe:

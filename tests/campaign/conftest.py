@@ -55,6 +55,7 @@ class Stage:
     attempts: Counter[str] = field(default_factory=Counter)
     expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
     enough: Callable[[], bool] = lambda: False
+    progress: Quiet = field(default_factory=Quiet)
 
     def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
         for item in block:
@@ -78,7 +79,7 @@ class Stage:
                 partitions={"smp": {"scheduler": self.scheduler}},
                 environment=dict(os.environ),
             )
-            runner = Runner(campaign, site, self.tree, self.expected, Quiet())  # type: ignore[arg-type]
+            runner = Runner(campaign, site, self.tree, self.expected, self.progress)  # type: ignore[arg-type]
             runner.enough = self.enough
             return runner.run()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,18 @@ def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
     assert (
         "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm" in out.getvalue()
     )
+
+
+def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = TerminalProgress("Long", Console(file=io.StringIO()))
+    progress.launching(1, 8, 7200)
+    progress.result("OK", "NetPIPE with a")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 600)
+    end = datetime.fromtimestamp(time.time() + 7 * 600)
+    said = progress.status()
+    assert said.startswith("about 70 min left, until ")
+    assert said[25:30] in {f"{end + timedelta(minutes=m):%H:%M}" for m in (-1, 0, 1)}
 
 
 def await_text(out: io.StringIO, text: str) -> None:

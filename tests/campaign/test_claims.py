@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -33,10 +34,17 @@ OFFERED: dict[str, dict[str, tuple[str, ...]]] = {
     "OSUGroup": {"benchmark": ("allreduce",)},
     "NPB": {"benchmark": npb.BENCHMARKS, "source": (npb.NATIVE, npb.UPSTREAM)},
     "OSUAtScale": {},
+    "RingAtScale": {"placement": ("one-per-node",)},
     "NPBAtScale": {},
     "NPBWanAtScale": {},
     "NPBWan": {"wan_rtt": ("0", "1", "2", "4"), "source": (npb.NATIVE,)},
 }
+
+
+#: Which claim nothing: tests/checks/test_site_simulated.py has their matrix.
+SIMULATED = {"simulated", "simulated-night"}
+#: Which claims nothing either: what it measures is marked in the figures of those.
+MARKED = "wan-marks"
 
 
 def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[Expected]:
@@ -77,6 +85,7 @@ def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.O
         ("ab", 2, 1, 8),
         ("smoke", 2, 1, 8),
         ("boost-netpipe", 8, 1, 32),
+        ("card", 3, 1, 12),
         ("ddtbench", 4, 1, 64),
         ("nightly", 2, 2, 2 * 2 * 4 + 2 * 2 * 4 * 4),
         ("npb", 1, 1, 14),
@@ -99,9 +108,28 @@ def test_the_shipped_campaigns_can_tell_any_one_primary_claim(
     assert told.campaign.launches >= 9
 
 
+def test_marks_are_measured_without_a_claim_and_often_enough_for_an_interval() -> None:
+    told = outlook(model.load(CAMPAIGNS / f"{MARKED}.toml"))
+    assert told.count == 0
+    assert told.campaign.launches == 6
+
+
 def test_every_shipped_campaign_is_looked_at() -> None:
     marks = test_the_shipped_campaigns_can_tell_any_one_primary_claim.pytestmark  # type: ignore[attr-defined]
-    assert {row[0] for row in marks[0].args[1]} == {file.stem for file in CAMPAIGNS.glob("*.toml")}
+    looked_at = {row[0] for row in marks[0].args[1]} | SIMULATED | {MARKED}
+    declared = [model.load(file) for file in CAMPAIGNS.glob("*.toml")]
+    # Pairs of nodes are compared with each other, whatever their number.
+    assert looked_at == {campaign.name for campaign in declared if not campaign.in_pairs}
+
+
+def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:
+    check = CheckPlan("NetPIPE", 6, EIGHT[:2], None, {"variants": ("five",)})
+    one = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
+    cases = [replace(each, simulated=True) for each in expected(check, EIGHT[:2], 1)]
+    told = claims.outlook(one, Matrix(tuple(cases), ()), analysis.default())
+    told.require_speech()
+    assert told.warning() is None
+    assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:

@@ -42,6 +42,14 @@ def test_reads_what_is_declared(tmp_path: Path) -> None:
     assert check.partitions is None
     assert check.parameters == {"mode": ("pingpong",)}
     assert check.variables == {"budget": "4", "targets": "x,y"}
+    assert not campaign.in_pairs
+
+
+def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
+    text = GOOD.replace("launches = 8", 'nodes = "all"\nrounds_a_night = 3')
+    campaign = model.load(write(tmp_path, text))
+    assert campaign.in_pairs
+    assert (campaign.rounds_a_night, campaign.nodes_line) == (3, 2)
 
 
 @pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
@@ -100,6 +108,15 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
         (GOOD.replace('["a", "b"]', '["a", 1]'), 5, "toolchains.1: .* valid string, not 1"),
         (GOOD.replace("{ mode", "3 # { mode"), 6, "parameters: input should be a table, not 3"),
         (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
+        (GOOD.replace("launches = 8", 'nodes = "some"'), 2, "nodes: input should be 'all'"),
+        (GOOD.replace("launches = 8", "rounds_a_night = 3"), 2, 'add nodes = "all"'),
+        (GOOD.replace("launches = 8", 'nodes = "all"\nrounds_a_night = 0'), 3, "or equal to 1"),
+        (
+            GOOD.replace("launches = 8", 'nodes = "all"\nextra_launches = 1'),
+            3,
+            'extra_launches is not for nodes = "all": a pair meets again in a later night',
+        ),
+        (GOOD.replace("launches = 8", 'nodes = "all"\nsequential = true'), 3, "sequential is not"),
         (GOOD.replace("toolchains", "toolchain"), 5, "unknown key 'toolchain'"),
     ],
 )

@@ -5,23 +5,53 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 CHECKOUT = Path(__file__).parents[2]
+SLURM = CHECKOUT / "src" / "roundtrip" / "campaign" / "slurm"
 LOST = "Unable to contact slurm controller (connect failure)"
-#: A job's record is a file: `record` for scontrol show, replaced by scontrol update.
+#: A job's record is a file: `record` for scontrol show, whose comment scontrol update replaces.
 SCONTROL = """\
 case "$1 $2" in
-  "show config") ;;
+  "show config") echo "KillWait                = 1 sec" ;;
   "show job") cat {folder}/record 2>/dev/null ;;
   update*)
     for word in "$@"; do
-      case $word in Comment=*) echo "   $word " > {folder}/record ;; esac
+      case $word in Comment=*)
+        sed -i '/^ *Comment=/d' {folder}/record
+        echo "   $word " >> {folder}/record ;;
+      esac
     done ;;
 esac
 """
+#: Of a job of Slurm 22.05, shortened; submitted with options of every kind.
+RECORD = """\
+JobId=1 JobName=roundtrip-nightly
+   UserId=root(0) GroupId=root(0) MCS_label=N/A
+   Priority=4294901754 Nice=5 Account=hpc QOS=long WCKey=*
+   JobState=RUNNING Reason=None Dependency=(null)
+   RunTime=00:00:00 TimeLimit=08:00:00 TimeMin=N/A
+   StartTime=2026-11-22T10:06:26 EndTime={end} Deadline=N/A
+   Partition=service AllocNode:Sid=head:0
+   ReqNodeList=(null) ExcNodeList=a[3-4]
+   NodeList=head
+   MinCPUsNode=1 MinMemoryNode=2G MinTmpDiskNode=0
+   Features=ib DelayBoot=00:00:00 Reservation=night
+   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+   Comment=for the operators
+   StdErr=/x/my reports/nightly-1.out
+   StdOut=/x/my reports/nightly-1.out
+   MailUser=ops@example.org MailType=FAIL,TIME_LIMIT
+"""
+ASKED = (
+    "--account=hpc --qos=long --partition=service --reservation=night --time=08:00:00 --nice=5 "
+    "--constraint=ib --exclude=a[3-4] --mem=2G --mail-user=ops@example.org "
+    "--mail-type=FAIL,TIME_LIMIT --output=/x/my reports/nightly-%j.out"
+)
 
 
 class Night:
@@ -33,12 +63,16 @@ class Night:
             (folder / name).mkdir(parents=True)
         (folder / "site-configs" / "activate").write_text(":\n")
         shutil.copy(CHECKOUT / "campaigns" / "nightly.sbatch", folder / "campaigns")
-        slurm = CHECKOUT / "src" / "roundtrip" / "campaign" / "slurm"
-        shutil.copytree(slurm, folder / "src/roundtrip/campaign/slurm", symlinks=True)
+        shutil.copytree(SLURM, folder / "src/roundtrip/campaign/slurm", symlinks=True)
         self.play("scontrol", SCONTROL.format(folder=folder))
+        self.record()
         self.play("squeue", "")
         self.play("sbatch", "echo 2")
         self.play("roundtrip", "")
+
+    def record(self, end: str = "Unknown") -> None:
+        """What Slurm says of a job that nobody has marked yet."""
+        (self.folder / "record").write_text(RECORD.format(end=end))
 
     def play(self, name: str, script: str) -> None:
         file = self.folder / "bin" / name
@@ -48,6 +82,11 @@ class Night:
         file.chmod(0o755)
 
     def run(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = self.begin(**variables)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def begin(self, **variables: str) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
@@ -56,13 +95,13 @@ class Night:
             "ROUNDTRIP_SITE": "here",
             **variables,
         }
-        return subprocess.run(
+        return subprocess.Popen(
             ["bash", "campaigns/nightly.sbatch"],
             cwd=self.folder,
             env=environment,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
         )
 
     def calls(self, name: str) -> list[str]:
@@ -82,7 +121,7 @@ def names(night: Night) -> list[str]:
 def test_a_requeued_job_has_the_name_of_its_night_and_another_job_another(night: Night) -> None:
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never")
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never", SLURM_RESTART_COUNT="1")
-    (night.folder / "record").unlink()  # Slurm began anew: there is another job 1
+    night.record()  # Slurm began anew: there is another job 1
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never", SLURM_RESTART_COUNT="1")
     first, again, other = names(night)
     assert len(first) == 36
@@ -103,10 +142,101 @@ def test_a_job_of_scrontab_keeps_its_number_and_its_comment_but_is_a_new_night(
 def test_the_next_night_is_submitted_once(night: Night) -> None:
     assert "nightly: next night is job 2" in night.run().stdout
     (call,) = night.calls("sbatch")
-    assert "--comment=roundtrip-nightly nightly here" in call
-    night.play("squeue", 'echo "roundtrip-nightly nightly here"')
+    assert "--comment=for the operators roundtrip-nightly nightly here campaigns/" in call
+    assert "--begin=01:00 --dependency=afterany:1 " in call
+    night.play("squeue", 'echo "7 my note roundtrip-nightly nightly here"')
     night.run()
     assert len(night.calls("sbatch")) == 1
+    (moved,) = [call for call in night.calls("scontrol") if "JobId=7" in call]
+    assert moved.endswith("update JobId=7 Dependency=afterany:1"), "it must not begin meanwhile"
+
+
+@pytest.mark.parametrize("other, kept", [(1, 1), (10, 2)])
+def test_of_two_nights_that_begin_at_once_one_arranges_the_next(
+    night: Night, other: int, kept: int
+) -> None:
+    """Each saw no night that waits, and submitted one: the older of the two stays."""
+    night.play("scancel", "")
+    line = "roundtrip-nightly nightly here"
+    night.play("squeue", f'[ ! -e sent ] || printf "%s {line}\\n" {other} 2')
+    night.play("sbatch", "touch sent; echo 2")
+    assert f"nightly: next night is job {kept}\n" in night.run().stdout
+    assert night.calls("scancel") == (["scancel 2"] if kept == 1 else [])
+
+
+def test_every_night_has_the_options_of_the_first_sbatch(night: Night) -> None:
+    night.run()
+    (call,) = night.calls("sbatch")
+    assert f" {ASKED} --job-name=roundtrip-nightly --comment=" in call
+
+
+def test_scrontab_gets_the_options_as_well(night: Night) -> None:
+    night.play("scontrol", SCONTROL.format(folder=night.folder) + 'echo "ScronParameters=enable"')
+    night.play("scrontab", f"[ $# = 2 ] || [ $1 = -l ] || cat > {night.folder}/table")
+    night.run()
+    table = (night.folder / "table").read_text().splitlines()
+    for option in ("--account=hpc", "--time=08:00:00", "--job-name=roundtrip-nightly"):
+        assert f"#SCRON {option}" in table
+    assert "#SCRON --output=/x/my reports/nightly-%j.out" in table
+    assert table[-1].endswith("nightly here # roundtrip-nightly nightly here")
+
+
+def test_what_says_nothing_is_no_option() -> None:
+    """Of a job without any option; an account that looks like another field is one."""
+    record = "JobId=12 JobName=x\n   Priority=1 Nice=0 Account=(null) QOS=N/A WCKey=*usual\n"
+    record += "   NumNodes=1 NumCPUs=1 NumTasks=1 OverSubscribe=OK\n"
+    record += "   MinMemoryCPU=0 Features=(null)\n   MailType=NONE\n   StdOut=/12/o-12-112.txt\n"
+    done = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
+    assert done.stdout == "--wckey=usual\n--output=/12/o-%j-112.txt\n"
+
+
+def test_a_job_that_holds_nodes_for_its_steps_holds_them_every_night() -> None:
+    record = "JobId=12 JobName=x\n   NumNodes=2 NumCPUs=16 NumTasks=2 CPUs/Task=1\n"
+    record += "   OverSubscribe=NO Contiguous=0\n"
+    done = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
+    assert done.stdout == "--nodes=2\n--ntasks=2\n--exclusive\n"
+
+
+def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
+    """After a crash: another job, which waits for none, and finds what the first has begun."""
+    for begin in ("00:00", "00:00"):
+        night.record()
+        night.run(ROUNDTRIP_NIGHTLY_BEGIN=begin)
+    first, again = names(night)
+    assert first == again == date.today().isoformat()
+    script = (CHECKOUT / "campaigns" / "nightly.sbatch").read_text()
+    assert "#SBATCH --dependency" not in script, "it would wait for the night that is arranged"
+
+
+def test_before_it_begins_it_is_still_the_night_of_the_day_before(night: Night) -> None:
+    late = datetime.now() + timedelta(minutes=2)
+    if late.date() != date.today():
+        pytest.skip("it is midnight")
+    night.run(ROUNDTRIP_NIGHTLY_BEGIN=f"{late:%H:%M}")
+    assert names(night) == [(date.today() - timedelta(days=1)).isoformat()]
+
+
+def test_what_slurm_will_kill_before_its_report_is_there_is_reported_by_a_job(
+    night: Night,
+) -> None:
+    """scancel: the job has ended, and KillWait seconds are left."""
+    night.record(end=datetime.now().isoformat(timespec="seconds"))
+    state = '{{\n "night": "{}",\n}}\n'
+    for number, name in enumerate(("2026-01-01", date.today().isoformat())):
+        tree = night.folder / "runs" / "nightly" / "here" / str(number)
+        tree.mkdir(parents=True)
+        (tree / "state.json").write_text(state.format(name))
+    script = "trap 'sleep 4; exit 1' TERM; touch {}/up; while :; do sleep 0.1; done"
+    night.play("roundtrip", script.format(night.folder))
+    process = night.begin(ROUNDTRIP_NIGHTLY_BEGIN="00:00")
+    while not (night.folder / "up").exists():
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(60) == 1
+    call = night.calls("sbatch")[-1]
+    assert "--job-name=roundtrip-report --dependency=afterany:1 " in call
+    assert call.endswith("--wrap roundtrip report runs/nightly/here/1")
+    assert "--account=hpc" in call
 
 
 @pytest.mark.parametrize("command", ["squeue", "scontrol"])

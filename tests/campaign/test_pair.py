@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,12 @@ def test_only_cases_that_both_can_run_are_launched() -> None:
     plan = pair.twins(Matrix(cases, (Skipped("S", "why"),)), campaign())
     assert plan.expected == cases[:2]
     assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
+
+
+def test_what_is_simulated_is_not_repeated_until_it_is_told_apart() -> None:
+    both = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
+    with pytest.raises(UserError, match="site 's' simulates: it gives the same values each time"):
+        pair.twins(Matrix(both, ()), campaign())
 
 
 def test_no_case_for_both_is_told_with_the_reason() -> None:

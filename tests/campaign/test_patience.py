@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import runner, scheduler
+from roundtrip.campaign import pauses, scheduler
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect import silences
 
@@ -163,7 +163,7 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
 ) -> None:
     """Four rounds without an answer, twice as many as give a case up, then all is measured."""
     fake("squeue", failures=0)
-    monkeypatch.setattr(runner, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
 
     def player(case: Any, folder: Path, before: int) -> None:
         leave(case, folder, passed=before >= 4)
@@ -183,7 +183,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
     stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake("squeue", failures=0)
-    monkeypatch.setattr(runner, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
 
     def player(case: Any, folder: Path, before: int) -> None:
         leave(case, folder, passed=before >= 3)

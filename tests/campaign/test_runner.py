@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import scheduler, tree
+from roundtrip.campaign import scheduler, session, tree
 from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.site import Case
 from roundtrip.collect.launches import scan
@@ -78,6 +79,39 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     assert not outcome.whole
     assert outcome.missing == {CASE_IDS[1]: 3}
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
+
+
+def test_a_pair_that_failed_is_launched_again_and_no_other(
+    stage: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pairs are launches of one case: one that passed must not stand for one that did not."""
+    pairs = [("a", "b"), ("c", "d"), ("e", "f")]
+    failed: list[tuple[str, ...]] = []
+
+    def player(item: Any, folder: Path) -> None:
+        hosts = item.meetings[0].hosts
+        fails = hosts == ("c", "d") and not failed
+        failed.extend([hosts] * fails)
+        case = replace(item.case, hash=f"0000000{pairs.index(hosts)}")
+        leave(case, folder, passed=not fails, hosts=hosts)
+
+    made = stage(passing(), launches=1)
+    launched: list[tuple[str, ...]] = []
+
+    def run(_site: object, block: list[Expected], folder: Path, *_: object) -> float:
+        for item in block:
+            launched.append(item.meetings[0].hosts)
+            player(item, folder)
+        return 0.0
+
+    made.expected = [replace(made.expected[0], meetings=(Meeting(0, 1, hosts),)) for hosts in pairs]
+    told: list[int] = []
+    made.progress.launching = lambda cases, launches, *_: told.extend((cases, launches))
+    monkeypatch.setattr(session, "run", run)
+    made.run()
+    assert told == [1, 3], "one case, three launches"
+    assert sorted(launched) == [("a", "b"), ("c", "d"), ("c", "d"), ("e", "f")]
+    assert made.passed() == {CASE_IDS[0]: 3}
 
 
 def test_nothing_at_all_is_not_green(stage: Stages) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.campaign import session
 from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.site import Case
 
 expected = st.builds(
@@ -55,6 +58,34 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     assert "--prefix=tree/rounds/001" in line
     assert "--job-option=comment=roundtrip:smoke/1" in line
     assert line[-1] == "--run"
+
+
+def meeting_in(round_: int, *hosts: str) -> Expected:
+    case = Case("NetPIPE", (("mode", "pingpong"),), "26ad4637", "s", "p", "tcp")
+    return Expected(case, "check.py", (), meetings=(Meeting(round_, 1, hosts),))
+
+
+def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
+    wanted = [meeting_in(0, "a", "b"), meeting_in(1, "a", "c"), meeting_in(0, "c", "d")]
+    blocks = session.blocks(wanted)
+    assert [[item.meetings[0].hosts for item in block] for block in blocks] == [
+        [("a", "b"), ("c", "d")],
+        [("a", "c")],
+    ]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_pairs_run_side_by_side_only_where_the_site_says_so(together: bool) -> None:
+    partition = {"scheduler": "squeue", "extras": {"side_by_side": together}}
+    site = SimpleNamespace(name="s", checkout=Path("top"), partitions={"p": partition})
+    block = [meeting_in(0, "a", "b"), meeting_in(0, "c", "d")]
+    line = session.command(site, block, Path("001"), "pairs/1")  # type: ignore[arg-type]
+    assert f"--exec-policy={'async' if together else 'serial'}" in line
+    assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
+    made = session._together(site, block)  # type: ignore[arg-type]
+    assert made.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
+    told = json.loads(made["ROUNDTRIP_PAIRS"])
+    assert told == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}
 
 
 INTERRUPTED_IN_FORK = """\

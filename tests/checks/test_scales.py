@@ -22,6 +22,11 @@ toolchains = ["mpich50-tcp"]
 parameters = { benchmark = ["allreduce"] }
 
 [[check]]
+name = "RingAtScale"
+partitions = ["clusterA"]
+toolchains = ["mpich50-tcp"]
+
+[[check]]
 name = "NPBWanAtScale"
 partitions = ["grid"]
 toolchains = ["mpich50-tcp"]
@@ -63,6 +68,7 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
     assert expected == {
         *(("OSUAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
         *(("OSUAtScale", s, "one-per-node") for s in ("pair", "nodes_2", "nodes_4", "all")),
+        *(("RingAtScale", s, "one-per-node") for s in ("nodes_2", "nodes_4", "all")),
         *(("NPBWanAtScale", s, "all-cores") for s in ("nodes_2", "nodes_4", "nodes_8", "all")),
         *(("NPBAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
     }
@@ -70,6 +76,8 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
     assert set(skipped) == {
         ("OSUAtScale", "nodes_8"),
         ("OSUAtScale", "nodes_16"),
+        ("RingAtScale", "nodes_8"),
+        ("RingAtScale", "nodes_16"),
         ("NPBWanAtScale", "nodes_16"),
         ("NPBAtScale", "nodes_8"),
         ("NPBAtScale", "nodes_16"),
@@ -90,13 +98,14 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix
     found = {}
     for script in scripts.render(site, wanted):
         options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.text, re.MULTILINE))
-        benchmark = dict(script.case.parameters)["benchmark"]
+        benchmark = dict(script.case.parameters).get("benchmark", "")
         key = (*scale_of(script.case.id), benchmark)
         found[key] = (options["ntasks"], options["ntasks-per-node"], options.get("constraint"))
     assert found == {
         ("OSUAtScale", "nodes_4", "all-cores", "allreduce"): ("16", "4", None),
         ("OSUAtScale", "all", "all-cores", "allreduce"): ("16", "4", None),
         ("OSUAtScale", "all", "one-per-node", "allreduce"): ("4", "1", None),
+        ("RingAtScale", "all", "one-per-node", ""): ("4", "1", None),
         ("NPBAtScale", "nodes_4", "all-cores", "BT"): ("16", "4", None),
         ("NPBAtScale", "all", "all-cores", "BT"): ("16", "4", None),
         ("NPBWanAtScale", "nodes_4", "all-cores", "CG"): ("16", "4", "[clusterA*2&clusterB*2]"),

@@ -29,7 +29,7 @@ def launched(tmp_path: Path, said: str, ranks: int, hosts: int) -> SimpleNamespa
 
 
 def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
-    check = SimpleNamespace(executable="printf", executable_opts=[])
+    check = SimpleNamespace(executable="printf", executable_opts=[], simulated=False)
     Witnessed.witness(check)
     line = shlex.join(["%s-%s", "a b", "$c"])
     command = " ".join([check.executable, *check.executable_opts, line])
@@ -37,6 +37,18 @@ def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
     assert done.stdout == "a b-$c"
     ran = launched(tmp_path, "a warning of the MPI\n" + done.stderr, 1, 1)
     assert ran.ran_on().evaluate() == [platform.node()]
+
+
+def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
+    job = SimpleNamespace(launcher=SimpleNamespace(options=["--cfg=a:b"]))
+    check = SimpleNamespace(executable="osu_bw", executable_opts=["-f"], simulated=True, job=job)
+    Witnessed.witness(check)
+    assert [check.executable, *check.executable_opts] == ["osu_bw"]
+    assert job.launcher.options == ["--cfg=a:b", "-map", "--log=smpi.thres:info"]
+    said = "".join(f"[0.000000] [smpi/INFO] [rank {n}] -> odin{n}\n" for n in range(2))
+    ran = launched(tmp_path, f"[0.000000] [smpi_config/INFO] You did not set\n{said}", 2, 2)
+    assert ran.ran_on().evaluate() == ["odin0", "odin1"]
+    assert Witnessed.ran_where_asked(ran).evaluate()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,6 +133,36 @@ def test_interrupted_it_judges_what_is_there_and_goes_on_later(
     assert again.exit_code == 1, again.output
     assert len(scan(tree(tmp_path))) >= 12
     assert state(tmp_path)["finished"] is not None
+
+
+def test_in_abba_a_resumed_run_goes_on_with_its_design(
+    played: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two sides of round 3: it and round 4, its mirror, give no value."""
+    monkeypatch.setattr(secrets, "randbits", lambda _: 7)
+
+    def stop(number: int) -> None:
+        if number == 6:
+            raise KeyboardInterrupt
+
+    done = played(FAST, SLOW, "--order", "abba", before=stop)
+    assert done.exit_code == 130, done.output
+    assert "2 rounds" in done.stdout and "ABBA: one coin" in done.stdout
+    again = played(FAST, SLOW, "--resume", "--format", "json")
+    assert again.exit_code == 1, again.output
+    rounds: dict[int, list[str]] = {}
+    for launch in sorted(scan(tree(tmp_path)), key=lambda one: int(one.round)):
+        assert launch.campaign_round is not None
+        rounds.setdefault(launch.campaign_round, []).append(str(launch.environ))
+    whole = {number: sides for number, sides in rounds.items() if len(sides) == 2}
+    assert set(rounds) - set(whole) == {3}
+    assert {number for number in whole if number % 2 == 0} >= {2, 4, 6, 8, 10, 12, 14}
+    for number in (one for one in whole if one % 2 and one + 1 in whole):
+        assert whole[number] == whole[number + 1][::-1]
+    assert len({tuple(sides) for number, sides in whole.items() if number % 2}) == 2, "coins"
+    twos = sum(number % 2 and number + 1 in whole for number in whole)
+    (told,) = {one["ratio"]["n"] for one in json.loads(again.stdout)["series"]}
+    assert told == twos >= 6
 
 
 def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[..., Result]) -> None:

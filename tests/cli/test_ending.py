@@ -51,7 +51,7 @@ def one_line(done: Done, complaint: str, status: int = 2) -> None:
     [
         (["run", "--foo"], "run: No such option: --foo; see: roundtrip run --help"),
         (["run"], "run: Missing argument"),
-        (["nope"], "No such command 'nope'; see: roundtrip --help"),
+        (["xyzzy"], "No such command 'xyzzy'; see: roundtrip --help"),
         (["site", "new"], "site new: Missing argument"),
         (["report", "a", "b"], r"report: Got unexpected extra argument"),
         (["run", LONG], r"a{255,}\S*: File name too long"),

@@ -23,6 +23,7 @@ time_limit_minutes = 60
 name = "NetPIPE"
 """
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "five"))
+PARTITIONS = {"smp": {"scheduler": "local"}}
 
 
 def roundtrip_run(
@@ -37,7 +38,11 @@ def roundtrip_run(
     def measuring(*_: Any) -> None:
         raise UserError("it would measure")
 
-    monkeypatch.setattr(run, "Site", lambda name, checkout: SimpleNamespace(name=name, spack=None))
+    monkeypatch.setattr(
+        run,
+        "Site",
+        lambda name, checkout: SimpleNamespace(name=name, spack=None, partitions=PARTITIONS),
+    )
     monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
     monkeypatch.setattr(site_lock, "held", measuring)
     return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])

@@ -39,6 +39,9 @@ def put(file: Path, old: str, new: str) -> None:
         ),
         ("run.json", '"thunderbolt.example.org"]', '""]', "hosts.0: '' should be non-empty"),
         ("run.json", '"thunderbolt.example.org"]', '"a\\nb"]', "hosts.0: 'a\\nb' does not match"),
+        ("run.json", '"6.1.0-40-amd64"', "61", "nodes.0.kernel: 61 is not of type"),
+        ("run.json", '"6.1.0-40-amd64"', '"6\\n1"', "nodes.0.kernel: '6\\n1' does not match"),
+        ("run.json", '"mlx5_0: MT', '"\\u2028', "nodes.0.adapters.0: "),
         ("run.json", '"ranks": 2', '"ranks": 2.0', "ranks: 2.0 is not of type 'integer'"),
         (
             "run.json",

@@ -40,6 +40,7 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
     assert (odd / "campaign.toml").read_bytes() == (plain / "campaign.toml").read_bytes()
     for name, column in (
         *(("cases", "hosts"), ("placement", "host"), ("medians", "nodes")),
+        ("nodes", "host"),
         ("samples", None),
     ):
         one, other = (pl.read_parquet(built / f"{name}.parquet") for built in (odd, plain))
@@ -50,6 +51,7 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
     assert read.environment["host.json"]["hostname"] == told
     assert read.launches["hosts"].to_list()[0] == [told]
     assert read.placement["host"].to_list() == [told, told]
+    assert read.nodes["host"].to_list() == [told]
     assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 

@@ -13,11 +13,12 @@ from support.bundles import rewritten
 from support.hosts import pseudonym
 
 from roundtrip import studies
-from roundtrip.collect import bundle, records, samples, seal, timing
+from roundtrip.collect import bundle, manifest, records, samples, seal, timing
 from roundtrip.collect.tables import disk, settings, typed
 from roundtrip.collect.tables.schema import ADDED, ALL, CASES, DETAILS
 from roundtrip.errors import UserError
 from roundtrip.report import data
+from roundtrip.report.build import build
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
@@ -45,6 +46,9 @@ def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
         return pl.read_parquet(built / f"{name}.parquet").select(columns).rows()
 
     assert rows("placement", "rank", "host", "cpus") == [(0, host, [0]), (1, host, [1])]
+    assert rows("nodes", "host", "kernel", "microcode", "firmware", "adapters") == [
+        (host, "6.1.0-40-amd64", "0x1", None, ["mlx5_0: MT_0000000223, firmware 20.31.1014"])
+    ]
     counts = ("rank", "involuntary_context_switches", "core_migrations")
     assert rows("disturbance", *counts) == [(0, 12, 0), (1, 9, 0)]
     assert rows("cases", "hosts", "steal_s", "load_average_start") == [
@@ -184,3 +188,15 @@ def _example(schema: Any) -> Any:
         case "object":
             return {name: _example(schema["additionalProperties"]) for name in ("a", "b c")}
     return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[kinds[0]]
+
+
+def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> None:
+    built = bundle.build(make_tree(launches=6, environs=(ENVIRON,)).path)
+    assert data.read(built).nodes.height == 6
+    (built / "nodes.parquet").unlink()
+    facts = json.loads((built / "manifest.json").read_text())
+    (built / "manifest.json").unlink()
+    manifest.write(built, {key: value for key, value in facts.items() if key != "files"})
+    older = data.read(built)
+    assert older.nodes.is_empty()
+    assert build(older).parts

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all
+from support.simulated import simulate
 
 from roundtrip.compare import words
 from roundtrip.compare.model import Comparison, Row, Status
@@ -120,6 +121,42 @@ def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> Non
     told = between(one.path, other.path)
     assert told.rows
     assert "EMULATED WAN: RTT 2 ms" in words.case(told.rows[0])
+
+
+def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    simulate(other.path)
+    told = between(one.path, other.path)
+    assert told.rows == ()
+    assert told.exit_status == 2
+    assert "measured and SIMULATED" in told.refused[0]
+
+
+def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
+    tree: Tree, between: Between
+) -> None:
+    """Ten equal launches of each, in the rounds of one run, would be enough if measured."""
+    made = tree().path
+    simulate(made)
+    told = between(f"{made}:toolchain={OPENMPI}", f"{made}:toolchain={MPICH}")
+    assert told.rows
+    assert {one.status for one in told.rows} == {Status.NO_CLAIM}
+    notes = " ".join(words.notes(told))
+    assert "simulated, which gives the same values each time: nothing is tested" in notes
+    assert "roundtrip ab" not in notes
+
+
+def test_what_simulated_both_sides_is_told_where_it_differs(tree: Tree, between: Between) -> None:
+    one, other = tree("one"), tree("other", LATER)
+    simulate(one.path)
+    simulate(other.path, simgrid="4.1", platform="hdr", host_flops=1e10)
+    told = between(one.path, other.path)
+    differing = {fact.name: (fact.base, fact.new) for fact in told.facts if fact.differs}
+    assert differing["simulated: version of SimGrid"] == ("3.32", "4.1")
+    assert differing["simulated: platform"] == ("odin", "hdr")
+    assert differing["simulated: host speed, flop/s"] == ("1000000000.0", "10000000000.0")
+    measured = between(tree("third").path, tree("fourth", LATER).path)
+    assert not [fact for fact in measured.facts if fact.name.startswith("simulated")]
 
 
 def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(

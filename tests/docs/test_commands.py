@@ -1,15 +1,19 @@
-"""Every command in the guides is run by a test, here or by one named here, or is said not to be."""
+"""Every command in the guides is run by a test, here or by one named here, or by hand: then a table
+of a guide says when."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
+from support.documented import RUN_ELSEWHERE
 
 from roundtrip import paths
 
@@ -23,36 +27,20 @@ RUN_HERE = [
     r"(\.venv/bin/)?roundtrip toolchains --list",
     r"bash -c '\. site-configs/activate local && reframe -c checks -R -l'",
     r"reframe -c checks -R -l",
-    r"\. site-configs/activate (local|infiniband)",
+    r"\. site-configs/activate (local|infiniband|simulated)",
 ]
-#: Other commands, and the test that runs them.
-RUN_ELSEWHERE = {
-    r"make campaign": "tests/end_to_end/test_campaign.py",
-    r"make test": ".ci/run",
-    r"roundtrip run \S+ --site \S+": "tests/end_to_end/test_campaign.py",
-    r"(\.venv/bin/)?roundtrip run smoke --resume": "tests/end_to_end/test_campaign.py",
-    r"roundtrip history SITE( .*)?": "tests/history/test_command.py",
-    r"roundtrip import SITE .*": "tests/imported/test_command.py",
-    r"roundtrip publish .* --to .*": "tests/report/test_public.py",
-    r"roundtrip ab \S+ \S+( --.*)?": "tests/end_to_end/test_ab.py",
-    r"roundtrip compare .*": "tests/cli/test_compare.py",
-    r"roundtrip (collect|report) .*": "tests/report/test_publish.py",
-    r"(\.venv/bin/)?roundtrip site (new|check|lock)( .*)?": "tests/sites",
-    r"python3 -m venv \.venv": "tests/setup/test_bootstrap.py",
-    r"(\.venv/bin/)?pip (install|download) .*": "tests/setup/test_bootstrap.py",
-    r"reframe -c checks -R (-n \w+ )?-r": "tests/end_to_end/test_virtual.py",
-    r"sbatch campaigns/nightly.sbatch": "tests/end_to_end/test_virtual.py",
-    r"testbed/vcluster (up|down|exec) ?.*": "tests/testbed",
-    r"mpirun -n 2 build/.*": "workloads/netpipe/tests",
-    r"\. site-configs/activate (SITE|mycluster)": "tests/checks/test_site_local.py",
-}
-#: Run by hand with Spack v1.1.0 and by no test: they take minutes, internet or a whole Spack.
-BY_HAND = [
-    r"spack (-v )?(compiler|env|concretize|install|mirror|repo|buildcache)( .*)?",
-    r"git clone --depth=\d .*/spack(-packages)?\.git \S+",
-    r"(\. |export SPACK_PYTHON=)\S*(setup-env\.sh|python3)",
-    r"apt-get source --download-only netpipe",
-]
+#: A row of a table of commands that no test runs: the command, its last run, what it printed.
+BY_HAND = re.compile(r"^\| `([^`]+)` \| (\d{4}-\d\d-\d\d|never) \| ?(.*?) ?\|$", re.MULTILINE)
+
+
+def by_hand() -> dict[str, tuple[str, str]]:
+    """By command: when it was last run by hand, and what it printed, or why it was not."""
+    tables = [guide.read_text().partition("\n## Run by hand\n")[2] for guide in GUIDES]
+    return {
+        command: (when, printed)
+        for table in tables
+        for command, when, printed in BY_HAND.findall(table)
+    }
 
 
 def commands(guide: Path) -> list[str]:
@@ -67,6 +55,8 @@ def commands(guide: Path) -> list[str]:
     return found
 
 
+#: Commands that no test runs, as the guides' tables have them.
+RUN_BY_HAND = by_hand()
 #: Its commands build on each other: tests/studies/test_new.py runs all of them in their order.
 IN_ORDER = {"add-a-study.md"}
 ALL = sorted({c for guide in GUIDES if guide.name not in IN_ORDER for c in commands(guide)})
@@ -78,11 +68,29 @@ def test_the_guides_have_commands() -> None:
 
 @pytest.mark.parametrize("command", ALL)
 def test_a_command_is_run_by_a_test(command: str) -> None:
-    if any(re.fullmatch(pattern, command) for pattern in [*RUN_HERE, *BY_HAND]):
+    if any(re.fullmatch(pattern, command) for pattern in RUN_HERE):
         return
-    tests = [test for pattern, test in RUN_ELSEWHERE.items() if re.fullmatch(pattern, command)]
-    assert tests, f"no test runs: {command}"
-    assert all((CHECKOUT / test).exists() for test in tests), tests
+    said = [pattern for pattern in RUN_ELSEWHERE if re.fullmatch(pattern, command)]
+    assert len(said) + (command in RUN_BY_HAND) == 1, f"no test runs, or two tables: {command}"
+
+
+@pytest.mark.parametrize("pattern", RUN_ELSEWHERE)
+def test_what_is_said_to_run_a_command_exists_and_has_its_words(pattern: str) -> None:
+    place, *words = RUN_ELSEWHERE[pattern]
+    assert any(re.fullmatch(pattern, command) for command in ALL), "no guide has such a command"
+    name, _, function = place.partition("::")
+    text = (CHECKOUT / name).read_text()
+    if name.endswith(".py"):
+        tests = {one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
+        assert function.startswith("test_") and function in tests, place
+    assert words and [word for word in words if word not in text] == []
+
+
+def test_a_command_run_by_hand_is_in_a_guide_and_says_what_it_printed() -> None:
+    for command, (when, printed) in RUN_BY_HAND.items():
+        assert command in ALL, f"no guide has: {command}"
+        assert printed, command
+        assert when == "never" or date.fromisoformat(when)
 
 
 @pytest.mark.parametrize(

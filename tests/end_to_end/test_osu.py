@@ -31,8 +31,32 @@ name = "OSUGroup"
 toolchains = ["{TOOLCHAIN}"]
 parameters = {{ placement = ["shared-memory"], benchmark = ["allreduce"], ranks = [2] }}
 """
+SIMULATED = """\
+title = "A replay of OSU on simulated hosts"
+launches = 2
+[[check]]
+name = "OSUGroup"
+toolchains = ["smpi-boost181"]
+partitions = ["odin"]
+parameters = { placement = ["one-per-node"], benchmark = ["barrier"], ranks = [4] }
+"""
+#: smpirun starts programs that its compiler made, and no others.
+REPLAYED_BY_RANK_0 = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  int rank = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  FILE* file = fopen(argc > 1 && strcmp(argv[1], "-h") == 0 ? HELP : MEASURED, "r");
+  for (int c; rank == 0 && (c = getc(file)) != EOF;) putchar(c);
+  return MPI_Finalize();
+}
+"""
 REPLAY = """\
 #!/bin/sh
+: "${{OMPI_COMM_WORLD_RANK:?started without a launcher}}"
 [ "$1" = -h ] && exec cat {help}
 [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
 case " $* " in *" -c "*) exec cat {validated};; esac
@@ -51,6 +75,26 @@ def install(prefix: Path, name: str, help_: Path, validated: Path, measured: Pat
     program.chmod(0o755)
 
 
+Done = subprocess.CompletedProcess[str]
+
+
+def run(folder: Path, campaign: str, *options: str) -> tuple[Done, Path]:
+    """A campaign with the OSU below `folder`, and its state.json."""
+    file = folder / "replay.toml"
+    file.write_text(campaign)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(folder / "runs"),
+        "ROUNDTRIP_REPORTS": str(folder / "reports"),
+        "ROUNDTRIP_OSU": str(folder / "osu"),
+    }
+    command = ["roundtrip", "run", str(file), *options]
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    (state,) = (folder / "runs").glob("replay/*/*/state.json")
+    return done, state
+
+
 def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> None:
     prefix = tmp_path / "osu" / "openmpi41"
     latency = DATA / "osu_latency.59.openmpi.txt"
@@ -61,24 +105,8 @@ def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> N
     install(prefix, "bw", DATA / "osu_latency.53.help.txt", unknown, unknown)
     failed = DATA / "osu_allreduce.74.openmpi.failed-validation.txt"
     install(prefix, "allreduce", DATA / "osu_allreduce.74.help.txt", failed, latency)
-    campaign = tmp_path / "replay.toml"
-    campaign.write_text(CAMPAIGN)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-        "ROUNDTRIP_OSU": str(tmp_path / "osu"),
-    }
-    done = subprocess.run(
-        ["roundtrip", "run", str(campaign)],
-        cwd=CHECKOUT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done, state = run(tmp_path, CAMPAIGN)
     assert done.returncode == 1, done.stderr
-    (state,) = (tmp_path / "runs").glob("replay/local/*/state.json")
     found = {
         launch.case["parameters"]["benchmark"]: launch
         for launch in scan(state.parent)
@@ -94,3 +122,33 @@ def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> N
     assert f"--prefix={tmp_path}/osu/mpich40 && make -k install" in state.read_text()
     page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
     assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
+
+
+@pytest.mark.skipif(
+    not (paths.toolchains() / "smpi-boost181" / "toolchain.json").exists(),
+    reason="SimGrid is not installed: roundtrip toolchains smpi-boost181",
+)
+def test_programs_built_for_a_simulator_are_asked_and_started_by_it(tmp_path: Path) -> None:
+    program = tmp_path / "osu" / "smpi" / "libexec" / "osu_barrier"
+    program.parent.mkdir(parents=True)
+    source = tmp_path / "barrier.c"
+    source.write_text(REPLAYED_BY_RANK_0)
+    read = {"HELP": "osu_allreduce.74.help.txt", "MEASURED": "osu_barrier.74.openmpi.taillat.txt"}
+    subprocess.run(
+        [
+            paths.toolchains() / "smpi" / "bin" / "mpicc",
+            *(f'-D{name}="{DATA / file}"' for name, file in read.items()),
+            *("-o", program, source),
+        ],
+        check=True,
+    )
+    done, state = run(tmp_path, SIMULATED, "--site", "simulated")
+    assert done.returncode == 0, done.stderr
+    found = list(scan(state.parent))
+    assert [launch.status for launch in found] == ["passed", "passed"]
+    run_json = found[0].run
+    assert run_json["hosts"] == [f"odin{rank}" for rank in range(4)]
+    assert run_json["command"][1:] == ["-f", "-i", "20", "-z", "-x", "2"]
+    assert run_json["simulated"]["platform"] == "odin"
+    assert run_json["simulated"]["simgrid"] == "3.32"
+    assert "SIMULATED" in Path(done.stdout.splitlines()[-1].removeprefix("report: ")).read_text()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,29 @@ pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
-    with booted(tmp_path_factory.mktemp("live"), f"live-{os.getpid()}") as cluster:
+@contextmanager
+def up(home: Path, *options: str) -> Iterator[Virtual]:
+    """A cluster with a copy of the checkout."""
+    with booted(home, f"live-{os.getpid()}", options=options) as cluster:
         for part in PARTS:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=ignored)
+        yield cluster
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    with up(tmp_path_factory.mktemp("live")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    search = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    programs = ("slurmdbd", "mariadbd")
+    if missing := [name for name in programs if not shutil.which(name, path=search)]:
+        pytest.skip(f"not installed: {', '.join(missing)} (see testbed/apt-packages.txt)")
+    with up(tmp_path_factory.mktemp("live"), "--accounting") as cluster:
         yield cluster
 
 
@@ -62,6 +80,7 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     mended = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
     told = live(mended)
     assert mended.returncode == 0, mended.stdout + mended.stderr  # in the end
+    assert "submitting   a job to tcp: which network interfaces its nodes have" in told
     assert "there is no interface 'eth0' on a" in told
     assert "written " in told
     assert '[values] interface = "eth1"' in told
@@ -77,3 +96,19 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in told
     assert '[launch.openmpi] launcher = "mpirun"' in told
     assert "written" not in told
+
+    again = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
+    assert again.returncode == 0, again.stdout + again.stderr  # what was written is tried
+
+
+def test_where_there_is_accounting_reframe_asks_it(accounted: Virtual) -> None:
+    made = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
+    assert made.returncode == 0, made.stderr
+    file, new = site(accounted, "mine")
+    assert {one.scheduler for one in new.partition.values()} == {"slurm"}
+    file.write_text(file.read_text().replace('"eth0"', '"eth1"'))
+
+    tried = roundtrip(accounted, "site", "check", "mine", "--live")
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+    assert "accounting: sacct answers" in live(tried)
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2" in live(tried)

@@ -18,7 +18,7 @@ from pathlib import Path
 from support.bundles import FORMER, of_schema_2
 from support.synthetic import Tree
 
-from fuzz import foreign, links
+from fuzz import foreign, history, links
 from roundtrip.campaign import model
 from roundtrip.collect import (
     analysis,
@@ -173,8 +173,13 @@ def _of_schema_2() -> Path:
     return of_schema_2(FORMER / "ring", tree().path.parent / "ring")
 
 
-def _in_bundle(name: str, forged: bool = False, whose: Callable[[], Path] = _built) -> Check:
-    """A file of the bundle `whose`; `forged`: its manifest vouches for it."""
+def _in_bundle(
+    name: str,
+    forged: bool = False,
+    whose: Callable[[], Path] = _built,
+    then: Callable[[data.Data], None] = lambda _: None,
+) -> Check:
+    """A file of the bundle `whose`; `forged`: its manifest vouches for it; `then` uses it."""
 
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
         good = whose()
@@ -189,6 +194,7 @@ def _in_bundle(name: str, forged: bool = False, whose: Callable[[], Path] = _bui
                 decodable.require(copy)
             read = data.read(copy)
             read.samples.collect()
+            then(read)
             return True
         finally:
             shutil.rmtree(copy)
@@ -244,6 +250,12 @@ def _bundle_file(name: str) -> Callable[[], list[bytes]]:
     return lambda: [(_built() / name).read_bytes()]
 
 
+def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
+    """Seeds and check of a table of the nights before a run."""
+    check = _in_bundle(name, True, history.bundle, history.shown)
+    return lambda: [(history.bundle() / name).read_bytes()], check
+
+
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 _LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 READERS = {
@@ -266,6 +278,7 @@ READERS = {
         name: Reader(_bundle_file(name), _in_bundle(name, forged=True))
         for name in map("{}.parquet".format, ALL)
     },
+    **{name: Reader(*_of_nights(name)) for name in history.TABLES},
     "details": Reader(
         lambda: [(_of_schema_2() / _DETAILS).read_bytes()], _in_bundle(_DETAILS, True, _of_schema_2)
     ),

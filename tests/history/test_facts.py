@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.tables.schema import CASES, PLACEMENT
+from roundtrip.collect.tables import disk, make
+from roundtrip.collect.tables.schema import CASES, NODES, PLACEMENT
 from roundtrip.history import facts
 from roundtrip.sites import lock
 from roundtrip.sites.toolchains import toolchains
@@ -28,11 +29,16 @@ def bundle(tmp_path: Path) -> Path:
 
 def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
     """Facts of a bundle without launches, by subject and name."""
-    data = {"git": {"commit": None, "dirty": None}, "tools": {}, "files": files or {}}
-    launches = pl.DataFrame(schema=CASES)
-    placement = pl.DataFrame(schema={name: PLACEMENT[name] for name in ("launch", "rank", "cpus")})
-    found = facts.of(bundle, Manifest(data, "x"), launches, placement)
+    found = facts.of(bundle, _listing(**(files or {})), pl.DataFrame(schema=CASES), _PLACED)
     return {(subject, name): value for subject, name, value in found}
+
+
+_PLACED = pl.DataFrame(schema={name: PLACEMENT[name] for name in ("launch", "rank", "cpus")})
+
+
+def _listing(*names: str, **files: Any) -> Manifest:
+    listed = {**{name: {"sha256": "a" * 64, "bytes": 1} for name in names}, **files}
+    return Manifest({"git": {"commit": None, "dirty": None}, "tools": {}, "files": listed}, "x")
 
 
 def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_data(
@@ -75,3 +81,24 @@ def test_two_long_values_stay_apart_and_controls_are_gone(bundle: Path) -> None:
     one, other = kernel("x" * 900 + "1"), kernel("x" * 900 + "2")
     assert one != other and len(one) == len(other) < 120
     assert kernel("6.1\n\x1b[2J") == "6.1 ?[2J"
+
+
+def test_what_the_kernels_of_nodes_told_is_of_the_nodes(bundle: Path) -> None:
+    """Only of launches that passed, and of pseudonyms that mean the same host every night."""
+    rows: list[dict[str, Any]] = [
+        {"launch": "1", "host": "node-0000000a", "kernel": "6.1", "adapters": ["a: 1", "b: 2"]},
+        {"launch": "2", "host": "node-0000000a", "kernel": "6.2", "adapters": []},
+        {"launch": "2", "host": "node-0000000b", "microcode": "0x1"},
+        {"launch": "3", "host": "node-0000000b", "microcode": "0x2"},
+        {"launch": "1", "host": "node1", "kernel": "6.1"},
+    ]
+    disk.write_frame(make.frame(rows, NODES), bundle / "nodes.parquet")
+    launches = pl.DataFrame({"launch": ["1", "2"]}).join(
+        pl.DataFrame(schema=CASES), on="launch", how="left"
+    )
+    found = facts.of(bundle, _listing("nodes.parquet"), launches, _PLACED)
+    assert [one for one in found if one[0].startswith("node")] == [
+        ("node-0000000a", "adapters", "a: 1; b: 2"),
+        ("node-0000000a", "kernel", "6.1 or 6.2"),
+        ("node-0000000b", "microcode", "0x1"),
+    ]

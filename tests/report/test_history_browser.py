@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
+from roundtrip.history.schema import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split
 
@@ -116,6 +118,20 @@ def test_order_by_the_size_of_the_change(page: Browser) -> None:
     )
     sizes = [float(one) for one in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_link_to_a_series_of_a_superseded_revision_is_told_so(page: Browser) -> None:
+    """A report keeps its links, and its correction may lack what it measured."""
+    page.run("location.hash = 'series=000000000000'")
+    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    told = page.run(
+        "document.getElementById('view').hidden || document.getElementById('view').innerText"
+    )
+    assert told.startswith("This series has no nights here")
+    assert "superseded by a later revision" in told
+    page.run("location.hash = 'series'")
+    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.run("document.getElementById('view').hidden")
 
 
 def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
@@ -249,3 +265,39 @@ def test_it_prints(page: Browser, tmp_path: Path) -> None:
     pages = re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes())
     assert styles == ["none", "table-header-group"]
     assert 5 < len(pages) < 60
+
+
+def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
+    running: Browser, tmp_path: Path
+) -> None:
+    """The view says what the rows say: of a kernel on two nodes, and of a node that is new."""
+    made = years.make(10, 90)
+    new = pl.col("night") >= years.night(73)
+    nodes = pl.when(new).then(pl.lit("node-000000aa+node-000000cc"))
+    rows = [
+        (years.night(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
+        for night in range(90)
+        for node in ("node-000000aa", "node-000000cc", "node-000000dd")
+    ]
+    told = replace(
+        made,
+        nights=made.nights.with_columns(
+            nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
+        ),
+        provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),
+    )
+    page = tmp_path / "history.html"
+    page.write_text(history.render(told), encoding="utf-8")
+    running.open(page.as_uri())
+    for verdict, cause in (
+        ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),
+        ("improved", "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"),
+    ):
+        row = running.run(
+            f"{SHOWN}.find(r => r.dataset.verdict === '{verdict}').cells[5].innerText"
+        )
+        assert row.endswith(cause)
+        opened(running, verdict)
+        story = running.run("document.querySelector('#view .story').textContent")
+        assert f"What changed there: {cause}." in story
+    assert running.faults() == []

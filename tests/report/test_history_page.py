@@ -14,7 +14,7 @@ import pytest
 from support import years
 
 from roundtrip.history.schema import PROVENANCE
-from roundtrip.report.pages import changes, history, packed
+from roundtrip.report.pages import changes, history, node_sets, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import key, split
 from roundtrip.report.pages.verdict import Verdict, say
@@ -178,6 +178,61 @@ def test_a_node_that_was_not_used_is_no_change_but_a_new_fact_is() -> None:
         ("2", "", "MCA", "4096"),
     )
     assert [str(one) for one in changes.by_night(known, ["1", "2"])["2"]] == ["MCA: not set → 4096"]
+
+
+def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
+    nodes = [f"node-0000000{number}" for number in range(4)]
+    facts = [
+        (night, node, "kernel", kernel)
+        for night, kernels in (("1", "aaaa"), ("2", "bbba"))
+        for node, kernel in zip(nodes, kernels, strict=True)
+    ]
+    (change,) = changes.by_night(provenance(*facts), ["1", "2"])["2"]
+    assert str(change) == "kernel: a → b on 3 nodes"
+    (mine,) = changes.of_series([change], {nodes[1], nodes[3]})
+    assert str(mine) == "kernel: a → b on node-00000001"
+    assert changes.of_series([change], {nodes[3]}) == []
+    assert changes.merged([mine, *changes.of_series([change], {nodes[0]})]) == [
+        changes.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))
+    ]
+
+
+def moved(made: history.History, nodes: str, since: int) -> history.History:
+    """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
+    is_new = pl.col("night") >= years.night(since)
+    column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
+    return replace(made, nights=made.nights.with_columns(nodes=column))
+
+
+def test_a_step_with_other_nodes_names_them(made: history.History) -> None:
+    """The steps of those that improved are at night 74, counted from 1."""
+    page = history.render(moved(made, "node-000000aa+node-000000cc", 73))
+    row = next(one for one in rows(page) if " improved " in f" {one} ")
+    told = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
+    assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(told)
+    answers = re.sub(r"<[^>]+>", "", page.split('<ul class="answers">')[1].split("</ul>")[0])
+    assert f"What changed there: {told}." in answers
+    regressed = next(one for one in rows(page) if " regressed " in f" {one} ")
+    assert "UCX" in regressed and "node set" not in regressed
+
+
+def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
+    def night(number: int, nodes: list[str]) -> dict[str, str]:
+        return {"night": years.night(number), "nodes": "+".join(nodes)}
+
+    every = [f"n{number:02d}" for number in range(20)]
+    points = pl.DataFrame(
+        [
+            *(night(0, every[:10]), night(1, []), night(2, [*every[1:10], "n10"])),
+            *(night(3, every[:10]), night(4, every[10:])),
+        ]
+    )
+    found = node_sets.changes(points)
+    assert [str(found[one]) for one in sorted(found)] == [
+        "node set: 9 nodes in common, and n00 → n10",
+        "node set: 0 nodes in common, and n00, n01, n02, n03, 6 more → n10, n11, n12, n13, 6 more",
+    ]
+    assert sorted(found) == [years.night(2), years.night(4)]
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,12 @@ def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) 
     assert "would have shown a step of" in told[0]
 
 
+def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
+    (told,) = texts(history.part(judged(tmp_path, 2)).answers)
+    assert told.startswith("Cannot tell against 1 night: there is no verdict on any of 8 series: ")
+    assert "changed" not in told
+
+
 def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Data) -> None:
     part = history.part(changed)
     slower, rest = texts(part.answers)
@@ -88,17 +95,24 @@ def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Dat
 
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
     tables = [one for one in flat(history.part(changed).blocks) if isinstance(one, Table)]
-    rows = [row for one in tables for row in one.rows if row[0].link]
+    rows = [row for one in tables for row in one.rows if row[0].series]
     known = {one.key for one in split(changed.history.nights)}
-    found = [row[0].link.removeprefix("../../history.html#series=") for row in rows]
-    assert found
-    assert set(found) <= known
-    assert f'<a href="{rows[0][0].link}">{rows[0][0].text}</a>' in html.render(build(changed))
+    assert rows
+    assert {row[0].series for row in rows} <= known
+    report, first = build(changed), rows[0][0]
+    assert report.link(first) == f"../../history.html#series={first.series}"
+    assert f'<a href="{report.link(first)}">{first.text}</a>' in html.render(report)
 
 
 def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
     text = plain(markdown.render(build(changed)))
-    assert "This night alone" in text and "times the level" in text
+    assert "This night alone" in text and "times the level of its series" in text
+    (table,) = [
+        one
+        for one in flat(history.part(changed).blocks)
+        if isinstance(one, Table) and one.caption.startswith("This night")
+    ]
+    assert {row[0].series for row in table.rows} <= build(changed).series - {""}
 
 
 def test_the_report_of_the_same_bundle_is_the_same(changed: data.Data) -> None:
@@ -124,6 +138,18 @@ def test_emulated_series_say_so(changed: data.Data) -> None:
         subject=pl.lit(ENVIRON), name=pl.lit("emulated nodes"), value=pl.lit("namespaces")
     )
     known = ledger.Ledger(changed.history.nights, pl.concat([changed.history.provenance, emulated]))
-    read = data.Data(**{**changed.__dict__, "history": known})
+    read = replace(changed, history=known)
     slower, _ = texts(history.part(read).answers)
     assert "openmpi41-boost181 (EMULATED NODES) takes 8" in slower
+
+
+def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path) -> None:
+    names = [f"node-{number:08x}" for number in range(3)]
+
+    def kernel(number: int) -> str:
+        return "5.14.0-503" if number >= CHANGED else "5.14.0-427"
+
+    read = judged(tmp_path, 46, change=change, nodes=lambda _: "+".join(names), kernel=kernel)
+    slower, _ = texts(history.part(read).answers)
+    assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
+    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in markdown.render(build(read))

@@ -219,3 +219,76 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
     assert done.exit_code == 0, done.output
     assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
     assert next(reports.glob(f"{SITE}/*/r1/report.html")).is_file()
+
+
+def test_one_night_more_redraws_only_the_history_that_it_is_of(
+    night: Callable[..., Path], reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night(1)
+    shutil.copytree(reports / SITE, reports / "other" / "local")
+    for facts in (reports / "other").rglob("manifest.json"):
+        facts.write_text(facts.read_text().replace('"synthetic"', '"other"'))
+        report = facts.parents[1] / "report.json"
+        told = {**json.loads(report.read_text()), "digest": _sha256(facts)}
+        report.write_text(json.dumps(told))
+    write(reports)
+    drawn = []
+    render = writer.history.render
+    monkeypatch.setattr(
+        writer.history, "render", lambda one: (drawn.append(one.campaign), render(one))[1]
+    )
+    write(reports)
+    assert drawn == []
+    night(2)
+    write(reports)
+    assert drawn == ["synthetic"]
+    kept = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    for file in reports.rglob(".*.json"):
+        file.unlink()
+    write(reports)
+    assert drawn == ["synthetic", "other", "synthetic"]
+    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == kept
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"made_from": 3}', "\udcff"])
+def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
+    night: Callable[..., Path], reports: Path, text: str
+) -> None:
+    night(1)
+    write(reports)
+    before = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    note = reports / SITE / ".pages.json"
+    told = json.loads(note.read_text())
+    note.write_bytes(text.encode(errors="surrogateescape"))
+    write(reports)
+    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == before
+    assert json.loads(note.read_text()) == told
+
+
+@pytest.mark.parametrize("change", ["annotations", "thresholds", "page"])
+def test_whatever_a_page_is_made_from_makes_it_anew(
+    night: Callable[..., Path],
+    reports: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    made = night(1)
+    night(2)
+    site = tmp_path / "site-configs" / "local"
+    site.mkdir(parents=True)
+    monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
+    write(reports)
+    before = history(reports)
+    if change == "annotations":
+        (site / "annotations.yaml").write_text("- from: 2026-11-01\n  text: new cable\n")
+    elif change == "thresholds":
+        (site / "analysis.toml").write_text("damaged")
+    else:
+        (made / "report.html").unlink()
+    write(reports)
+    assert history(reports) != before

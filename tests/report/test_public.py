@@ -25,6 +25,7 @@ from roundtrip.errors import UserError
 from roundtrip.imported.bring import Options, bring
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
+from roundtrip.report.pages import write as writer
 from roundtrip.report.revision import contents, facts_text
 
 DATA = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-multiline"
@@ -211,3 +212,18 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
         (file, text) for file, told in found.items() for text in secrets if text.encode() in told
     ]
     assert HOST in json.dumps([str(text) for _, text in texts(tmp_path / "run")])
+
+
+def test_pages_that_cannot_be_drawn_are_a_warning_and_no_report_is_lost(
+    revision: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reports: Path) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(writer, "write", fail)
+    to = tmp_path / "www"
+    done = CliRunner().invoke(app, ["publish", str(revision), "--to", str(to)])
+    assert done.exit_code == 0, done.output
+    assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
+    assert "published: " in done.stdout and "index: " not in done.stdout
+    assert next(to.glob("*/*/*/r1/report.html")).is_file()

@@ -110,6 +110,15 @@ def test_only_rounds_that_launched_both_count(tree: Any) -> None:
     assert {one.interval.n for one in told.values()} == {7}
 
 
+def test_rounds_in_twos_give_one_ratio_and_none_if_one_of_them_is_lost(tree: Any) -> None:
+    file = tree.path / "campaign.toml"
+    file.write_text(f"sequential = true\nabba_seed = 7\n{file.read_text()}")
+    tree.fail(3, MPICH, fail_phase="sanity")
+    part, told = judged(tree)
+    assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("9 of 10, ")
+    assert {one.interval.n for one in told.values()} == {4}
+
+
 def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     move(tree, MPICH, by=10)
     part, told = judged(tree)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -20,20 +21,25 @@ from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
-SITES = ("infiniband", "roce", "spack", "odin", "local", "virtual")
+SITES = ("infiniband", "roce", "spack", "odin", "local", "virtual", "simulated")
 #: Cases whose scripts are kept: (site, partition, environment, check and its parameters).
 ONE_PER_NODE = ("NetPIPE", "placement=one-per-node", "mode=pingpong", "variants=five")
 IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=five")
+ON_ONE_SOCKET = ("NetPIPEOnSockets", "placement=one-socket", "mode=pingpong", "variants=raw")
+ON_TWO_SOCKETS = ("NetPIPEOnSockets", "placement=two-sockets", "mode=pingpong", "variants=raw")
 OSU_ONE_PER_NODE = ("OSU", "placement=one-per-node", "benchmark=latency")
 OSU_IN_ONE_NODE = ("OSU", "placement=shared-memory", "benchmark=latency")
 OSU_GROUP = ("OSUGroup", "placement=one-per-node", "benchmark=allreduce", "ranks=2")
 OSU_AT_SCALE = ("OSUAtScale", "placement=all-cores", "benchmark=allreduce", "scale=nodes_16")
 RING_OVERSUBSCRIBED = ("Ring", "placement=oversubscribed", "transport=mpi")
+RING_ONE_PER_NODE = ("RingNetwork", "placement=one-per-node", "transport=mpi", "link=fast")
 RING_HYBRID = ("RingNetwork", "placement=hybrid", "transport=mpi", "link=fast")
 ACROSS_THE_WAN = ("NetPIPEWan", "mode=pingpong", "variants=five", "wan_rtt=4")
 KEPT = (
     ("infiniband", "ib-rc", "openmpi50-boost186", ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
+    ("infiniband", "ib-rc", "openmpi50-boost186", ON_ONE_SOCKET),
+    ("infiniband", "ib-rc", "openmpi50-boost186", ON_TWO_SOCKETS),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_ONE_PER_NODE),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_GROUP),
     ("infiniband", "ib-rc", "openmpi50-boost186", OSU_AT_SCALE),
@@ -61,6 +67,9 @@ KEPT = (
     ("virtual", "clusterA", "openmpi50-tcp", RING_HYBRID),
     ("virtual", "clusterB", "mpich40-ucx", IN_ONE_NODE),
     ("virtual", "grid", "mpich50-udp", ACROSS_THE_WAN),
+    ("simulated", "odin", "smpi-boost181", ONE_PER_NODE),
+    ("simulated", "grid", "smpi-boost181", RING_ONE_PER_NODE),
+    ("simulated", "hdr", "smpi-boost174", ONE_PER_NODE),
 )
 
 
@@ -122,36 +131,58 @@ def test_golden_scripts(name: str, active: Path) -> None:
     compare_with_golden(name, kept)
 
 
-@pytest.mark.parametrize("name", ["local", "virtual"])
+@pytest.mark.parametrize("name", ["local", "virtual", "simulated"])
 def test_golden_scripts_without_spack(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = [case for case in KEPT if case[0] == name]
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     for mpi in catalogue().mpis:
-        for place in (tmp_path / f"{mpi}-boost181", tmp_path / "osu" / mpi):
+        boosts = ("174", "181") if name == "simulated" else ("181",)
+        made = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
+        for place in (*made, tmp_path / "osu" / mpi):
             place.mkdir(parents=True)
-        (tmp_path / f"{mpi}-boost181" / "toolchain.json").touch()
+        for place in made:
+            (place / "toolchain.json").touch()
         for benchmark in BENCHMARKS:
             (tmp_path / "osu" / mpi / f"osu_{benchmark}").touch()
     compare_with_golden(name, kept, str(tmp_path))
 
 
+def test_the_golden_script_of_a_pair_names_its_nodes(
+    active: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two nodes of two switches, where the partition asks for one: they must not wait for it."""
+    told = {"pair_round": 3, "pair_night_round": 1, "hosts": [["cn01", "cn04"], ["cn02", "cn03"]]}
+    monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(told))
+    _install_only(active, {"openmpi50-boost186"})
+    site = Site("infiniband", CHECKOUT)
+    listed = site.cases(["checks/netpipe/netpipe.py"])
+    second = (*ONE_PER_NODE, "pair=1")
+    case = _case(listed, "ib-rc", "openmpi50-boost186", second)
+    (script,) = scripts.render(site, [case])
+    _compare(_without_options(script.text), GOLDEN / "pairs" / script.name)
+
+
 def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -> None:
     site = Site(name, CHECKOUT)
-    names = ("netpipe/netpipe", "netpipe/wan", "osu/osu", "osu/scale", "ring/ring")
-    listed = site.cases([f"checks/{name}.py" for name in names])
+    netpipe = [f"checks/netpipe/{name}.py" for name in ("netpipe", "sockets", "wan")]
+    others = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
+    listed = site.cases([*netpipe, *others])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
     for script in scripts.render(site, cases):
         text = _without_options(script.text)
         if toolchains_in:
             text = text.replace(toolchains_in, "@TOOLCHAINS@")
-        file = GOLDEN / name / script.name
-        if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        assert text == file.read_text(), f"{file}: see this file's docstring"
+        _compare(text, GOLDEN / name / script.name)
     assert len(list((GOLDEN / name).glob("*.sh"))) == len(kept)
+
+
+def _compare(text: str, file: Path) -> None:
+    if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text(), f"{file}: see this file's docstring"
 
 
 def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:

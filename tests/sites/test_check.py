@@ -160,6 +160,16 @@ def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -
     assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in named
 
 
+def test_a_site_whose_partitions_say_that_nothing_is_bound_needs_no_binding(
+    checkout: Path, active: Path
+) -> None:
+    edit_data(checkout, '"--cpu-bind=cores", ', "")
+    data = checkout / "site-configs/infiniband/site.toml"
+    data.write_text(data.read_text() + '\n[every_partition.extras]\nbinding = "none"\n')
+    (finding,) = lint.partitions(Site("infiniband", checkout))
+    assert finding.verdict == "ok", finding.detail
+
+
 def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
     folder = checkout / "site-configs/infiniband/spack"
     with (folder / "packages.yaml").open("a") as file:

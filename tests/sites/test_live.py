@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from roundtrip.cli import site as command
+from roundtrip.errors import UserError
 from roundtrip.sites import starters
-from roundtrip.sites.live import judge, mend, told, trial
+from roundtrip.sites.live import judge, mend, session, told, trial
 from roundtrip.sites.live.mend import Line
+from roundtrip.sites.live.session import Place
 
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
 OB1 = """\
@@ -168,7 +171,86 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     partition = {"scheduler": scheduler, "environs": [], "extras": {}}
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
-    result = trial.check(site)
+    result = trial.check(site, print)
     assert [item.verdict for item in result.findings] == verdicts
     mended = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
-    assert (result.lines, result.ended) == (mended, bool(mended))
+    assert result.lines == mended
+
+
+def test_what_is_submitted_is_told_before_it_waits_in_a_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told_at: list[str] = []
+    monkeypatch.setattr(session, "_cases", lambda *_: told_at.append("submitted") or [])
+    places = [Place("ib", "openmpi41-boost181"), Place("ib", "mpich40-boost181")]
+    site: Any = SimpleNamespace()
+    session.run(site, [(place, [()]) for place in places], told_at.append)
+    session.run(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], told_at.append)
+    assert told_at == [
+        "jobs to ib, one after another: openmpi41-boost181, mpich40-boost181",
+        "submitted",
+        "jobs to ib, one after another: mpich40-boost181, each by srun --mpi=pmi2 and mpiexec",
+        "submitted",
+    ]
+
+
+def test_an_mpichs_error_is_the_last_of_its_stack() -> None:
+    stack = """\
+Abort(100): Fatal error in internal_Init: Internal MPI error!, error stack:
+internal_Init(70)...............: MPI_Init(argc=0x7ffc, argv=0x7ffc) failed
+MPII_Init_thread(232)...........:
+check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx.
+srun: error: a1: task 0: Exited with exit code 16
+"""
+    case = {"build_stdout": "", "build_stderr": "", "job_stdout": "", "job_stderr": stack}
+    assert session._why(case) == "Runtime environment uses unsupported PMI version PMIx."
+
+
+@pytest.mark.parametrize(("mends", "tries", "status"), [(True, 2, 0), (False, 2, 1)])
+def test_what_was_written_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mends: bool, tries: int, status: int
+) -> None:
+    """Once: what does not mend the site is not written for ever."""
+    (tmp_path / "site.toml").write_text('base = "tcp"\n')
+    lines = mend.start("mpich", ("mpiexec", "-bind-to", "core"))
+    found = []
+
+    def check(*_: object) -> trial.Result:
+        result = trial.Result()
+        if not found or not mends:
+            result.fault("mpich40", "does not start", lines)
+        found.append(result)
+        return result
+
+    monkeypatch.setattr(trial, "check", check)
+    monkeypatch.setattr(command, "Site", lambda *_: site)
+    monkeypatch.setattr(command, "check_site", lambda *_: [])
+    site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
+    assert command._try(site, write=True, status=1) == status  # 1: a fault until it is mended
+    assert len(found) == tries
+    assert tomllib.loads((tmp_path / "site.toml").read_text())["launch"]["mpich"] == {
+        "launcher": "mpiexec",
+        "options": ["-bind-to", "core"],
+    }
+
+
+@pytest.mark.parametrize(("scheduler", "forbidden"), [("squeue", True), ("local", False)])
+def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str, forbidden: bool
+) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        ran.append(command)
+        return SimpleNamespace(stdout="", stderr="no")
+
+    monkeypatch.setattr(session.subprocess, "run", run)
+    site: Any = SimpleNamespace(
+        name="mine",
+        checkout=tmp_path,
+        environment={"RFM_PREFIX": str(tmp_path / "by-hand")},
+        partitions={"x": {"scheduler": scheduler}},
+    )
+    with pytest.raises(UserError, match="ReFrame tried nothing: no"):
+        session.survey(site, Place("x", "mpich40"), print)
+    assert ("--job-option=--no-requeue" in ran[0]) == forbidden

@@ -37,6 +37,23 @@ def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
     assert "openmpi41-boost181 is enough" in other["extras"]["lacks"]["npb-upstream"]
 
 
+@pytest.mark.parametrize("made", ["smpi-boost174", "smpi-boost181"])
+def test_a_simulator_says_so(store: Path, made: str) -> None:
+    (mine,) = [environment(made, suites_in="smpi-boost181" if made == "smpi-boost174" else None)]
+    assert mine["features"] == ["mpi", "boost", "simulated"]
+    assert "simulated" not in environment("openmpi41-boost181")["features"]
+
+
+def test_a_simulator_says_how_others_programs_are_built_for_it_and_offers_them(store: Path) -> None:
+    lacking = environment("smpi-boost181")["extras"]["lacks"]["osu"]
+    assert lacking.startswith("build it in its source: LD=ld SMPI_PRETEND_CC=1 ./configure CC=")
+    assert lacking.endswith(f"--prefix={store}/osu/smpi && make -k install")
+    plain = environment("openmpi41-boost181")["extras"]["lacks"]["osu"]
+    assert plain.startswith("build it in its source: ./configure CC=")
+    (store / "osu" / "smpi").mkdir(parents=True)
+    assert "osu" in environment("smpi-boost181")["features"]
+
+
 def test_reframe_does_not_run_where_nothing_is_built(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

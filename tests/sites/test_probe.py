@@ -143,3 +143,21 @@ def test_a_library_without_headers_is_told_from_one_to_build_with(
     library.touch()
     assert found()["ucx"].lacks is None
     assert str(found()["slurm"]) == f"slurm 23.11.1 in {prefix}, without include/slurm/slurm.h"
+
+
+def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path: Path) -> None:
+    """Its configure ends with "External libevent requested but not found" on Debian."""
+    (tmp_path / "include/event2").mkdir(parents=True)
+    (tmp_path / "include/event2/event.h").touch()
+    (tmp_path / "lib/x86_64-linux-gnu").mkdir(parents=True)
+    (tmp_path / "lib/x86_64-linux-gnu/libevent_core.so").touch()
+
+    def run(*command: str) -> str | None:
+        asked = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
+        return asked.get(command[1]) if command[-1] == "libevent" else None
+
+    (found,) = libraries.look(run, None)
+    assert found.lacks == "lib/libevent_core.so"
+    (tmp_path / "lib/libevent_core.so").touch()
+    (found,) = libraries.look(run, None)
+    assert found.lacks is None

@@ -21,6 +21,8 @@ def test_a_partition_offers_what_fits_into_it() -> None:
     assert scales.features(1, 2) == ["cores_2"]
     assert scales.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
     assert scales.features(None, None) == []
+    assert scales.features(1, 2, 2) == ["cores_2", "sockets_2"]
+    assert scales.features(1, 2, 1) == ["cores_2"]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,12 @@ def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
 def test_why_not() -> None:
     assert scales.why("nodes_4", {"nodes": 2}) == "it has 2"
     assert scales.why("cores_4", {}) == "it does not say how many cores it has"
+    assert scales.why("sockets_2", {"sockets": 1}) == "it has 1"
     assert scales.why("osu", {}) is None
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:
-    assert slurmconf.size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8}
-    assert slurmconf.size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32}
+    assert slurmconf.size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
+    assert slurmconf.size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
     assert slurmconf.size(SLURM_CONF, "absent") == {}
     assert slurmconf.expand("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]

@@ -142,3 +142,19 @@ def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: P
     assert not set(scales.counted(32, 1)) <= set(usual["grid"]["features"])
     sizes = {name: (one["extras"]["nodes"], one["extras"]["cores"]) for name, one in large.items()}
     assert sizes == {"clusterA": (16, 2), "clusterB": (16, 2), "grid": (32, 2)}
+
+
+def test_jobs_run_side_by_side_only_where_site_and_campaign_say_so(
+    sites: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_SIDE_BY_SIDE", "8")
+    assert {part["max_jobs"] for part in partitions(sites / "virtual").values()} == {1}
+    with (sites / "virtual" / "site.toml").open("a") as file:
+        file.write("\n[partition.clusterA-apart]\nname = 'apart'\nside_by_side = true\n")
+        file.write("description = 'Nodes with links of their own'\n")
+    found = partitions(sites / "virtual")
+    assert (found["apart"]["max_jobs"], found["clusterA"]["max_jobs"]) == (8, 1)
+    assert found["apart"]["extras"]["side_by_side"] is True
+    assert "side_by_side" not in found["clusterA"]["extras"]
+    monkeypatch.delenv("ROUNDTRIP_SIDE_BY_SIDE")
+    assert partitions(sites / "virtual")["apart"]["max_jobs"] == 1

@@ -34,7 +34,8 @@ def test_the_environment_has_only_sections_that_spack_knows() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_the_site_is_chosen_by_one_variable_that_activate_exports(part: Path) -> None:
-    include, unused = environment()["include"]
+    own, include, unused = environment()["include"]
+    assert own == {"path": ".spack-local", "optional": True}  # first: it has the last word
     assert (CHECKOUT / unused["path"]).is_file()
     assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
     assert (CHECKOUT / include["path"]).is_dir()
@@ -116,6 +117,9 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
     view = environment()["view"]["toolchains"]
     assert view["root"] == VIEW
     assert set(MPIS) <= set(view["select"])
+    assert view["exclude"] == ["boost"], (
+        "a link for each header of each Boost takes longer than all else"
+    )
     # Two builds of one version must not share a prefix.
     assert view["projections"] == {"all": "{name}-{version}-{hash:7}"}
 

@@ -15,6 +15,12 @@ import yaml
 
 CHECKOUT = Path(__file__).parents[2]
 REPOSITORY = CHECKOUT / "spack_repo" / "roundtrip"
+HEADER = """\
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
+"""
 RECIPES = sorted(REPOSITORY.glob("packages/*/package.py"))
 DIRECTIVES = ("version", "variant", "depends_on", "conflicts", "generator", "license")
 
@@ -79,6 +85,26 @@ def test_a_recipe_is_named_after_its_folder(recipe: Path, said: list[Any]) -> No
     assert hasattr(load(recipe), name)
     classes = [n for n in ast.parse(recipe.read_text()).body if isinstance(n, ast.ClassDef)]
     assert ast.get_docstring(classes[0])
+
+
+def test_recipes_have_the_licence_that_spack_takes_and_its_text() -> None:
+    for recipe in CHECKOUT.glob("spack_repo/*/packages/*/package.py"):
+        assert recipe.read_text().startswith(HEADER), f"{recipe} lacks the licence header"
+    texts = [
+        (CHECKOUT / "spack_repo" / f"LICENSE-{name}").read_text() for name in ("APACHE", "MIT")
+    ]
+    assert "Apache License" in texts[0]
+    assert "Permission is hereby granted, free of charge" in texts[1]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+def test_a_recipe_says_what_it_builds_in_one_line_first(recipe: Path) -> None:
+    """`spack info` and `spack list` show it."""
+    for node in ast.walk(ast.parse(recipe.read_text())):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+            first, *rest = text.splitlines()
+            assert first.endswith(".")
+            assert not rest or not rest[0]
 
 
 def test_the_workloads_name_all_they_need(said: list[Any]) -> None:

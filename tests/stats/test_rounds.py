@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from roundtrip.stats.levels import Levels
-from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.stats.rounds import Launched, Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Verdict, judge
 
 LEVELS = Levels(
@@ -22,7 +22,15 @@ def launches(name: str, rounds: list[int], second: int = 0) -> list[Launched]:
 
 def test_launches_of_a_round_are_a_pair() -> None:
     found = pair_by_round(launches("a", [1, 2, 3]), launches("b", [3, 1, 2], second=5))
-    assert found == Pairing((("a1", "b1"), ("a2", "b2"), ("a3", "b3")), rounds=3, first=3)
+    pairs = (("a1", "b1"), ("a2", "b2"), ("a3", "b3"))
+    assert found == Pairing(pairs, rounds=3, first=3, numbers=(1, 2, 3))
+
+
+def test_of_rounds_in_twos_only_whole_ones_give_a_ratio() -> None:
+    """Rounds 2 and 3 follow one another, and are no two."""
+    assert in_twos({1: 2.0, 2: 0.5, 3: 4.0, 4: 1.0}) == [1.0, 2.0]
+    assert in_twos({2: 2.0, 3: 3.0, 5: 9.0, 6: 1.0}) == [3.0]
+    assert in_twos({1: 2.0}) == [] == in_twos({})
 
 
 def test_rounds_that_lack_one_are_left_out_and_counted() -> None:

@@ -73,6 +73,26 @@ def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> Non
     assert simulated.false_claims(launches[:, 1::2] - launches[:, 0::2]) == 40
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.05])
+def test_one_coin_for_two_rounds_keeps_the_level(drift: float) -> None:
+    noise = simulated.steady(drift, 0.01)
+    rng = np.random.default_rng(7)
+    logs = simulated.equal(noise, rng, 300, rounds=100, order=simulated.ABBA)
+    assert logs.shape == (300, 50)
+    false = simulated.false_claims(logs)
+    assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+
+
+def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
+    def needed(order: str, drift: float) -> float:
+        rng = np.random.default_rng(7)
+        return simulated.launches_needed(order, 0.02, simulated.steady(drift, 0.01), rng, 60)
+
+    for drift in (0.0, 0.01):
+        assert needed(simulated.ABBA, drift) > needed(simulated.RANDOM, drift)
+    assert needed(simulated.ABBA, 0.05) < needed(simulated.RANDOM, 0.05) / 3
+
+
 @pytest.mark.parametrize(
     ("effect", "spread", "median", "most"),
     [(0.02, 0.02, 14, 30), (0.05, 0.05, 14, 30), (0.10, 0.02, 6, 7), (0.10, 0.05, 7, 11)],

@@ -111,6 +111,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
             "compiler": "GNU 12",
             "warmup_discarded": 10,
             "taken": 20,
+            "simulated": False,
             "emulation": None,
             "reason": "",
             "campaign_round": number,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.campaign.site import Case
@@ -27,8 +28,17 @@ SEAL = {
 }
 
 
-def leave(case: Case, round_: Path, passed: bool = True, steal_s: float = 0.0) -> None:
-    """A launch of `case` in `round_`: in output/ if it passed, else a torn one in stage/."""
+def leave(
+    case: Case,
+    round_: Path,
+    passed: bool = True,
+    steal_s: float = 0.0,
+    hosts: Sequence[str] | None = None,
+) -> None:
+    """A launch of `case` in `round_`: in output/ if it passed, else a torn one in stage/.
+
+    `hosts` are those that it was told to take.
+    """
     part = "output" if passed else "stage"
     name = f"{case.check}_{case.hash}"
     folder = round_ / part / case.system / case.partition / case.environ / name
@@ -52,6 +62,7 @@ def leave(case: Case, round_: Path, passed: bool = True, steal_s: float = 0.0) -
             "num_nodes": 1,
             "emulated": None,
             "simulated": False,
+            **({} if hosts is None else {"hosts": list(hosts)}),
         },
     )
     text = f'# schema: 1\n# launch: "{folder}"\n{COLUMNS}\n{ROW}\n'

@@ -37,7 +37,8 @@ class Nights:
 
     `sd` of the nights and `noise` of launches are relative.  `change` gives the factor of a night
     on the values of its series, a frame with case_id, variant and size_bytes.  `host` gives facts
-    of a night's machine, `disturbed` and `nodes` what its launches say, by night.
+    of a night's machine, `disturbed` and `nodes` what its launches say, `kernel` what their nodes
+    do, by night.
     """
 
     reports: Path
@@ -51,6 +52,7 @@ class Nights:
     host: Callable[[int], Mapping[str, Any]] = lambda _: {}
     disturbed: Callable[[int], bool] = lambda _: False
     nodes: Callable[[int], str] = lambda _: NODE
+    kernel: Callable[[int], str] = lambda _: "5.14.0-427"
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, count: int) -> list[Path]:
@@ -110,6 +112,7 @@ class Nights:
             **{"sealed": True, "disturbed": self.disturbed(number), "disturbed_why": ""},
             **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
             **{"compiler_flags": "-O3", "clock": {"name": "MPI_Wtime"}},
+            "nodes": [{"host": one, "kernel": self.kernel(number)} for one in node.split("+")],
             "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
         }
         return [

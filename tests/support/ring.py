@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -38,10 +38,13 @@ def ring_data(
     details: dict[str, Any] | None = None,
     told: tuple[dict[str, Any], ...] = (),
     change: Change = lambda launch, variant, size: 1,
+    hosts: Sequence[str] = ("node-0", "node-0"),
+    placement: str = "shared-memory",
 ) -> Data:
     """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike.
 
-    `change` is a further factor on the times of a launch; None: not measured.
+    `change` is a further factor on the times of a launch; None: not measured.  `hosts` are those of
+    the ranks.
     """
     random = np.random.default_rng(7)
     rows = []
@@ -68,7 +71,12 @@ def ring_data(
             "study": "ring",
             "status": "passed",
             "toolchain": "Open MPI",
-            "parameters": [settings.rows({"placement": "shared-memory"})] * launches,
+            "system": "virtual",
+            "partition": "clusterA",
+            "environ": "openmpi41-tcp",
+            "ranks": len(hosts),
+            "hosts": [list(dict.fromkeys(hosts))] * launches,
+            "parameters": [settings.rows({"placement": placement})] * launches,
             "emulation": [settings.rows(emulated or {})] * launches,
             "simulated": False,
         }

@@ -178,6 +178,17 @@ class Tree:
             "placement": [
                 {"rank": rank, "host": "thunderbolt.example.org", "cpus": [rank]} for rank in (0, 1)
             ],
+            "nodes": [
+                {
+                    "host": "thunderbolt.example.org",
+                    "kernel": "6.1.0-40-amd64",
+                    "processor": "Example CPU 3000 @ 2.40GHz",
+                    "microcode": "0x1",
+                    "firmware": None,
+                    "governor": "performance",
+                    "adapters": ["mlx5_0: MT_0000000223, firmware 20.31.1014"],
+                }
+            ],
             "start_time": f"2026-11-21T07:{number:02d}:00Z",
             "elapsed_s": 4.2,
             "seed": number,

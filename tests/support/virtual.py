@@ -72,6 +72,7 @@ class Virtual:
     share: Path
     name: str
     variables: dict[str, str] = field(default_factory=dict)
+    checkout: Path = CHECKOUT  # where the nightly job is submitted
 
     @property
     def environment(self) -> dict[str, str]:
@@ -115,7 +116,7 @@ class Virtual:
         output = f"--output={self.share}/night-%j.out"
         done = subprocess.run(
             self.on_site(script, output, *options),
-            cwd=CHECKOUT,
+            cwd=self.checkout,
             env=self.environment,
             capture_output=True,
             text=True,
@@ -155,6 +156,20 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
             return False
         time.sleep(pause_s)
     return True
+
+
+def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
+    """The checkout, with the site.toml of site `virtual` changed; `folder` is made."""
+    folder.mkdir()
+    for part in CHECKOUT.iterdir():
+        if part.name not in ("site-configs", "runs", "reports"):
+            (folder / part.name).symlink_to(part)
+    shutil.copytree(CHECKOUT / "site-configs", folder / "site-configs")
+    file = folder / "site-configs" / "virtual" / "site.toml"
+    before = file.read_text()
+    file.write_text(change(before))
+    assert file.read_text() != before
+    return folder
 
 
 @contextmanager

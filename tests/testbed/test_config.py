@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vclusterlib import network, slurmconf
+import pytest
+from vclusterlib import network, overlay, slurmconf
+from vclusterlib.errors import UserError
 from vclusterlib.link import LinkSettings, netem_script
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
@@ -85,3 +87,34 @@ def test_the_link_sees_single_packets_where_super_frames_would_be_coarse():
     assert not LinkSettings(rate=10e9).packets
     assert LinkSettings(rate=1e8).packets
     assert LinkSettings(loss=0.001).packets
+
+
+def test_files_are_laid_over_those_of_slurm(tmp_path):
+    folder, state = tmp_path / "mine", State(tmp_path / "x")
+    folder.mkdir()
+    state.path.mkdir(parents=True)
+    (folder / "slurm.conf").write_text(
+        "TopologyPlugin=topology/tree # of switches\n\n"
+        "NodeName=b1 CoresPerSocket=8 Feature=clusterB,fat\n"
+        "PartitionName=grid MaxTime=120\n"
+        "PartitionName=urgent Nodes=a1 PriorityTier=10\n"
+    )
+    (folder / "topology.conf").write_text("SwitchName=s1 Nodes=a[1-2],b1\n")
+    overlay.take(str(folder), state)
+    slurmconf.write(SMALL, state)
+    text = (state.etc / "slurm" / "slurm.conf").read_text()
+    assert "\nTopologyPlugin=topology/tree\n" in text
+    assert "topology/none" not in text
+    assert (
+        "NodeName=b1 NodeAddr=10.78.2.1 NodeHostname=b1 Feature=clusterB,fat CoresPerSocket=8"
+        in text
+    )
+    assert "PartitionName=grid Nodes=a[1-2],b[1-1] MaxTime=120 State=UP Default=YES" in text
+    assert text.endswith("PartitionName=urgent Nodes=a1 PriorityTier=10\n")
+    assert (state.etc / "slurm" / "topology.conf").read_text().startswith("SwitchName=s1")
+    overlay.take("", state)
+    slurmconf.write(SMALL, state)
+    assert not (state.etc / "slurm" / "topology.conf").exists()
+    assert "urgent" not in (state.etc / "slurm" / "slurm.conf").read_text()
+    with pytest.raises(UserError, match=r"there is no \*\.conf in it"):
+        overlay.take(str(tmp_path), state)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from vclusterlib import state as states
@@ -31,6 +32,13 @@ def test_refuses_names_that_are_no_plain_folders(name, monkeypatch):
     else:
         monkeypatch.delenv(states.INSIDE, raising=False)
         assert State.of(name).name == "default"
+
+
+def test_refuses_a_place_whose_sockets_slurm_could_not_make():
+    """Slurm would requeue and hold every job: "launch failed requeued held"."""
+    State(Path("/" + "x" * 72)).require_room()
+    with pytest.raises(UserError, match="1 characters too long for Slurm's sockets"):
+        State(Path("/" + "x" * 73)).require_room()
 
 
 def test_inside_a_cluster_its_own_state_is_the_default(state, monkeypatch):

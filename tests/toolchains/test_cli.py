@@ -32,7 +32,7 @@ def test_listing_builds_nothing(tmp_path: Path) -> None:
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == list(
         catalogue().toolchains
     )
-    assert result.stdout.count("not built") == 8
+    assert result.stdout.count("not built") == 10
     assert not (tmp_path / "by-key").exists()
 
 

@@ -44,9 +44,19 @@ def test_plan_says_where_things_come_from() -> None:
     assert not plans.plan(TOOLCHAINS["mpich40-boost181"]).from_debian
 
 
+def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
+    made = TOOLCHAINS["smpi-boost181"]
+    planned = plans.plan(made).mpi
+    assert (planned.version, planned.pin) == ("3.32", None)
+    assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
+    fewer = replace(made.mpi, unpacked=made.mpi.unpacked[:-1])
+    bare = replace(made.mpi, of_family=made.mpi.of_family.model_copy(update={"definitions": ()}))
+    assert len({planned.key, plans.mpi_plan(fewer).key, plans.mpi_plan(bare).key}) == 3
+
+
 def test_keys_differ_and_repeat() -> None:
     keys = [plans.plan(toolchain).key for toolchain in TOOLCHAINS.values()]
-    assert len(set(keys)) == 8
+    assert len(set(keys)) == 10
     assert keys == [plans.plan(toolchain).key for toolchain in TOOLCHAINS.values()]
 
 

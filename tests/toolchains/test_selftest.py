@@ -32,6 +32,8 @@ def test_right_answer(openmpi: plans.Plan) -> None:
     assert faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
     mpich = plans.plan(TOOLCHAINS["mpich40-boost174"])
     assert faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
+    smpi = plans.plan(TOOLCHAINS["smpi-boost181"])
+    assert faults(smpi, "2\n321\n1_81\nSMPI Version 3.32. Copyright The SimGrid Team\n") == []
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,7 @@ def test_right_answer(openmpi: plans.Plan) -> None:
         (f"2\n320\n1_81\n{OPENMPI}\n", "received 320"),
         (f"2\n321\n1_74\n{OPENMPI}\n", "Boost headers are 1_74"),
         ("2\n321\n1_81\nOpen MPI v4.1.45, ident\n", "not 4.1.4"),
+        ("2\n321\n1_81\nOpen MPI v4.1.4.1, ident\n", "not 4.1.4"),
         ("2\n321\n1_81\nMPICH Version: 4.1.4\n", "the MPI library is 'MPICH"),
     ],
 )

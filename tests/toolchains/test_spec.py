@@ -41,8 +41,8 @@ def edit(file: Path, old: str, new: str) -> Path:
     return file
 
 
-def test_eight_names_that_reframe_accepts() -> None:
-    assert len(KNOWN.toolchains) == 8
+def test_names_that_reframe_accepts() -> None:
+    assert len(KNOWN.toolchains) == 10
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in KNOWN.toolchains)
     assert set(KNOWN.smoke) <= set(KNOWN.toolchains)
 
@@ -89,14 +89,14 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
         (
             'family = "mpich"',
             'family = "lam"',
-            "unknown family 'lam'; there are: openmpi, mpich",
+            "unknown family 'lam'; there are: openmpi, mpich, smpi",
             "family",
         ),
         ('wheel = "mpich==5.0.2"', 'wheel = "mpich>=5"', "is not NAME==VERSION", "wheel"),
         (
             'debian = "mpich"\n',
             "",
-            "mpi.mpich40: it needs either `debian` or `wheel`",
+            "mpi.mpich40: it needs one of `debian`, `wheel` and `unpacked`",
             "[mpi.mpich40]",
         ),
         ('  "sha256:425', '  "md5:425', "each beginning with sha256:", "hashes"),
@@ -129,7 +129,11 @@ def test_a_fault_is_told_with_its_line(file: Path, old: str, new: str, told: str
 def test_selection() -> None:
     assert [t.name for t in KNOWN.select([])] == list(KNOWN.smoke)
     assert [t.name for t in KNOWN.select(["mpich50-boost174"] * 2)] == ["mpich50-boost174"]
-    assert len(KNOWN.select([], everything=True)) == 8
+    everything = KNOWN.select([], everything=True)
+    assert len(everything) == 8
+    assert not any(made.mpi.of_family.simulator for made in everything)
+    (simulator,) = KNOWN.select(["smpi-boost181"])
+    assert simulator.mpi.of_family.simulator
 
 
 def test_unknown_name_lists_the_legal_ones_on_one_line() -> None:

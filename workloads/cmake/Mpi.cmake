@@ -27,4 +27,13 @@ find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
 include(CheckCXXSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
 check_cxx_symbol_exists(OPEN_MPI mpi.h ROUNDTRIP_MPI_GIVES_WAY)
+check_cxx_symbol_exists(SMPI_H mpi.h ROUNDTRIP_MPI_IS_SMPI)
 unset(CMAKE_REQUIRED_LIBRARIES)
+
+# SimGrid's SMPI simulates the ranks: what it replaces is restored where C++ needs the name.
+if(ROUNDTRIP_MPI_IS_SMPI)
+  if(BUILD_TESTING)
+    message(FATAL_ERROR "Tests of workloads/ run on real MPIs: BUILD_TESTING=OFF for SimGrid's SMPI")
+  endif()
+  add_compile_options(-include ${PROJECT_SOURCE_DIR}/core/smpi_names.h)
+endif()

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/simulation.hpp"
+
 namespace roundtrip {
 
 ClockQuality examine_clock() {
+  if constexpr (simulated) return {.resolution_s = precision_of_a_simulation_s, .overhead_s = 0};
   constexpr int readings = 10'000;
   double step = std::numeric_limits<double>::infinity();
   const double first = now();

@@ -15,8 +15,8 @@ struct ClockQuality {
   double overhead_s = 0;    ///< mean duration of a reading
 };
 
-/// Reads the clock some ten thousand times. A clock that never moves meanwhile (simulation) has no
-/// overhead, and MPI_Wtick() for resolution.
+/// Reads the clock some ten thousand times. A clock that never moves meanwhile has no overhead, and
+/// MPI_Wtick() for resolution. That of a simulation is as fine as its model, and costs nothing.
 ClockQuality examine_clock();
 
 }  // namespace roundtrip

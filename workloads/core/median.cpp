@@ -42,7 +42,8 @@ Estimate estimate_median(std::span<const double> samples) {
   if (const auto ranks = median_ranks(n)) {
     const double farther =
         std::max(estimate.median - sorted[ranks->lower], sorted[ranks->upper] - estimate.median);
-    estimate.relative_half_width = farther / estimate.median;
+    // Equal samples are as precise as can be, also where a simulated arm takes no time.
+    estimate.relative_half_width = farther == 0 ? 0 : farther / estimate.median;
   }
   return estimate;
 }

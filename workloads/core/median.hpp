@@ -25,7 +25,7 @@ struct Estimate {
   std::optional<double> relative_half_width;
 };
 
-/// Median and exact 95 % interval of at least one positive sample.
+/// Median and exact 95 % interval of at least one sample, none negative.
 Estimate estimate_median(std::span<const double> samples);
 
 /// When to stop repeating a measurement: when both bounds of the median's interval are near enough.

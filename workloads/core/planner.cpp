@@ -22,7 +22,8 @@ double CostModel::repetition_s(std::int64_t bytes) const {
   return lower->second + (upper->second - lower->second) * distance(bytes) / distance(upper->first);
 }
 
-BatchPlan::BatchPlan(const Pace& pace, const ClockQuality& clock) : pace_(pace) {
+BatchPlan::BatchPlan(const Pace& pace, const ClockQuality& clock)
+    : pace_(pace), told_s_(4 * clock.resolution_s) {
   constexpr double factor = 100;
   pace_.shortest_s =
       std::max({pace.shortest_s, factor * clock.resolution_s, factor * clock.overhead_s});

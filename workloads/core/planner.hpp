@@ -61,6 +61,8 @@ class BatchPlan {
   [[nodiscard]] std::int64_t warm(double repetition_s) const;
   /// Whether one checked repetition is warm-up enough.
   [[nodiscard]] bool is_long(double repetition_s) const { return repetition_s >= pace_.long_s; }
+  /// Whether the clock tells the time of one repetition to a quarter.
+  [[nodiscard]] bool tells_one(double repetition_s) const { return repetition_s >= told_s_; }
   /// Seconds for a batch, what is not timed included.
   [[nodiscard]] double batch_s(double repetition_s) const;
   /// Seconds for a point, warm-up included.
@@ -70,6 +72,7 @@ class BatchPlan {
   [[nodiscard]] std::int64_t at_least(double least, double repetition_s) const;
 
   Pace pace_;
+  double told_s_;
 };
 
 /// What a point may cost, lest its arm be bounded, in seconds. `costs`: what each point left, one

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "core/leaf_switch.hpp"
 
 namespace roundtrip {
 namespace {
@@ -27,6 +30,12 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+std::string own_switch() {
+  const char* address = std::getenv("SLURM_TOPOLOGY_ADDR");
+  const char* pattern = std::getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+  return address != nullptr && pattern != nullptr ? leaf_switch(address, pattern) : "";
+}
+
 }  // namespace
 
 Session::Session(int* argc, char*** argv) {
@@ -43,9 +52,10 @@ Session::~Session() {
 
 std::vector<Place> Session::find_placement() const {
   std::vector<Place> found;
-  for (const std::string& text : gather(nlohmann::json{host_name(), allowed_cpus()}.dump())) {
+  for (const std::string& text :
+       gather(nlohmann::json{host_name(), allowed_cpus(), own_switch()}.dump())) {
     const auto place = nlohmann::json::parse(text);
-    found.push_back({static_cast<int>(found.size()), place[0], place[1]});
+    found.push_back({static_cast<int>(found.size()), place[0], place[1], place[2]});
   }
   return found;
 }

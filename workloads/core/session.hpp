@@ -10,11 +10,12 @@
 
 namespace roundtrip {
 
-/// Where a rank sits: its host and the CPUs it may run on.
+/// Where a rank sits: its host, the CPUs it may run on, and the switch of its host, "" if unknown.
 struct Place {
   int rank = 0;
   std::string host;
   std::vector<int> cpus;
+  std::string leaf_switch;
 };
 
 /// MPI from MPI_Init to MPI_Finalize, and what is known of the world. One per process.

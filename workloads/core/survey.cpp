@@ -138,6 +138,7 @@ class Leader {
       rounds_.models()[arm.index].observe(point.bytes, repetition_s);
       planned_s += batches_.point_s(repetition_s, arm.batches - before[i]);
     }
+    if (planned_s <= 0) return;  // simulated arms that take no time
     overrun_ += weight * (std::clamp(spent_s / planned_s, 1.0, most) - overrun_);
   }
 
@@ -149,7 +150,8 @@ class Leader {
     const double share_s = part * seconds / static_cast<double>(point.arms.size());
     for (const ArmAtSize& arm : point.arms) {
       const double count = std::min(most, std::floor(share_s / arm.repetition_s));
-      if (count < 2 || !loop_.arms()[arm.index]->times_each()) continue;
+      if (count < 2 || !batches_.tells_one(arm.repetition_s)) continue;
+      if (!loop_.arms()[arm.index]->times_each()) continue;
       open(arm.index, point.bytes, plan_.singles->phase, plan_.singles->metric) =
           loop_
               .round({{.arm = arm.index,

@@ -17,7 +17,8 @@
 
 namespace roundtrip {
 
-/// Single repetitions, recorded beside the batches of arms that can time each by itself.
+/// Single repetitions, recorded beside the batches of arms that can time each by itself, where the
+/// clock tells them.
 struct Singles {
   std::string phase;
   Metric metric{};

@@ -12,6 +12,8 @@
 #include "core/build_info.hpp"
 #include "core/disturbance.hpp"
 #include "core/failure.hpp"
+#include "core/node.hpp"
+#include "core/simulation.hpp"
 #include "core/whole_file.hpp"
 
 namespace roundtrip {
@@ -78,7 +80,9 @@ std::string utc_now() {
 ordered_json describe_placement(const Session& session) {
   ordered_json placement = ordered_json::array();
   for (const Place& place : session.find_placement()) {
-    placement.push_back({{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}});
+    ordered_json told = {{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}};
+    if (!place.leaf_switch.empty()) told["switch"] = place.leaf_switch;
+    placement.push_back(std::move(told));
   }
   return placement;
 }
@@ -97,9 +101,11 @@ ordered_json describe(const Launch& launch, const std::string& workload, int arg
            {{"name", "MPI_Wtime"},
             {"resolution_s", launch.clock.resolution_s},
             {"overhead_s", launch.clock.overhead_s}}},
+          {"simulated", describe_simulation()},
           {"ranks", launch.session.size()},
           {"hosts", launch.session.hosts()},
           {"placement", nullptr},
+          {"nodes", nullptr},
           {"start_time", utc_now()},
           {"seed", launch.flags.seed},
           {"budget_s", launch.flags.budget_s}};
@@ -128,14 +134,18 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   }
   const bool writes = session.root() && !flags.samples.empty();
   session.agree([&] {
+    require_reproducible_simulation();
     if (writes) clear_files(flags);
   });
   Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
   ordered_json description = describe(launch, workload.name(), argc, argv);
   const Counters before = read_counters();
   workload.run(launch);
-  const ordered_json disturbance = disturbance_between(session, before, read_counters());
+  // What disturbs the machine that simulates changes no simulated time.
+  const ordered_json disturbance =
+      simulated ? ordered_json(nullptr) : disturbance_between(session, before, read_counters());
   description["placement"] = describe_placement(session);
+  description["nodes"] = nodes_of(session);
   session.agree([&] {
     if (writes) write_files(launch, description, disturbance);
   });

@@ -7,6 +7,7 @@
 
 #include "core/failure.hpp"
 #include "core/interleaver.hpp"
+#include "core/simulation.hpp"
 #include "core/subset.hpp"
 #include "core/whole_file.hpp"
 #include "ddtbench/original_format.hpp"
@@ -104,6 +105,9 @@ void DdtBench::check_flags() {
   require_known("--buffers", buffers_, buffering_names);
   require_known("--sizes", {sizes_}, {"all", "largest"});
   precision_.check();
+  if (simulated && pack_speed_) {
+    throw Failure(Exit::usage, "--pack-speed: times memory, which takes no time in a simulation");
+  }
 }
 
 void DdtBench::run(Launch& launch) {

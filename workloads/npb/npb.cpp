@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/simulation.hpp"
 #include "npb/common/memory.hpp"
 #include "npb/common/ranks.hpp"
 #include "npb/common/record.hpp"
@@ -105,6 +106,7 @@ void Npb::run(Launch& launch) {
   }
   if (session.root()) std::printf(" History: %s\n", compared.told.c_str());
 
+  const int ranks_per_process = simulated ? session.size() : 1;
   const Result result{.benchmark = entry.name,
                       .problem_class = problem_class,
                       .problem = benchmark->problem(),
@@ -115,7 +117,7 @@ void Npb::run(Launch& launch) {
                       .quantities = compared.quantities,
                       .history = history,
                       .choices = benchmark->choices(),
-                      .memory = {expected, comm.max(peak_bytes() - before)}};
+                      .memory = {expected, comm.max(peak_bytes() - before) / ranks_per_process}};
   const Measured measured{section.iterations(), section.rank_times(), section.sizes()};
   if (session.root()) {
     std::printf("%s", result_block(result).c_str());

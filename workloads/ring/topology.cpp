@@ -95,13 +95,22 @@ std::optional<int> Topology::member(int rank) const {
 }
 
 std::string Topology::shape() const {
-  std::string text;
+  constexpr std::size_t listed = 16;  // nodes: the name of a case has at most 200 characters
   std::vector<int> seen;
+  std::vector<std::ptrdiff_t> ranks;
   for (const int node : node_of_) {
     if (std::ranges::find(seen, node) != seen.end()) continue;
     seen.push_back(node);
+    ranks.push_back(std::ranges::count(node_of_, node));
+  }
+  const bool together = ranks.size() > listed;
+  std::string text;
+  for (auto node = ranks.begin(); node != ranks.end();) {
+    const auto first = node++;
+    while (together && node != ranks.end() && *node == *first) ++node;
     if (!text.empty()) text += '+';
-    text += std::to_string(std::ranges::count(node_of_, node));
+    if (together) text += std::to_string(node - first) + 'x';
+    text += std::to_string(*first);
   }
   return text;
 }

@@ -42,7 +42,7 @@ class Topology {
   [[nodiscard]] std::optional<int> member(int rank) const;
   [[nodiscard]] bool one_node() const { return members_ == size(); }
   [[nodiscard]] bool pretended() const { return pretended_; }
-  /// Ranks on each node, in order of nodes, joined by '+': `2`, `1+1`, `2+1`.
+  /// Ranks on each node, in order of nodes: `2`, `1+1`, `2+1`; of more than 16 nodes: `31x4+1x2`.
   [[nodiscard]] std::string shape() const;
   /// Of the passes of a lap, those between ranks of one node.
   [[nodiscard]] int shared_passes() const;

@@ -63,11 +63,20 @@ struct Variant {
       make;
   /// Whether it is also timed with every byte read, as `<name>-read`, where all ranks share memory.
   bool read = false;
+  /// Whether a rank waits for another in memory or at a socket. Simulated ranks run one at a time
+  /// until they call MPI: such a one would wait for ever.
+  bool waits_without_mpi = false;
 };
 
 /// The variant, timed also with every byte read.
 inline Variant with_reading(Variant variant) {
   variant.read = true;
+  return variant;
+}
+
+/// The variant, which does not wait in calls of MPI.
+inline Variant without_mpi(Variant variant) {
+  variant.waits_without_mpi = true;
   return variant;
 }
 

@@ -53,14 +53,14 @@ std::vector<Variant> mpi_variants() {
                            .make = [](const Topology& topology, std::size_t, std::size_t) {
                              return std::make_unique<CacheLineProbe>(topology);
                            }};
-  return {cache_line,
-          with_reading(variant<RegionPort<Travel::mpi>>("region")),
-          variant<RegionPort<Travel::udp>>("region-udp", unless_interface),
+  return {without_mpi(cache_line),
+          without_mpi(with_reading(variant<RegionPort<Travel::mpi>>("region"))),
+          without_mpi(variant<RegionPort<Travel::udp>>("region-udp", unless_interface)),
           with_reading(variant<TwoSidedPort<Sending::standard>>("mpi")),
           variant<TwoSidedPort<Sending::synchronous>>("mpi-sync"),
           variant<TwoSidedPort<Sending::typed>>("mpi-typed"),
           variant<RmaPort>("mpi-rma", unless_windows),
-          with_reading(variant<SharedWindowPort>("mpi-shm", unless_one_node))};
+          without_mpi(with_reading(variant<SharedWindowPort>("mpi-shm", unless_one_node)))};
 }
 
 }  // namespace roundtrip::ring

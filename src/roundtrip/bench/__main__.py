@@ -2,7 +2,7 @@
 this machine in minutes.
 
 ``aa`` takes half an hour; ``aa=TREE`` reads the tree of an earlier A/A run.  ``sequential``
-simulates, for three minutes, and gives the same numbers everywhere.
+simulates, for some minutes, and gives the same numbers everywhere.
 """
 
 from __future__ import annotations

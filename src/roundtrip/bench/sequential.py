@@ -1,11 +1,13 @@
 """Verdicts of ``roundtrip ab``, simulated: how often they are false, and how many rounds they take.
 
-Equal toolchains are looked at after each of 200 rounds; a false claim is one at any of these looks.
+The order of the two is drawn anew in each round; or it is ABBA, one coin for two rounds.  Equal
+toolchains are looked at after each of 200 rounds; a false claim is one at any of these looks.
 The signed-rank test, which may be asked once only, stands beside.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 
@@ -15,6 +17,11 @@ from scipy import stats
 from roundtrip.stats.sequential import Floats, log_wealth
 
 SEED, SERIES, ROUNDS, LEVEL, CLAIMS = 1, 2000, 200, 0.05, 8
+RANDOM, ABBA = "random", "abba"
+#: By its name, how many rounds an order takes for one coin.
+ORDERS = {RANDOM: 1, ABBA: 2}
+#: Of the comparison of both orders: drifts inside rounds, noise of a launch, and series.
+_DRIFTS, _SPREAD, _FEWER = (0.0, 0.01, 0.02, 0.03, 0.05), 0.01, 1000
 #: What one launch after the other does to the logarithm of a time: shape (series, launches).
 Rng = np.random.Generator
 Noise = Callable[[Rng, tuple[int, int]], Floats]
@@ -60,12 +67,18 @@ MODELS: dict[str, Noise] = {
 }
 
 
-def equal(noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS) -> Floats:
-    """Log ratios of two equal toolchains, each round in random order: shape (series, rounds)."""
+def equal(noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS, order: str = RANDOM) -> Floats:
+    """Log ratios of two equal toolchains in rounds of this `order`: shape (series, rounds).
+
+    Of ABBA the means over two rounds: shape (series, rounds / 2).
+    """
     launches = noise(rng, (series, 2 * rounds))
-    first_is_one = rng.random((series, rounds)) < 0.5
+    each = ORDERS[order]
+    coins = np.repeat(rng.random((series, rounds // each)) < 0.5, each, axis=1)
+    first_is_one = coins ^ (np.arange(rounds) % each == 1)
     gap = launches[:, 0::2] - launches[:, 1::2]
-    return np.asarray(np.where(first_is_one, gap, -gap))
+    logs = np.where(first_is_one, gap, -gap)
+    return np.asarray(logs.reshape(series, rounds // each, each).mean(axis=2))
 
 
 def false_claims(logs: Floats, level: float = LEVEL) -> int:
@@ -108,6 +121,17 @@ def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> 
     return _told(log_wealth(logs, ends).min(axis=1))
 
 
+def steady(drift: float, spread: float) -> Noise:
+    """Each launch is slower by `drift` than the one before; noise of `spread`; logarithms."""
+    return lambda rng, shape: drift * np.arange(shape[1]) + spread * rng.standard_normal(shape)
+
+
+def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:
+    """Median number of launches until a single claim of this `effect` is told."""
+    logs = equal(noise, rng, series, order=order) + math.log1p(effect)
+    return 2 * ORDERS[order] * _told(log_wealth(logs, np.zeros(1))[:, 0])[0]
+
+
 def _told(wealth: Floats) -> tuple[float, float]:
     hit = wealth >= -math.log(LEVEL)
     first = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, math.inf)
@@ -117,6 +141,22 @@ def _told(wealth: Floats) -> tuple[float, float]:
 def _rate(false: int, of: int) -> str:
     low, high = stats.binomtest(false, of).proportion_ci(method="exact")
     return f"{false} of {of} ({100 * false / of:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
+
+
+def _orders(rng: Rng) -> Iterator[str]:
+    """Both orders beside each other, with and without a drift inside rounds."""
+    for drift, order in itertools.product(_DRIFTS, ORDERS):
+        noise = steady(drift, _SPREAD)
+        false = false_claims(equal(noise, rng, _FEWER, order=order))
+        found = {effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)}
+        told = ", ".join(
+            f"{100 * effect:g} %: " + (f"{count:g}" if count < math.inf else f"over {2 * ROUNDS}")
+            for effect, count in found.items()
+        )
+        yield (
+            f"{order} order, drift of {100 * drift:g} % a launch, noise of {100 * _SPREAD:g} %: "
+            f"false claims {_rate(false, _FEWER)}; median of launches to tell {told}"
+        )
 
 
 def measure() -> Iterator[str]:
@@ -140,3 +180,4 @@ def measure() -> Iterator[str]:
             f"rounds to tell on par within 5 % at a paired sd of {100 * spread:g} %: "
             f"median {middle:g}, 90 % of series {most:g}"
         )
+    yield from _orders(np.random.default_rng(SEED))

@@ -24,12 +24,16 @@ from roundtrip.studies.planned import PlannedCase, PlannedClaims
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a campaign can claim: its primary claims, and the toolchains that share a case."""
+    """What a campaign can claim: its primary claims, and the toolchains that share a case.
+
+    Nothing is claimed of what is `simulated`: it gives the same values each time.
+    """
 
     campaign: Campaign
     primary: tuple[PlannedClaims, ...]
     toolchains: tuple[str, ...]
     levels: Levels
+    simulated: bool = False
 
     @property
     def count(self) -> int:
@@ -79,6 +83,9 @@ class Outlook:
             yield f"claim {claim.count} x {claim.case}: {claim.what}"
         if len(self.toolchains) > 1:
             yield f"claim toolchains, pairwise, by round: {', '.join(self.toolchains)}"
+        if self.simulated:
+            yield "claims: none: a simulation gives the same values each time"
+            return
         if not self.count:
             also = "; toolchains are compared" if len(self.toolchains) > 1 else ""
             yield f"claims: no primary claims are planned: descriptive{also}"
@@ -105,12 +112,14 @@ def outlook(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Ou
             variables=dict(item.variables),
         )
         for item in plan.expected
+        if not item.simulated
     ]
     return Outlook(
         campaign,
         tuple(primary(cases, settings)),
         _compared_toolchains(cases),
         settings.statistics,
+        simulated=bool(plan.expected) and not cases,
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Asked, Case, Site
 from roundtrip.errors import UserError
-from roundtrip.sites import scales
+from roundtrip.sites import prebuilt, scales
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,29 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Expected:
-    """A case that must come back: the file and the study of its check, and its variables."""
+    """A case that must come back: the file and the study of its check, its variables, and whether
+    its values come from a simulator.
+
+    `nodes` is how many nodes a launch takes, 0 if only the partition or the check can tell.
+    `meetings` are the nodes that its launches take in turn; () leaves the choice to the scheduler.
+    """
 
     case: Case
     file: str
     variables: tuple[tuple[str, str], ...]
     study: str = ""
+    simulated: bool = False
+    nodes: int = 0
+    meetings: tuple[Meeting, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """What is launched: the case, and the nodes if there is one choice of them."""
+        return self.case.id, self.meetings[0].hosts if len(self.meetings) == 1 else ()
+
+    def launches(self, each: int) -> int:
+        """The launches of the case, `each` for each of its meetings."""
+        return each * max(1, len(self.meetings))
 
 
 @dataclass(frozen=True)
@@ -63,8 +81,18 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 raise UserError(f"case {case.id} is declared twice", campaign.file, plan.line)
             if case.id in listed:
                 variables = tuple(sorted(plan.variables.items()))
+                nodes = _nodes(test)
+                if campaign.in_pairs and nodes not in (1, 2):
+                    told = f"check '{plan.name}' is not of two nodes, nor of one"
+                    raise UserError(f'{told}: nodes = "all" is for such', campaign.file, plan.line)
+                features = site.toolchains[environ].get("features", [])
                 expected[case.id] = Expected(
-                    listed[case.id], test["@file"], variables, str(test.get("study", ""))
+                    listed[case.id],
+                    test["@file"],
+                    variables,
+                    str(test.get("study", "")),
+                    prebuilt.SIMULATED in features,
+                    nodes,
                 )
             else:
                 reason = _why_not(test, site, partition, environ)
@@ -163,12 +191,22 @@ def _case(test: dict[str, Any], system: str, partition: str, environ: str) -> Ca
     return Case(test["@class"], parameters, test["hashcode"], system, partition, environ)
 
 
+def _nodes(test: dict[str, Any]) -> int:
+    """How many nodes a launch takes; 0 if the partition says it, or the check where they are."""
+    tasks, each = test.get("num_tasks"), test.get("num_tasks_per_node")
+    if not isinstance(tasks, int) or not each or "wan" in test.get("needs", []):
+        return 0
+    return tasks // int(each)
+
+
 def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> str:
     offered = site.partitions[partition]
     if environ not in offered["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*offered.get("features", []), *toolchain.get("features", [])}
+    if prebuilt.SIMULATED in features and (why := test.get("why_not_simulated")):
+        return f"it is not simulated: {why}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):
         if too_few := scales.why(feature, offered.get("extras", {})):

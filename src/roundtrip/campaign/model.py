@@ -8,6 +8,12 @@ A campaign file is TOML::
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
     sequential = true             # written by `roundtrip ab`: launches end when they tell enough,
                                   # and claims are judged by a test that is valid then
+    abba_seed = 7                 # written by `roundtrip ab --order abba`: two toolchains in the
+                                  # order AB BA or BA AB, by the coins of this seed
+    nodes = "all"                 # checks of two nodes run on pairs of all nodes of a partition of
+                                  # Slurm's, those of one node on each: launches of each pair, node
+    rounds_a_night = 3            # of pairs: so many rounds of N - 1; the next night goes on, and a
+                                  # node is in a round once; all by default
 
     [[check]]
     name = "..."                  # a ReFrame check
@@ -21,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -61,6 +67,9 @@ class _File(Table):
     extra_launches: _Few = 0
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
     sequential: bool = False
+    abba_seed: Annotated[int, Field(ge=0)] | None = None
+    nodes: Literal["all"] | None = None
+    rounds_a_night: Annotated[_Few, Field(ge=1)] | None = None
     check: Annotated[tuple[_CheckTable, ...], Field(strict=False)] = ()
 
 
@@ -80,7 +89,8 @@ class CheckPlan:
 class Campaign:
     """A campaign file, validated as far as that is possible without a site.
 
-    `launches_line` is the line of the key ``launches``, None without one.
+    `launches_line` is the line of the key ``launches``, `nodes_line` that of ``nodes``; None
+    without one.
     """
 
     name: str
@@ -91,6 +101,14 @@ class Campaign:
     time_limit_minutes: float
     checks: tuple[CheckPlan, ...]
     launches_line: int | None = None
+    nodes_line: int | None = None
+    rounds_a_night: int | None = None
+    abba_seed: int | None = None
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether launches take pairs of all nodes, and each node alone."""
+        return self.nodes_line is not None
 
 
 def find(name: str, folder: Path) -> Path:
@@ -112,6 +130,7 @@ def load(file: Path) -> Campaign:
     name = file.stem
     if fault := records.first_fault("campaign", {"name": name}):
         raise UserError(f"{fault.where}: {fault.told}", file)
+    _require_whole(declared, places, file)
     if not declared.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
     return Campaign(
@@ -125,8 +144,31 @@ def load(file: Path) -> Campaign:
             _plan(table, ("check", number), places, file)
             for number, table in enumerate(declared.check)
         ),
-        launches_line=places[("launches",)][1] if ("launches",) in places else None,
+        launches_line=_line("launches", places),
+        nodes_line=_line("nodes", places),
+        rounds_a_night=declared.rounds_a_night,
+        abba_seed=declared.abba_seed,
     )
+
+
+def _line(key: str, places: Places) -> int | None:
+    return places[(key,)][1] if (key,) in places else None
+
+
+def _require_whole(declared: _File, places: Places, file: Path) -> None:
+    """UserError for keys without those that they belong to, and for what pairs have no use for."""
+    if declared.abba_seed is not None and not declared.sequential:
+        told = "abba_seed is for a run of `roundtrip ab`: add sequential = true"
+        raise tables.fault(told, ("abba_seed",), places, file)
+    if declared.nodes is None:
+        if declared.rounds_a_night is not None:
+            told = 'rounds_a_night is for pairs of nodes: add nodes = "all"'
+            raise tables.fault(told, ("rounds_a_night",), places, file)
+        return
+    for key in ("extra_launches", "sequential"):
+        if getattr(declared, key):
+            told = f'{key} is not for nodes = "all": a pair meets again in a later night'
+            raise tables.fault(told, (key,), places, file)
 
 
 def _plan(table: _CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:

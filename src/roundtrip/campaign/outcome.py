@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import silences
+from roundtrip.collect import displaced, silences
 from roundtrip.collect.counts import Counts
 from roundtrip.collect.launches import scan
 
@@ -16,13 +16,15 @@ from roundtrip.collect.launches import scan
 class Outcome:
     """How many launches were asked for and passed, and why others failed.
 
-    `silence` says how long Slurm did not answer, "" if it always did.
+    `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
+    is "" if there is nothing to say.
     """
 
     counts: Counts
     failures: tuple[str, ...]
     skipped: int
     silence: str = ""
+    displaced: str = ""
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
@@ -39,6 +41,7 @@ class Outcome:
             ),
             skipped=len(state["skipped"]),
             silence=silences.told(silences.spells(silences.read(tree.path))),
+            displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
         )
 
     @property
@@ -64,6 +67,8 @@ class Outcome:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
         if self.silence:
             yield self.silence
+        if self.displaced:
+            yield self.displaced
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"
         for case, count in self.missing.items():

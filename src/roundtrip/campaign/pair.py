@@ -66,6 +66,7 @@ def text(
     plans: Sequence[CheckPlan],
     minutes: float,
     partitions: Sequence[str] = (),
+    abba_seed: int | None = None,
 ) -> str:
     """The campaign's file: TOML, of which `model.load` makes the same checks again."""
     base, new = toolchains
@@ -74,6 +75,7 @@ def text(
         f"launches = {MOST_ROUNDS} # at most: a run ends when it can tell, or its time is over",
         f"time_limit_minutes = {minutes:g}",
         "sequential = true",
+        *([] if abba_seed is None else [f"abba_seed = {abba_seed}"]),
     ]
     for plan in plans:
         lines += ["", "[[check]]", f"name = {json.dumps(plan.name)}"]
@@ -107,8 +109,13 @@ def written(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
 def twins(plan: Matrix, campaign: Campaign) -> Matrix:
     """The cases that both toolchains can run; the others are skipped, with the reason.
 
-    UserError if there is none.
+    UserError if there is none, and for what is simulated.
     """
+    if simulated := next((item for item in plan.expected if item.simulated), None):
+        raise UserError(
+            f"site '{simulated.case.system}' simulates: it gives the same values each time, so "
+            "there is nothing to repeat until two are told apart; a campaign runs both"
+        )
     alike: dict[tuple[object, ...], list[Expected]] = {}
     for item in plan.expected:
         case = item.case

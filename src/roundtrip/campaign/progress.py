@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from types import TracebackType
 
 from rich.console import Console
@@ -13,6 +14,8 @@ from rich.text import Text
 
 #: More refreshes would take processor time from the program that is measured.
 _REFRESHES_PER_SECOND = 1.0
+#: What takes longer has its end told by the clock.
+_WORTH_A_CLOCK_S = 100.0
 
 
 class TerminalProgress:
@@ -111,7 +114,10 @@ class TerminalProgress:
         if not task.completed or task.total is None:
             return limit
         each = spent / task.completed
-        return f"about {told(each * (task.total - task.completed))} left ({limit})"
+        left_s = each * (task.total - task.completed)
+        end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
+        until = f", until {end}" if left_s >= _WORTH_A_CLOCK_S else ""
+        return f"about {told(left_s)} left{until} ({limit})"
 
     def _begin(self, title: str, total: int, now: Callable[[], str]) -> None:
         self._now, self._start, self._limit_s = now, time.monotonic(), None

@@ -8,21 +8,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
-from roundtrip.campaign import scheduler, session
+from roundtrip.campaign import abba, scheduler, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.pauses import Pauses
+from roundtrip.campaign.queue import Queue
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import silences
+from roundtrip.collect import displaced, silences
 from roundtrip.collect.launches import Launch, scan
 
+#: What is launched: a case, or a case on nodes that meet.
+Key = tuple[str, tuple[str, ...]]
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
-#: First pause after a round in which Slurm did not answer, s; each further pause is twice as long.
-_FIRST_PAUSE_S = 5.0
-_LONGEST_PAUSE_S = 60.0
+_SILENCE = "Slurm did not answer"
 
 
 class Progress(Protocol):
@@ -46,10 +49,10 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class _Round:
-    """How long its launches took, s; whether nothing came back only because Slurm was silent."""
+    """How long its launches took, s; why nothing came back if that is no fault of a launch."""
 
     seconds: float
-    only_silence: bool
+    idle: str
 
 
 @dataclass
@@ -57,7 +60,7 @@ class Runner:
     """Launches what is missing, one performance job at a time, until nothing is missing.
 
     A round launches every case that still needs a launch once, in random order, so that a drift
-    of the machine affects all cases alike (a randomised block design).
+    of the machine affects all cases alike (a randomised block design); or as `abba` has it.
     """
 
     campaign: Campaign
@@ -68,7 +71,7 @@ class Runner:
     order: random.Random = field(default_factory=random.Random)
     #: Is asked before each round; True ends the run, whatever is missing.
     enough: Callable[[], bool] = lambda: False
-    _failures: Counter[str] = field(default_factory=Counter)
+    _failures: Counter[Key] = field(default_factory=Counter)
     _patience: scheduler.Patience | None = None
 
     def run(self) -> bool:
@@ -82,8 +85,9 @@ class Runner:
         if any(scheduler.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
             self._patience = scheduler.Patience(time.time() + limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
-        note = self._patience.now if self._patience else str
-        self.progress.launching(len(self.expected), launches, limit_s, note)
+        cases = len({item.case.id for item in self.expected})
+        note = self._waits_for if self._patience else str
+        self.progress.launching(cases, launches, limit_s, note)
         try:
             self._cancel()
             in_time = self._rounds(deadline)
@@ -97,28 +101,33 @@ class Runner:
 
     def _rounds(self, deadline: float) -> bool:
         lengths_s: list[float] = []
-        pause_s = _FIRST_PAUSE_S
+        pauses = Pauses(deadline, self.progress.waiting, self.site.environment)
         while (wanted := self._wanted()) and not self.enough():
             self.progress.expect(self._left(wanted))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > deadline:
                 return False
             done = self._round(wanted)
-            if done.only_silence:
+            if done.idle:
                 # Nothing was measured, and the next round would fail at once as well.
-                pause_s = min(pause_s, deadline - time.monotonic())
-                if pause_s <= 0:
+                if not pauses.take(done.idle):
                     return False
-                self.progress.waiting(f"Slurm did not answer: trying again in {pause_s:.0f} s")
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
                 lengths_s.append(done.seconds)
-                pause_s = _FIRST_PAUSE_S
+                pauses.end()
         return True
 
     def _cancel(self) -> None:
         scheduler.cancel(self._label, self.site.environment, self._patience)
+
+    def _waits_for(self) -> str:
+        """What the run waits for: an answer of Slurm, or a place in its queue."""
+        silent = self._patience.now() if self._patience else ""
+        return silent or self._queue.now()
+
+    @cached_property
+    def _queue(self) -> Queue:
+        return Queue(scheduler.mark(self._label), self.site.environment)
 
     @property
     def _label(self) -> str:
@@ -127,14 +136,14 @@ class Runner:
     def _round(self, wanted: Sequence[Expected]) -> _Round:
         """Launch each case once.
 
-        A launch that failed while Slurm did not answer does not count against its case.
+        A launch that failed while Slurm did not answer does not count against its case, nor does
+        one that Slurm displaced.
         """
-        todo = session.blocks(wanted)
-        self.order.shuffle(todo)
         before, _ = self._passed()
         number = self.tree.next_round()
+        todo = self._blocks(wanted, number)
         seconds = 0.0
-        silent: set[str] = set()
+        excused: dict[Key, str] = {}
         for block in todo:
             start = time.time()
             folder = self.tree.next_session(number)
@@ -150,21 +159,43 @@ class Runner:
             if self._patience:
                 lost_s = self._patience.since(start)
                 seconds -= lost_s or 0.0
-                hit = {item.case.id for item in block} if lost_s is not None else set()
-                silent |= hit | self._unanswered(folder.name)
+                if lost_s is not None:
+                    excused |= dict.fromkeys((item.key for item in block), _SILENCE)
+            excused |= self._excused(folder.name)
         after, _ = self._passed()
-        failed = {i.case.id for i in wanted if after[i.case.id] == before[i.case.id]}
-        self._failures.update(failed - silent)
-        return _Round(max(0.0, seconds), bool(failed) and failed <= silent and after == before)
+        failed = {item.key for item in wanted if after[item.key] == before[item.key]}
+        self._failures.update(failed - excused.keys())
+        idle = bool(failed) and failed <= excused.keys() and after == before
+        return _Round(
+            max(0.0, seconds), _commonest(excused[case] for case in failed) if idle else ""
+        )
 
-    def _unanswered(self, round_: str) -> set[str]:
-        """Cases whose launch in that session failed with an error that says Slurm is silent."""
-        failed = [
-            launch
-            for launch in scan(self.tree.path)
-            if launch.round == round_ and launch.status == "failed"
-        ]
-        return {item.case_id for item in failed if scheduler.is_silence(_words(item))}
+    def _blocks(self, wanted: Sequence[Expected], number: int) -> list[list[Expected]]:
+        """The sessions of a round, in their order."""
+        seed = self.campaign.abba_seed
+        sides = [wanted] if seed is None else abba.sides(wanted, seed, number)
+        found = []
+        for side in sides:
+            blocks = session.blocks(side)
+            self.order.shuffle(blocks)
+            found += blocks
+        return found
+
+    def _excused(self, round_: str) -> dict[Key, str]:
+        """Cases whose launch in that session Slurm displaced, or had no answer for, and which."""
+        found = {}
+        for launch in scan(self.tree.path):
+            if launch.round != round_:
+                continue
+            if launch.status == displaced.STATUS:
+                found[launch.key] = launch.reason
+            elif (
+                self._patience
+                and launch.status == "failed"
+                and scheduler.is_silence(_words(launch))
+            ):
+                found[launch.key] = _SILENCE
+        return found
 
     def _on_event(self, kind: str, name: str) -> None:
         words = session.in_words(name)
@@ -173,33 +204,37 @@ class Runner:
         else:
             self.progress.result(kind, words, counts=not session.is_fixture(name))
 
-    def _passed(self) -> tuple[Counter[str], Counter[str]]:
+    def _passed(self) -> tuple[Counter[Key], Counter[Key]]:
         """Numbers of launches that passed, by case; and of those that were not disturbed."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
-            Counter(launch.case_id for launch in launches),
-            Counter(launch.case_id for launch in launches if not launch.disturbed),
+            Counter(launch.key for launch in launches),
+            Counter(launch.key for launch in launches if not launch.disturbed),
         )
 
     def _wanted(self) -> list[Expected]:
         """Cases that need another launch: first those with too few, then the disturbed ones."""
         passed, undisturbed = self._passed()
         alive = [item for item in self.expected if not self._given_up(item, passed)]
-        short = [item for item in alive if passed[item.case.id] < self.campaign.launches]
+        short = [item for item in alive if passed[item.key] < self.campaign.launches]
         most = self.campaign.launches + self.campaign.extra_launches
         return short or [
             item
             for item in alive
-            if undisturbed[item.case.id] < self.campaign.launches and passed[item.case.id] < most
+            if undisturbed[item.key] < self.campaign.launches and passed[item.key] < most
         ]
 
-    def _given_up(self, item: Expected, passed: Counter[str]) -> bool:
-        limit = GIVE_UP_AFTER if not passed[item.case.id] else self.campaign.launches
-        return self._failures[item.case.id] >= limit
+    def _given_up(self, item: Expected, passed: Counter[Key]) -> bool:
+        limit = GIVE_UP_AFTER if not passed[item.key] else self.campaign.launches
+        return self._failures[item.key] >= limit
 
     def _left(self, wanted: Iterable[Expected]) -> int:
         passed, _ = self._passed()
-        return sum(max(1, self.campaign.launches - passed[item.case.id]) for item in wanted)
+        return sum(max(1, self.campaign.launches - passed[item.key]) for item in wanted)
+
+
+def _commonest(reasons: Iterable[str]) -> str:
+    return Counter(reasons).most_common(1)[0][0]
 
 
 def _words(launch: Launch) -> str:

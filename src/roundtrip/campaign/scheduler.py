@@ -15,6 +15,8 @@ from roundtrip.collect import silences
 from roundtrip.errors import UserError
 
 _SLURM = ("slurm", "squeue")
+#: Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits for it.
+NO_REQUEUE = "--job-option=--no-requeue"
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
 
@@ -72,12 +74,11 @@ def is_silence(text: str) -> bool:
 def tags(scheduler: str, label: str) -> list[str]:
     """ReFrame options that mark each job of run `label` and forbid Slurm to requeue it.
 
-    Slurm may hold a requeued job for ever ("launch failed requeued held") while ReFrame waits for
-    it.  A job that ends is launched again by the campaign.
+    A job that ends is launched again by the campaign.
     """
     if not is_slurm(scheduler):
         return []
-    return [f"--job-option=comment={_comment(label)}", "--job-option=--no-requeue"]
+    return [f"--job-option=comment={mark(label)}", NO_REQUEUE]
 
 
 def cancel(label: str, environment: Mapping[str, str], patience: Patience | None) -> list[str]:
@@ -98,7 +99,7 @@ def cancel(label: str, environment: Mapping[str, str], patience: Patience | None
     left = [
         job
         for job, _, comment in (line.partition(" ") for line in listing.stdout.splitlines())
-        if comment.strip() == _comment(label)
+        if comment.strip() == mark(label)
     ]
     if left:
         done = subprocess.run(["scancel", *left], capture_output=True, text=True, env=env)
@@ -127,6 +128,6 @@ def clear(label: str, environment: Mapping[str, str], patience: Patience) -> Non
         time.sleep(1)
 
 
-def _comment(label: str) -> str:
-    """ASCII without blanks, because it is written into a line of the job script."""
+def mark(label: str) -> str:
+    """The comment of the jobs of run `label`: ASCII without blanks, for a line of their scripts."""
     return f"roundtrip:{quote(label)}"

@@ -11,9 +11,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from roundtrip.campaign import scheduler
+from roundtrip.campaign import meeting, scheduler
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.site import Asked, Site, asking
 
@@ -42,17 +43,21 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     """Split cases into the fewest groups that one ReFrame command line can name exactly.
 
     One command line selects a product of tests and toolchains on one partition, with one set of
-    variables.  Each block is such a product.
+    variables.  Each block is such a product; or one case on pairs of nodes that meet in a round.
     """
     toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
+    met: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
     for item in wanted:
+        if item.meetings:
+            met[item.case, item.variables, item.meetings[0].pair_round].append(item)
+            continue
         test = (item.case.hash, item.case.partition, item.case.check, item.variables)
         toolchains[test][item.case.environ] = item
     products: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
     for (_, partition, check, variables), chosen in toolchains.items():
         key = (partition, check, variables, tuple(sorted(chosen)))
         products[key].extend(chosen.values())
-    return list(products.values())
+    return [*products.values(), *met.values()]
 
 
 def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
@@ -60,6 +65,7 @@ def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> 
     first = block[0].case
     return [
         *_named(site, block, folder),
+        f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
         *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
         *(f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables),
@@ -77,15 +83,29 @@ def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
         f"--perflogdir={folder / 'perflogs'}",
         f"--report-file={folder / 'report.json'}",
         f"--system={site.name}:{block[0].case.partition}",
-        # One job at a time, so that no launch disturbs another, and in random order, because a
-        # fixed order would confound cases with time.  A mode in ReFrame's settings would not do:
-        # ReFrame 4.10 ignores --prgenv together with --mode.
-        "--exec-policy=serial",
+        # In random order, because a fixed order would confound cases with time.  A mode in
+        # ReFrame's settings would not do: ReFrame 4.10 ignores --prgenv together with --mode.
         "--exec-order=random",
     ]
-    arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
+    if not block[0].meetings:  # else no other tests are made, and these have hashes of their own
+        arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
     environs = "|".join(sorted({item.case.environ for item in block}))
     return [*arguments, f"--prgenv=^({environs})$"]
+
+
+def _side_by_side(site: Site, block: Sequence[Expected]) -> bool:
+    """Whether the launches of a block may run together: its nodes share no link, and the site
+    says that this is enough.  All others run one at a time, so that none disturbs another."""
+    partition = site.partitions[block[0].case.partition]
+    return bool(block[0].meetings and partition.get("extras", {}).get("side_by_side"))
+
+
+def _together(site: Site, block: Sequence[Expected]) -> dict[str, str]:
+    """What tells ReFrame of the pairs of a block, and how many jobs may run at a time."""
+    made = meeting.asking([one for item in block for one in item.meetings])
+    if _side_by_side(site, block):
+        made["ROUNDTRIP_SIDE_BY_SIDE"] = str(len(block))
+    return made
 
 
 def _asked(block: Sequence[Expected]) -> Asked:
@@ -114,7 +134,7 @@ def run(
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
     Slurm does not answer, `patience` waits; NoAnswerError when it is over.
     """
-    environment = {**site.environment, **asking(_asked(block))}
+    environment = {**site.environment, **asking(_asked(block)), **_together(site, block)}
     if patience:
         scheduler.clear(label, environment, patience)
         environment = patience.environment(environment)
@@ -135,7 +155,9 @@ def build(
     on_event: Listener,
 ) -> None:
     """Build what the cases of `block` need, and launch none of them; otherwise as `run`."""
-    arguments = [*_named(site, block, folder), "--setvar=build_only=yes", "--run"]
+    block = [replace(item, meetings=()) for item in block]
+    arguments = [*_named(site, block, folder), "--exec-policy=serial"]
+    arguments += ["--setvar=build_only=yes", "--run"]
     start = time.monotonic()
     environment = {**site.environment, **asking(_asked(block))}
     status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import IO
 
 from roundtrip import paths
+from roundtrip.campaign.progress import told as in_words
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 
 _PAUSE_S = 2.0
+_TELL_EVERY_S = 600.0
 
 
 @contextlib.contextmanager
@@ -29,19 +31,20 @@ def held(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]) -> 
     """Hold the lock of `site` for `campaign` while the block runs.
 
     If another campaign holds it: UserError with its name, or, with `wait`, wait for its end and
-    `tell` so once.  UserError too if the lock file cannot be written.
+    `tell` so now and then.  UserError too if the lock file cannot be written.
     """
     path = _file(site)
     with _opened(path) as file:
-        told = not wait
+        begun, told = time.monotonic(), float("-inf")
         while not _locked(file):
             holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
             busy = f"site '{site.name}' is being measured by {holder}"
             if not wait:
                 raise UserError(f"{busy}: stop it, or wait for it with --wait")
-            if not told:
-                tell(f"{busy}: waiting for it to end")
-            told = True
+            if time.monotonic() - told >= _TELL_EVERY_S:
+                told = time.monotonic()
+                since = f", for {in_words(told - begun)}" if told - begun > _PAUSE_S else ""
+                tell(f"{busy}: waiting for it to end{since}")
             time.sleep(_PAUSE_S)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         process = f"process {os.getpid()} on {socket.gethostname()}"

@@ -78,6 +78,12 @@ class RunTree:
         """Record where the report is."""
         self.write_state(report=str(page))
 
+    @property
+    def complete(self) -> bool:
+        """Whether every launch came back, and the report was made if one was wanted."""
+        state = self.state
+        return state["finished"] is not None and state.get("report") != "wanted"
+
     def next_round(self) -> int:
         """The number of a new round, higher than that of any session."""
         return 1 + max((rounds.read(folder) or 0 for folder in self._sessions()), default=0)
@@ -149,7 +155,11 @@ def _first_state(
         "job": os.environ.get("SLURM_JOB_ID"),
         "repeats": campaign.launches,
         "expected": [
-            {"case": item.case.id, "launches": campaign.launches, "variables": dict(item.variables)}
+            {
+                "case": item.case.id,
+                "launches": item.launches(campaign.launches),
+                "variables": dict(item.variables),
+            }
             for item in matrix.expected
         ],
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
@@ -178,7 +188,7 @@ def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     folder = runs / campaign / site
     for path in sorted(folder.glob("*/state.json"), reverse=True):
         tree = RunTree(path.parent)
-        if tree.state["finished"] is None or tree.state.get("report") == "wanted":
+        if not tree.complete:
             return tree
     raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import tempfile
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +29,13 @@ from roundtrip.sites import ready
 _console = Console(stderr=True, markup=False)
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
+
+
+class Order(StrEnum):
+    """How the order of the two toolchains in a round is chosen."""
+
+    RANDOM = "random"
+    ABBA = "abba"
 
 
 @app.command()
@@ -54,6 +63,9 @@ def ab(
     budget: Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")] = "20m",
     fail_on: FAIL_ON = None,
     resume: Annotated[bool, typer.Option(help="Go on with the newest run of the two.")] = False,
+    order: Annotated[
+        Order, typer.Option(help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds.")
+    ] = Order.RANDOM,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
     ] = False,
@@ -61,7 +73,7 @@ def ab(
     output: OUTPUT = None,
     everything: ALL = False,
 ) -> None:
-    """Launch two toolchains in rounds, in random order, until each claim is told.
+    """Launch two toolchains in rounds, until each claim is told.
 
     It stops when each is told, when the budget is over, or at Ctrl-C, and judges what is there by a
     test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower in
@@ -80,7 +92,8 @@ def ab(
     else:
         wanted = model.load(model.find(campaign, checkout / "campaigns")).checks
         plans = pair.checks(wanted, checks or (), variables or ())
-        content = pair.text((base, new), plans, minutes, partitions or ())
+        seed = secrets.randbits(32) if order is Order.ABBA else None
+        content = pair.text((base, new), plans, minutes, partitions or (), seed)
     declared = model.load(pair.written(scratch, (base, new), content))
     declared = replace(declared, time_limit_minutes=minutes)
     try:

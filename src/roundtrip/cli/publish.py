@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from roundtrip.cli import app
+from roundtrip.cli.report import write_pages
 from roundtrip.errors import UserError, writing
 
 
@@ -26,7 +27,7 @@ def publish(
     ever overwritten.  Exit status: 0 all are there; 1 some were refused; 2 bad input.
     """
     from roundtrip.report import public  # takes a second, which other commands need not spend
-    from roundtrip.report.pages import write as pages
+    from roundtrip.report.pages.write import INDEX
 
     found, refused = public.found(places), 0
     with writing(to):
@@ -39,6 +40,6 @@ def publish(
             refused += 1
             continue
         typer.echo(f"{'already there' if copied.was_there else 'published'}: {copied.path}")
-    pages.write(to)
-    typer.echo(f"index: {to / pages.INDEX}")
+    if write_pages(to):
+        typer.echo(f"index: {to / INDEX}")
     raise typer.Exit(int(refused > 0))

@@ -64,10 +64,11 @@ def publish(run_dir: Path) -> Path:
     return page
 
 
-def write_pages(reports: Path) -> None:
+def write_pages(reports: Path) -> bool:
     """Write the index and the history pages of `reports`; whatever fails is only a warning.
 
     They are derived from the reports, which are published by then, and can be written again.
+    Whether they were written.
     """
     from roundtrip.report.pages import write  # as below
 
@@ -76,6 +77,8 @@ def write_pages(reports: Path) -> None:
     except Exception as error:
         kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
         _print_warning(f"index and history pages: {kind}{error}")
+        return False
+    return True
 
 
 def _warn(revision: Path) -> None:

@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, site_lock, tree
+from roundtrip.campaign import environment, matrix, model, site_lock, tonight, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
-from roundtrip.errors import writing
+from roundtrip.errors import UserError, writing
 from roundtrip.sites import ready
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def run(
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
     ] = None,
     night: Annotated[
-        str | None, typer.Option(help="A name: resume the run that began under it, or begin one.")
+        str | None,
+        typer.Option(help="A name: resume the run that began under it, if any; measure it once."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option(help="Print the matrix and what it will be able to claim, then stop.")
@@ -63,9 +64,12 @@ def run(
     from roundtrip.collect import analysis
 
     thresholds = analysis.of_site(site)
-    outlook = claims.outlook(declared, plan, thresholds)
+    tonight.require(declared, here, plan)
+    # Pairs of nodes are compared with each other, and make no claim of a study.
+    claimed = matrix.Matrix((), ()) if declared.in_pairs else plan
+    outlook = claims.outlook(declared, claimed, thresholds)
     if dry_run:
-        _print_matrix(declared, plan, outlook)
+        _print_matrix(declared, tonight.arrange(declared, here, plan, paths.runs(), None), outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
     from roundtrip.campaign import building
@@ -82,27 +86,34 @@ def run(
         _say(f"warning: {warning}")
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
-    if run_tree:
-        tree.check_same_matrix(run_tree, plan)
-    else:
+    if night and run_tree and run_tree.complete:
+        _say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
+        return
+    if run_tree and not _goes_on(run_tree, plan, night):
+        run_tree = None
+    arranged = tonight.arrange(declared, here, plan, paths.runs(), run_tree)
+    plan = arranged.matrix
+    if run_tree is None:
         with writing(paths.runs()):
             run_tree = tree.create(
                 paths.runs(), declared, site, plan, revision(checkout), thresholds, report, night
             )
+            arranged.write(run_tree.path)
     stopping.on_term()
     with writing(run_tree.path), run_tree:
-        environment.record(here, plan, run_tree.path / "env")
         again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
         in_time = True
         with TerminalProgress(declared.title, _console) as progress:
             try:
+                environment.record(here, plan, run_tree.path / "env")
                 building.run(here, plan.expected, run_tree, progress)
-                in_time = Runner(declared, here, run_tree, plan.expected, progress).run()
+                in_time = Runner(declared, here, run_tree, arranged.launched, progress).run()
             except stopping.Terminated:
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
                 raise typer.Exit(130) from None
+        stopping.no_more()
         outcome = Outcome.of(run_tree)
         if outcome.whole:
             run_tree.finish()
@@ -126,6 +137,21 @@ def _say(line: str) -> None:
     _console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
+def _goes_on(run_tree: tree.RunTree, plan: matrix.Matrix, night: str | None) -> bool:
+    """Whether the run is of this matrix.  A night that is not begins anew: nobody is there to ask.
+
+    UserError without `night`.
+    """
+    try:
+        tree.check_same_matrix(run_tree, plan)
+    except UserError:
+        if night is None:
+            raise
+        _say(f"campaign or site has changed since night {night} began: a new run begins")
+        return False
+    return True
+
+
 def _existing(
     campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
@@ -141,10 +167,12 @@ def _existing(
     return tree.unfinished(paths.runs(), campaign, site) if resume else None
 
 
-def _print_matrix(declared: model.Campaign, plan: matrix.Matrix, outlook: Outlook) -> None:
-    for item in plan.expected:
-        typer.echo(f"run   {declared.launches} x {item.case.id}")
-    for skipped in plan.skipped:
+def _print_matrix(declared: model.Campaign, arranged: tonight.Tonight, outlook: Outlook) -> None:
+    for item in arranged.matrix.expected:
+        typer.echo(f"run   {item.launches(declared.launches)} x {item.case.id}")
+    for skipped in arranged.matrix.skipped:
         typer.echo(f"skip  {skipped.case}: {skipped.reason}")
+    for line in arranged.lines():
+        typer.echo(line)
     for line in outlook.lines():
         typer.echo(line)

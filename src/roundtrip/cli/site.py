@@ -14,7 +14,7 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.errors import UserError
-from roundtrip.sites import data, probe, ready, toolchains
+from roundtrip.sites import data, mirror, probe, ready, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites import new as writer
 from roundtrip.sites.check import check as check_site
@@ -38,7 +38,10 @@ def check(
         bool, typer.Option(help="Also start two ranks of each MPI, on two nodes, one job each.")
     ] = False,
     write: Annotated[
-        bool, typer.Option(help="With --live: write the lines that mend site.toml into it.")
+        bool,
+        typer.Option(
+            help="With --live: write the lines that mend site.toml into it, and try again."
+        ),
     ] = False,
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
@@ -48,21 +51,27 @@ def check(
     site = Site(name, paths.checkout())
     status = _print(check_site(site, scripts))
     if live:
-        status = max(status, _try(site, write))
+        status = _try(site, write, status)
     raise typer.Exit(status)
 
 
-def _try(site: Site, write: bool) -> int:
-    """Live findings; with `write`, what a mended site lets be tried is tried as well."""
-    result = trial.check(site)
-    status = _print(result.findings)
-    if not write or not result.lines:
+def _try(site: Site, write: bool, status: int, written: tuple[mend.Line, ...] = ()) -> int:
+    """Live findings; with `write`, all those of the site with the lines in it that mend it."""
+    result = trial.check(site, _submitting)
+    status = max(status, _print(result.findings))
+    lines = [line for line in result.lines if line not in written]
+    if not write or not lines:
         return status
     file = site.folder / data.FILE
-    file.write_text(mend.written(file.read_text(), result.lines))
-    for line in result.lines:
+    file.write_text(mend.written(file.read_text(), lines))
+    for line in lines:
         _console.print(f"written      {file}: {line}", highlight=False)
-    return _try(Site(site.name, site.checkout), write) if result.ended else status
+    mended = Site(site.name, site.checkout)
+    return _try(mended, write, _print(check_site(mended, None)), (*written, *lines))
+
+
+def _submitting(jobs: str) -> None:
+    _console.print(f"submitting   {jobs}", highlight=False)
 
 
 @site_app.command()
@@ -116,6 +125,43 @@ def lock(
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
     _console.print(table)
     raise typer.Exit(status)
+
+
+@site_app.command("mirror")
+def fill_mirror(
+    folder: Annotated[Path, typer.Argument(help="The mirror; it is made if there is none.")],
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of sources besides the shipped one; of one name, the last is."),
+    ] = None,
+    git: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=CLONE: a clone or address instead of the declared repository."),
+    ] = None,
+) -> None:
+    """Fill a source mirror of Spack from Debian's source packages and git repositories.
+
+    For machines that do not reach the authors' sites.  What is there already is kept.
+    Exit status: 0 all is there; 1 something is not; 2 bad input.
+    """
+    clones = dict(_pair(text) for text in git or ())
+    files = [paths.checkout() / mirror.SHIPPED, *(sources or ())]
+    status, size = 0, 0
+    for item in mirror.fill(folder, mirror.read(files), clones):
+        told = item.detail + (f", {item.size / 1e6:.1f} MB" if item.size else "")
+        status = max(status, _print([Finding(item.verdict, item.name, told)]))
+        size += item.size
+    _console.print(
+        f"\n{folder}: {size / 1e6:.0f} MB; `spack mirror add sources {folder.resolve().as_uri()}`"
+    )
+    raise typer.Exit(status)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, place = text.partition("=")
+    if not equals or not place:
+        raise UserError(f"--git {text}: say NAME=CLONE")
+    return name, place
 
 
 def _print(findings: list[Finding]) -> int:

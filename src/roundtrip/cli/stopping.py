@@ -15,6 +15,11 @@ def on_term() -> None:
     signal.signal(signal.SIGTERM, _terminate)
 
 
+def no_more() -> None:
+    """Nothing is left to stop: what was measured is being reported."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the report must get done
     raise Terminated

@@ -13,6 +13,7 @@ from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.nights.settings import Settings
+from roundtrip.stats.nodes.settings import Settings as NodeSettings
 from roundtrip.tables import Places
 
 FILE_NAME = "analysis.toml"
@@ -40,6 +41,7 @@ class Analysis:
     disturbance: Disturbance
     statistics: Levels
     history: Settings
+    nodes: NodeSettings
     text: str
     later: str = ""
     #: Each study's own table, by its class.
@@ -53,9 +55,12 @@ class Analysis:
 
 #: Larger than any sensible threshold; it excludes infinity and integers that no float can hold.
 _MOST = 2.0**53
-_SHARED = {"disturbance": Disturbance, "statistics": Levels, "history": Settings}
+_SHARED = {
+    **{"disturbance": Disturbance, "statistics": Levels},
+    **{"history": Settings, "nodes": NodeSettings},
+}
 #: Tables that a file may lack: it is then older than the table.
-_LATER = ("history",)
+_LATER = ("history", "nodes")
 
 
 def default_text() -> str:
@@ -101,7 +106,7 @@ def parse(text: str, file: Path) -> Analysis:
     in the class of the table, and a file may lack it.
 
     A study that the file does not know (it is older than the study) gets the package's
-    thresholds: a bundle with such a file has no launches of it.  So does the history.
+    thresholds: a bundle with such a file has no launches of it.  So do the history and the nodes.
     """
     data, places = tables.parse(text, file)
     own = {study.name: study.thresholds for study in studies.found() if study.thresholds}
@@ -118,8 +123,9 @@ def parse(text: str, file: Path) -> Analysis:
         if not 0 < getattr(levels, key) < 1:
             told = f"[statistics] {key} must lie between 0 and 1"
             raise tables.fault(told, ("statistics", key), places, file)
-    for key, right in shared["history"].faults():
-        raise tables.fault(f"[history] {key} {right}", ("history", key), places, file)
+    for name in _LATER:
+        for key, right in shared[name].faults():
+            raise tables.fault(f"[{name}] {key} {right}", (name, key), places, file)
     thresholds = {kind: _table(kind, data[name], name, places, file) for name, kind in own.items()}
     used = shared | {name: thresholds[kind] for name, kind in own.items()}
     return Analysis(**shared, text=text, later=_later(given, used), studies=thresholds)

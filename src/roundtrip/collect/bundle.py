@@ -12,7 +12,17 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, cases, confined, manifest, records, samples, seal, site_key
+from roundtrip.collect import (
+    analysis,
+    cases,
+    confined,
+    manifest,
+    nodes,
+    records,
+    samples,
+    seal,
+    site_key,
+)
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
@@ -39,7 +49,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
         raise UserError(_nothing(launches), run_dir)
     environment = Environment.read(run_dir)
     declared = confined.text(run_dir / "campaign.toml")
-    hosts = [*environment.hosts(), *named([launch.run for launch in launches])]
+    told = [each for launch in launches for each in (launch.case, launch.run)]
+    hosts = [*environment.hosts(), *named(told)]
     names = Pseudonyms(hosts, site_key.of(state["site"]))
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -57,7 +68,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
             (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
             (partial / "campaign.toml").write_bytes(declared.encode())
             environment.write(partial / "env", names)
-            written = manifest.write(partial, _facts(state))
+            facts = {**_facts(state), **nodes.told(run_dir, names)}
+            written = manifest.write(partial, facts)
             return _keep(partial, folder / written.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -60,6 +60,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "parameters": case["parameters"],
             "emulated": case["emulated"],
             "simulated": case["simulated"],
+            "hosts": [names.of(host) for host in case.get("hosts", ())] or None,
         }
     if run:
         details = run.get(case["study"])  # what only this study's workload writes
@@ -78,8 +79,11 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
             "placement": names.fields(run.get("placement")),
+            # Of a simulated launch, the kernel is that of the machine that simulated it.
+            "nodes": None if case["simulated"] else names.fields(run.get("nodes")),
             "clock": run.get("clock"),
             "timing": run.get("timing"),
+            "simulation": run.get("simulated") if launch.status == "passed" else None,
             "warmup_discarded": run.get("warmup_discarded"),
             "points": names.fields(run["points"]),
             "details": names.fields(details),

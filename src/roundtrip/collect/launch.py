@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import confined, link, records, samples, seal
+from roundtrip.collect import confined, link, records, samples, seal, simulation
 from roundtrip.errors import UserError
 
-Status = Literal["passed", "failed", "skipped"]
+Status = Literal["passed", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
 _FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME)
 
@@ -21,8 +21,8 @@ class Launch:
 
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
     `disturbed` says why its timings are doubtful; a disturbed launch is kept.  `digest` is the
-    sha256 of samples.csv, "" if the launch failed.  `round` is the folder of its session,
-    `campaign_round` the round of that session, None if it is not recorded.
+    sha256 of samples.csv, "" if the launch failed, `rows` that of its rows alone.  `round` is the
+    folder of its session, `campaign_round` the round of that session, None if it is not recorded.
     """
 
     id: str
@@ -36,7 +36,13 @@ class Launch:
     run: dict[str, Any] = field(default_factory=dict)
     disturbed: tuple[str, ...] = ()
     digest: str = ""
+    rows: str = ""
     campaign_round: int | None = None
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """The case, and the nodes that the launch was told to take; () if the scheduler chose."""
+        return self.case_id, tuple(self.case.get("hosts", ()))
 
     @property
     def sealed(self) -> bool:
@@ -46,11 +52,13 @@ class Launch:
 
 @dataclass(frozen=True)
 class Contents:
-    """case.json and run.json (empty if bad), the digest of samples.csv, the first fault or ""."""
+    """case.json and run.json (empty if bad), the digest of samples.csv and that of its rows, the
+    first fault or ""."""
 
     case: dict[str, Any]
     run: dict[str, Any]
     digest: str
+    rows: str
     fault: str
 
 
@@ -66,18 +74,18 @@ def contents(root: Path, folder: Path) -> Contents:
 def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
-    digest = ""
+    digest = rows = ""
     try:
         case = records.read(folder / "case.json", root)
         run = records.read(folder / "run.json", root)
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
-        digest = seal.digest(content)
+        digest, rows = seal.digest(content), seal.digest_of_rows(content)
         fault = _fault(case, run, samples.parse(content, folder / SAMPLES), digest)
         if not fault and (crossed := link.read(folder, root)):
             fault = link.fault(crossed)
     except UserError as error:
         fault = str(error)
-    return Contents(case, run, digest, fault.replace(f"{folder}/", ""))
+    return Contents(case, run, digest, rows, fault.replace(f"{folder}/", ""))
 
 
 def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, digest: str) -> str:
@@ -85,6 +93,8 @@ def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, dig
         return "run.json: the workload did not complete"
     if run["ranks"] != case.get("num_tasks", run["ranks"]):
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
+    if simulator := simulation.fault(case, run):
+        return simulator
     if read.problems:
         more = len(read.problems) - 1
         return str(read.problems[0]) + (f" (and {more} more)" if more else "")

@@ -1,21 +1,32 @@
 """The one scanner of a run tree: every launch that came back, and why the others failed.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
-and exactly the samples of its seal.  All others failed: their files are below ``rounds/*/stage``,
-and ``rounds/*/report.json`` has what ReFrame says about them.
+and exactly the samples of its seal.  All others failed, or Slurm displaced them: their files are
+below ``rounds/*/stage``, and ``rounds/*/report.json`` has what ReFrame says about them.
 
 Each launch is read by itself: whatever its files hold, only this launch fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, cases, confined, disturbance, hosts, launch, records, rounds
+from roundtrip.collect import (
+    analysis,
+    cases,
+    confined,
+    displaced,
+    disturbance,
+    hosts,
+    launch,
+    records,
+    rounds,
+)
 from roundtrip.collect.launch import Launch, Status
 from roundtrip.collect.session_report import SessionReport, TestCase
 from roundtrip.collect.text import printable
@@ -46,7 +57,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _Session(folder, run_dir, report, limits.disturbance, cores)
         found += [replace(item, campaign_round=number) for item in session.launches()]
-    return list(_without_copies(found))
+    return list(_without_others(_without_copies(found)))
 
 
 def _in_order(session: str) -> tuple[bool, int, str]:
@@ -65,6 +76,18 @@ def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
         else:
             reason = f"samples.csv: the very samples of launch {original}: a copy"
             yield replace(item, status="failed", reason=reason, disturbed=(), digest="")
+
+
+def _without_others(launches: Iterable[Launch]) -> Iterator[Launch]:
+    """Launches in order; of a simulation, one with other samples than the first one failed."""
+    first: dict[str, Launch] = {}
+    for item in launches:
+        if item.status == "passed" and item.case["simulated"]:
+            one = first.setdefault(item.case_id, item)
+            if item.rows != one.rows:
+                reason = f"simulated, and its samples are not those of launch {one.id}"
+                item = replace(item, status="failed", reason=reason, disturbed=(), digest="")
+        yield item
 
 
 def _unknown(folder: Path, session: str, reason: str, test: TestCase | None = None) -> Launch:
@@ -129,27 +152,41 @@ class _Session:
         place = (round_, environ, folder)
         found = Launch(identity, case_id, "failed", "", *place, case=read.case, run=read.run)
         if came_back and not read.fault and (test is None or test.result == "pass"):
-            disturbed = disturbance.reasons(read.run, self.limits, self.cores)
-            return replace(found, status="passed", disturbed=disturbed, digest=read.digest)
+            disturbed = () if read.case["simulated"] else self._disturbed(read.run)
+            return replace(
+                found, status="passed", disturbed=disturbed, digest=read.digest, rows=read.rows
+            )
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.whole and not came_back:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
-        parts = [reason or read.fault or "left unfinished", self._last_words(folder)]
+        error = self._error(folder)
+        if not came_back and (why := displaced.why(reason, error)):
+            return replace(found, status="displaced", reason=why)
+        parts = [reason or read.fault or "left unfinished", _last_words(error)]
         return replace(found, reason="; ".join(part for part in parts if part))
+
+    def _disturbed(self, run: dict[str, Any]) -> tuple[str, ...]:
+        return disturbance.reasons(run, self.limits, self.cores)
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
         status: Status = "skipped" if test.result == "skip" else "failed"
+        if why := displaced.why(reason, ""):
+            status, reason = "displaced", why
         name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
         identity = f"{round_}/{test.environ}/{name}"
         return Launch(identity, test.case_id, status, reason, round_, test.environ)
 
-    def _last_words(self, folder: Path) -> str:
-        """The last line that the job wrote to standard error, or ""."""
+    def _error(self, folder: Path) -> str:
+        """The end of what the job wrote to standard error, or ""."""
         try:
             end = confined.tail(folder / "rfm_job.err", self.root)
         except UserError:
             return ""
-        text = end.decode("utf-8", errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
-        return f"last words: {printable(lines[-1])[:160]}" if lines else ""
+        return end.decode("utf-8", errors="replace")
+
+
+def _last_words(error: str) -> str:
+    """The last line of an output, or ""."""
+    lines = [line.strip() for line in error.splitlines() if line.strip(" -\t")]
+    return f"last words: {printable(lines[-1])[:160]}" if lines else ""

@@ -21,7 +21,10 @@ SCHEMA = 2
 #: The folder of what a bundle holds besides its own measurement: the nights before it.
 HISTORY = "history/"
 _LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
-_KEYS = {"schema", "campaign", "site", "started", "finished", "git", "tools", "files"}
+_KEYS = {
+    *("schema", "campaign", "site", "started", "finished", "git", "tools", "files"),
+    "nodes_not_measured",
+}
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ _COMMENT = re.compile(r"#.*$", re.MULTILINE)
 _HOSTNAMES = re.compile(r"(?<=hostnames)[\"']\s*:\s*\[[^\]]*\]")
 
 
+#: Fields of JSON that hold the name of a switch.
+_SWITCHES = ("switch",)
 #: A pseudonym.  Older bundles count: node1, node2, ..., other hosts in each bundle.
 STABLE = r"node-[0-9a-f]{8}"
 
@@ -34,12 +36,12 @@ class Pseudonyms:
         spelled = {name.casefold(): name for name in sorted(names) if name.strip(".")}
         spelled.pop("localhost", None)
         self._names: dict[str, str] = {}
+        self._key = key
         for host in sorted(spelled):
             short = host.split(".")[0]
             if not short or short.isdecimal():  # the first number of an address identifies nothing
                 short = host
-            told = hmac.digest(key, short.encode(errors="surrogateescape"), hashlib.sha256).hex()
-            self._names[host] = self._names[short] = f"node-{told[:8]}"
+            self._names[host] = self._names[short] = f"node-{self._told(short)}"
         hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
         # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
         # letters may be English, and is a host only where one is expected.  A number never is.
@@ -55,6 +57,14 @@ class Pseudonyms:
     def of(self, host: str) -> str:
         """The pseudonym of `host`; an unknown name is returned as it is."""
         return self._names.get(host.casefold(), host)
+
+    def of_switch(self, name: str) -> str:
+        """The pseudonym of a switch, ``switch-5b0e77aa``, made as that of a host."""
+        return f"switch-{self._told(name)}"
+
+    def _told(self, name: str) -> str:
+        told = hmac.digest(self._key, name.encode(errors="surrogateescape"), hashlib.sha256)
+        return told.hex()[:8]
 
     def fields(self, data: Any) -> Any:
         """JSON data with the host names in fields and in messages replaced."""
@@ -90,6 +100,8 @@ class Pseudonyms:
             return [self._value(item, key) for item in data]
         if isinstance(data, str) and key in FIELDS:
             return self.of(data)
+        if isinstance(data, str) and key in _SWITCHES:
+            return self.of_switch(data)
         return self.message(data) if isinstance(data, str) and key in _MESSAGES else data
 
 

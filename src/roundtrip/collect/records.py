@@ -20,6 +20,8 @@ _INTEGERS = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
     "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
 )
 _Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=_INTEGERS)
+#: The parameter of a check that says which pair of nodes it is launched on.
+PAIR = "pair"
 _VALIDATORS = {
     name: _Validator(schema)
     for name, schema in {
@@ -27,6 +29,7 @@ _VALIDATORS = {
         "case.json": schemas.CASE,
         "link.json": schemas.LINK,
         "state.json": schemas.STATE,
+        "nodes.json": schemas.NODES,
         "campaign": schemas.CAMPAIGN,
         "manifest.json": schemas.MANIFEST,
         **{f"column {name}": schema for name, schema in schemas.COLUMNS.items()},
@@ -85,8 +88,12 @@ def case_id(case: dict[str, Any]) -> str:
 
 
 def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
-    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``."""
-    check, *parameters = display_name.split(" %")
+    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``.
+
+    All pairs of nodes are launches of one case: the parameter that numbers them is left out.
+    """
+    check, *told = display_name.split(" %")
+    parameters = [item for item in told if not item.startswith(f"{PAIR}=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
 
 

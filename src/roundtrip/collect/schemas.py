@@ -7,7 +7,7 @@ campaign is checked against the same names and counts, so that what can be run c
 from __future__ import annotations
 
 from roundtrip import studies
-from roundtrip.collect import timing
+from roundtrip.collect import simulation, timing
 from roundtrip.collect.shapes import (
     AMOUNT,
     AMOUNT_OR_NULL,
@@ -40,7 +40,20 @@ _DISTURBANCE = record(
 )
 _PLACE = record(
     {"rank": COUNT, "host": HOST},
-    {"cpus": {"type": ["array", "null"], "items": {"type": "integer"}}},
+    {
+        "cpus": {"type": ["array", "null"], "items": {"type": "integer"}},
+        "switch": or_null(HOST),
+    },
+)
+#: What the kernel of a node tells, see `workloads/core/node.hpp`.
+NODE_FACTS = ("kernel", "processor", "microcode", "firmware", "governor")
+_FACT = {**TEXT, "type": ["string", "null"]}
+_NODE = record(
+    {"host": HOST},
+    {
+        **dict.fromkeys(NODE_FACTS, _FACT),
+        "adapters": {"type": ["array", "null"], "items": TEXT, "maxItems": 100},
+    },
 )
 _POINT = record(
     {
@@ -108,7 +121,9 @@ RUN = record(
             )
         ),
         "timing": or_null(timing.SCHEMA),
+        "simulated": or_null(simulation.SCHEMA),
         "placement": {"type": ["array", "null"], "items": _PLACE},
+        "nodes": {"type": ["array", "null"], "items": _NODE},
         "warmup_discarded": COUNT_OR_NULL,
         "elapsed_s": AMOUNT_OR_NULL,
         "disturbance": or_null(_DISTURBANCE),
@@ -138,7 +153,11 @@ CASE = record(
         "emulated": or_null(_EMULATED),
         "simulated": {"type": "boolean"},
     },
-    {"num_tasks": {"type": "integer", "minimum": 1}, "extras": {"type": "object"}},
+    {
+        "num_tasks": {"type": "integer", "minimum": 1},
+        "extras": {"type": "object"},
+        "hosts": {"type": "array", "items": HOST},
+    },
 )
 CAMPAIGN = record({"name": NAME})
 _SELF_TEST = record({"asked_ms": {"type": "number"}, "received": COUNT, "p50_ms": NUMBER_OR_NULL})
@@ -191,6 +210,24 @@ STATE = record(
         "finished": TEXT_OR_NULL,
     },
 )
+#: env/nodes.json: by partition, what the scheduler said of its nodes before the launches.
+NODES = record(
+    {
+        "schema": {"const": 1},
+        "partitions": {
+            "type": "object",
+            "additionalProperties": record(
+                {
+                    "hosts": {"type": "array", "items": HOST},
+                    "not_measured": {
+                        "type": "array",
+                        "items": record({"host": HOST, "state": LABEL, "reason": TEXT}),
+                    },
+                }
+            ),
+        },
+    }
+)
 MANIFEST = record(
     {
         "schema": {"enum": [1, 2]},
@@ -208,6 +245,12 @@ MANIFEST = record(
             "additionalProperties": record(
                 {"bytes": COUNT, "sha256": {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"}}
             ),
+        },
+    },
+    {
+        "nodes_not_measured": {
+            "type": "array",
+            "items": record({"node": HOST, "state": LABEL, "reason": TEXT}),
         },
     },
 )

@@ -25,6 +25,12 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def digest_of_rows(content: bytes) -> str:
+    """The sha256 of the rows of a samples.csv, without its head, which says when it was written."""
+    rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
+    return digest(rows)
+
+
 def is_whole(declared: dict[str, Any]) -> bool:
     """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
     return "sha256" in declared and "counts" in declared

@@ -11,7 +11,9 @@ _DRIFTS = "a machine drifts by more than most builds differ"
 
 
 def why(base: Side, new: Side, one: Unit, other: Unit) -> str:
-    """One sentence: why cases of two runs are not claimed to differ."""
+    """One sentence: why two cases, of two runs or simulated, are not claimed to differ."""
+    if one.simulated:
+        return "simulated, which gives the same values each time: nothing is tested"
     if one.site != other.site:
         return f"measured on different sites, {one.site} and {other.site}: machines differ too"
     if base.night[:10] != new.night[:10]:
@@ -21,6 +23,8 @@ def why(base: Side, new: Side, one: Unit, other: Unit) -> str:
 
 def command(pairs: Sequence[tuple[Unit, Unit]]) -> str:
     """What measures both sides interleaved, as far as one command can; in words where none can."""
+    if pairs and all(unit.simulated for pair in pairs for unit in pair):
+        return "simulated values have no noise: what differs, differs"
     sites = {unit.site for pair in pairs for unit in pair}
     if len(sites) > 1:
         return "two sites are never interleaved: compare each with its own past"

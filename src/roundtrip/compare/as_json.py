@@ -51,7 +51,7 @@ def _row(row: Row) -> dict[str, Any]:
         if judged
         else {"median": row.ratio},
         "why": row.why,
-        "more_rounds": row.more,
+        "more_rounds": None if row.more is None else row.each * row.more,
     }
 
 

@@ -19,7 +19,7 @@ from roundtrip.report.speeds import Point, Values
 from roundtrip.stats.foresight import rounds_to_come
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.levels import Levels
-from roundtrip.stats.rounds import Pairing, pair_by_round
+from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Judged, Verdict
 
 
@@ -48,18 +48,21 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     rows: list[Row] = []
     ratios: dict[Series, list[float]] = {}
     for one, other in matched.pairs:
-        pairing = _pairing(one, other) if is_one_run else None
+        pairing = _pairing(one, other) if is_one_run and not one.simulated else None
         why = advice.why(base, new, one, other) if pairing is None else pairing.refused
         for point in _points(one, other, values):
             series = Series(one, other, point)
             if pairing and not why:
-                ratios[series] = _paired(pairing, point, values)
+                ratios[series] = _paired(pairing, point, values, new.data.is_abba)
             rows.append(_row(series, values, levels, why))
     ratios = {series: found for series, found in ratios.items() if found}
     judged = judging.of(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
+    each = 2 if new.data.is_abba else 1
     rows = [
-        _judged(row, judged, ratios, levels, is_sequential) if row.series in judged else row
+        replace(_judged(row, judged, ratios, levels, is_sequential), each=each)
+        if row.series in judged
+        else row
         for row in rows
     ]
     return Comparison(
@@ -93,14 +96,14 @@ def _points(one: Unit, other: Unit, values: list[Values]) -> list[Point]:
     return sorted(found, key=lambda point: (point.what, point.size_bytes or 0))
 
 
-def _paired(pairing: Pairing, point: Point, values: list[Values]) -> list[float]:
-    """Speed of the new side over that of the base, one for each round that has both."""
-    found = []
-    for one, other in pairing.pairs:
+def _paired(pairing: Pairing, point: Point, values: list[Values], is_abba: bool) -> list[float]:
+    """Speed of the new side over that of the base, one for each round that has both, or for two."""
+    found = {}
+    for number, (one, other) in zip(pairing.numbers, pairing.pairs, strict=True):
         mine, theirs = values[0].get(one, {}).get(point), values[1].get(other, {}).get(point)
-        if mine and theirs and min(mine, theirs) > 0:
-            found.append(_speed(mine, theirs, point))
-    return found
+        if mine and theirs and min(mine.number, theirs.number) > 0:
+            found[number] = _speed(mine.number, theirs.number, point)
+    return in_twos(found) if is_abba else list(found.values())
 
 
 def _speed(base: float, new: float, point: Point) -> float:
@@ -110,7 +113,7 @@ def _speed(base: float, new: float, point: Point) -> float:
 def _row(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
     sides = [
         [
-            value
+            value.number
             for row in unit.launches
             if (value := found.get(str(row["launch"]), {}).get(series.point)) is not None
         ]

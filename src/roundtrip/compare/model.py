@@ -55,9 +55,10 @@ class Row:
     """A series: the median of each side in the unit of its point, and the ratio of speeds.
 
     The ratio is that of the new side over the base; above 1 the new one is faster.  `judged` is
-    None where nothing is claimed, and `why` says why.  `more` is the number of rounds that an open
-    claim of a sequential run still needs, more than `foresight.FARTHEST` if not even these would
-    do; None if nothing is open or nothing can be said yet.
+    None where nothing is claimed, and `why` says why; each of its ratios is of `each` rounds.
+    `more` is the number of ratios that an open claim of a sequential run still needs, more than
+    `foresight.FARTHEST` if not even these would do; None if nothing is open or nothing can be said
+    yet.
     """
 
     series: Series
@@ -67,6 +68,7 @@ class Row:
     judged: Judged | None = None
     why: str = ""
     more: int | None = None
+    each: int = 1
 
     @property
     def status(self) -> Status:

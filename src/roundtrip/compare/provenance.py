@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.collect import simulation
+from roundtrip.collect.schemas import NODE_FACTS
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report.sections.provenance import flat, revision
 
@@ -59,6 +61,11 @@ def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
     launches = {str(row["launch"]) for unit in units for row in unit.launches}
     yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(units))
     yield "ranks", _joined(str(row["ranks"]) for row in _rows(units))
+    for name, title in simulation.TITLES.items():
+        told = [str(row[name]) for row in _rows(units) if row[name] is not None]
+        if told:
+            yield title, _joined(told)
+    yield from _nodes(side, launches)
     yield "binding", _joined(_bindings(side, launches))
     yield "Roundtrip revision", revision(side.data)
     yield from _installed(side, {unit.toolchain for unit in units})
@@ -71,6 +78,16 @@ def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
 def _rows(units: Iterable[Unit]) -> Iterator[Any]:
     for unit in units:
         yield from unit.launches
+
+
+def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
+    """What the kernels of the nodes told these launches."""
+    told = side.data.nodes.filter(pl.col("launch").is_in(list(launches)))
+    for name in NODE_FACTS if told.height else ():
+        yield f"{name} of the nodes", _joined(told[name].drop_nulls())
+    if told.height:
+        listed = told["adapters"].drop_nulls().to_list()
+        yield "adapters of the nodes", _joined(one for adapters in listed for one in adapters)
 
 
 def _bindings(side: Side, launches: set[str]) -> Iterator[str]:

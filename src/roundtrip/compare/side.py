@@ -56,6 +56,11 @@ class Unit:
         return self.study, self.check, self.parameters
 
     @property
+    def simulated(self) -> bool:
+        """Whether its values come from a model, which gives the same ones each time."""
+        return bool(self.launches[0]["simulated"])
+
+    @property
     def told(self) -> str:
         """The case in words."""
         case = f"{self.check}, {self.parameters}" if self.parameters else self.check

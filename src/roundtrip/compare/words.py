@@ -71,7 +71,7 @@ def launches(row: Row) -> str:
     """How many rounds a claim rests on, or how many launches each side has."""
     if row.judged is None:
         return f"{row.base.n}, {row.new.n}"
-    return units.plural(row.judged.interval.n, "round")
+    return units.plural(row.each * row.judged.interval.n, "round")
 
 
 def outcome(row: Row) -> str:
@@ -92,9 +92,10 @@ def lacks(row: Row) -> str:
     if row.more is None:
         return "too few rounds to say how many more"
     if row.more > FARTHEST:
-        return f"more than {FARTHEST} more rounds"
-    launches = units.plural(2 * row.more, "launch", "launches")
-    return f"about {units.plural(row.more, 'more round')}, {launches}"
+        return f"more than {row.each * FARTHEST} more rounds"
+    more = row.each * row.more
+    launches = units.plural(2 * more, "launch", "launches")
+    return f"about {units.plural(more, 'more round')}, {launches}"
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -134,6 +135,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"Not compared: {refused}."
     if comparison.is_sequential:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
+    if any(row.each > 1 for row in comparison.rows):
+        yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
     effect = units.percent(comparison.levels.minimum_effect)
     yield (
         "Ratios are of speeds, new over base: below 1 the new side is slower. Regressed: the "

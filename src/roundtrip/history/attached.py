@@ -15,12 +15,14 @@ from roundtrip.collect.tables.rules import RULES
 from roundtrip.errors import UserError
 from roundtrip.history.annotations import Annotation, notes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import NIGHTS, NOTES, PROVENANCE, SERIES
+from roundtrip.history.schema import NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that go into a bundle at most: a year, and more than detection looks back.
 MOST_NIGHTS = 400
-_NIGHTS, _PROVENANCE, _NOTES = (
-    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes")
+#: And nights of launches between pairs of nodes, of which there are many.
+MOST_PAIRED = 64
+_NIGHTS, _PROVENANCE, _NOTES, _PAIRS = (
+    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes", "pairs")
 )
 _ROW = ["night", *SERIES, "nodes"]
 
@@ -44,6 +46,8 @@ def add(
     (bundle / manifest.HISTORY).mkdir()
     disk.write_frame(before.nights, bundle / _NIGHTS)
     disk.write_frame(before.provenance, bundle / _PROVENANCE)
+    if (between := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
+        disk.write_frame(between, bundle / _PAIRS)
     every = [*before.nights["night"].unique(), checked.data["started"]]
     if said := notes(every, annotations):
         disk.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
@@ -59,15 +63,19 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
     found = Ledger(disk.table(nights, NIGHTS), disk.table(facts, PROVENANCE))
     if _NOTES in checked.data["files"]:
         found = replace(found, notes=disk.table(remarks, NOTES))
+    if _PAIRS in checked.data["files"]:
+        found = replace(found, pairs=disk.table(bundle / _PAIRS, PAIRS))
     for name, frame, file in (
         ("nights", found.nights, nights),
         ("provenance", found.provenance, facts),
         ("notes", found.notes, remarks),
+        ("pairs", found.pairs, bundle / _PAIRS),
     ):
         for rule in RULES[name]:
             require.rule(frame, rule, file)
-    if not (found.nights["night"] < checked.data["started"]).all():
-        raise UserError("a night that did not begin before this one", nights)
+    for frame, file in ((found.nights, nights), (found.pairs, bundle / _PAIRS)):
+        if not (frame["night"] < checked.data["started"]).all():
+            raise UserError("a night that did not begin before this one", file)
     if found.nights.select(_ROW).is_duplicated().any():
         raise UserError("a series stands there twice for a night", nights)
     return found

@@ -21,10 +21,11 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import __version__
-from roundtrip.history.schema import NIGHTS, PROVENANCE, Schema
+from roundtrip.history.schema import NIGHTS, PAIRS, PROVENANCE, Schema
 
 FILE_NAME = ".history.zip"
 _INDEX, _NIGHTS, _PROVENANCE = "index.json", "nights.parquet", "provenance.parquet"
+_PAIRS = "pairs.parquet"
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
@@ -37,7 +38,7 @@ def _format() -> str:
 
 @dataclass(frozen=True)
 class Cache:
-    """Rows of columns `NIGHTS` and `PROVENANCE`; `stamps` of the bundles that they are of.
+    """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
 
     A stamp is that of `Revision`, by the digest of the bundle.
     """
@@ -45,6 +46,7 @@ class Cache:
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
     provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
     stamps: Mapping[str, str] = field(default_factory=dict)
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
 
 def load(site: Path) -> Cache:
@@ -55,7 +57,9 @@ def load(site: Path) -> Cache:
             if index["format"] != _format():
                 return Cache()
             nights = _table(archive.read(_NIGHTS), NIGHTS)
-            return Cache(nights, _table(archive.read(_PROVENANCE), PROVENANCE), index["stamps"])
+            facts = _table(archive.read(_PROVENANCE), PROVENANCE)
+            between = _table(archive.read(_PAIRS), PAIRS)
+            return Cache(nights, facts, index["stamps"], between)
     except _ANYTHING:
         return Cache()
 
@@ -68,6 +72,7 @@ def store(site: Path, cache: Cache) -> None:
             with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
                 archive.writestr(_NIGHTS, _bytes(cache.nights))
                 archive.writestr(_PROVENANCE, _bytes(cache.provenance))
+                archive.writestr(_PAIRS, _bytes(cache.pairs))
                 told = {"format": _format(), "stamps": dict(cache.stamps)}
                 archive.writestr(_INDEX, json.dumps(told))
             Path(name).chmod(0o644)

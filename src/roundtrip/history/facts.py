@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import hosts
+from roundtrip.collect import hosts, simulation
 from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.schema import SETTINGS
+from roundtrip.collect.tables.schema import NODES, SETTINGS
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites.toolchains import toolchains
 
-#: Subject, name and value of a fact; the subject is an environment, or "" for the site.
+#: Subject, name and value of a fact; the subject is an environment, a node, or "" for the site.
 Fact = tuple[str, str, str]
 _LONGEST = 300
 _LOCK = "env/spack.lock"
@@ -43,6 +45,16 @@ _HOST = {
     "system.container": "container",
     "microarchitecture": "microarchitecture",
 }
+#: Of nodes.parquet.
+_NODES = "nodes.parquet"
+_NODE = {
+    "kernel": "kernel",
+    "processor": "processor",
+    "microcode": "microcode",
+    "firmware": "firmware",
+    "governor": "frequency governor",
+    "adapters": "adapters",
+}
 #: Of toolchains.json, under `installed`.
 _INSTALLED = {
     "mpi.version": "MPI version",
@@ -59,7 +71,7 @@ _LAUNCHED = {
     "compiler_flags": "compiler flags",
 }
 #: Columns of cases.parquet that facts stand in.
-COLUMNS = (*_LAUNCHED, "emulated", "simulated")
+COLUMNS = (*_LAUNCHED, "emulated", "simulated", *simulation.COLUMNS)
 _EMULATION = "emulation.parquet"
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
@@ -75,6 +87,7 @@ def of(
     """
     found = [*_campaign(checked), *_host(bundle), *_toolchains(bundle), *_spack(bundle, checked)]
     found += [*_launched(launches), *_bindings(launches, placement)]
+    found += [*_nodes(bundle, checked, launches)]
     found += [*_emulated(bundle, checked, launches), *_simulated(launches)]
     return sorted({(subject, name, _plain(value)) for subject, name, value in found if value})
 
@@ -148,6 +161,23 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
         yield environ, "binding", " or ".join(sorted(ways))
 
 
+def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+    """By node, what its kernel told launches that passed; all values, if it told several."""
+    if _NODES not in checked.data["files"]:
+        return
+    passed = set(launches["launch"])
+    told: dict[tuple[str, str], set[str]] = {}
+    for launch, host, *cells in disk.table(
+        bundle / _NODES, NODES, ["launch", "host", *_NODE]
+    ).iter_rows():
+        if launch in passed and re.fullmatch(STABLE, host or ""):
+            for name, cell in zip(_NODE.values(), cells, strict=True):
+                value = "; ".join(cell) if isinstance(cell, list) else cell
+                told.setdefault((host, name), set()).add(value or "")
+    for (host, name), values in told.items():
+        yield host, name, " or ".join(sorted(values - {""}))
+
+
 def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
     if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
@@ -160,8 +190,14 @@ def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterat
 
 
 def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
-    for environ in launches.filter(pl.col("simulated").fill_null(False))["environ"].unique():
+    """By environment: that it is simulated, and by what."""
+    simulated = launches.filter(pl.col("simulated").fill_null(False))
+    for environ in simulated["environ"].unique():
+        own = simulated.filter(environ=environ)
         yield str(environ), "simulated", "yes"
+        for name, title in simulation.TITLES.items():
+            if values := own[name].drop_nulls().unique().sort().to_list():
+                yield str(environ), title, "; ".join(map(_told, values))
 
 
 def _at(data: Any, path: str) -> Any:

@@ -11,16 +11,16 @@ import polars as pl
 from roundtrip import imported
 from roundtrip.collect import analysis, decodable
 from roundtrip.errors import UserError
-from roundtrip.history import cache, night, published
+from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import Annotation, mark
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import Night
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import NIGHTS, NOTES, PROVENANCE, SERIES
+from roundtrip.history.schema import NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64
-_TABLES = ("cases", "placement", "medians")
+_TABLES = ("cases", "placement", "nodes", "medians")
 _NIGHT = ["night", "digest"]
 _ORDER = [*_NIGHT, *SERIES, "nodes"]
 
@@ -30,13 +30,15 @@ class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
     `warnings` say which revisions were left out, one line ``path: reason`` each.  A bundle also
-    holds `notes`, columns `NOTES`: what annotations say of nights.
+    holds `notes`, columns `NOTES`: what annotations say of nights.  `pairs`, columns `PAIRS`, are
+    launches between pairs of nodes; `nights` has a series for each node that they tell of.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
     provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
     warnings: tuple[str, ...] = ()
     notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
     def before(self, started: str, most: int) -> Ledger:
         """The newest `most` nights that began before `started`, ISO 8601."""
@@ -44,7 +46,8 @@ class Ledger:
         kept = earlier["night"].unique().sort().tail(most).to_list()
         nights = earlier.filter(pl.col("night").is_in(kept))
         facts = self.provenance.filter(pl.col("night").is_in(kept))
-        return Ledger(nights, facts, self.warnings)
+        between = self.pairs.filter(pl.col("night").is_in(kept))
+        return Ledger(nights, facts, self.warnings, pairs=between)
 
 
 def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()) -> Ledger:
@@ -63,7 +66,9 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
     made, more = _read(list(fresh.values()), campaign, site)
     nights = pl.concat([_of(held.nights, same), made.nights]).sort(_ORDER)
     facts = pl.concat([_of(held.provenance, same), made.provenance])
-    now = Cache(nights, facts.sort(facts.columns), {d: stamps[d] for d in (*same, *made.stamps)})
+    between = pl.concat([_of(held.pairs, same), made.pairs]).sort(PAIRS.keys())
+    kept = {digest: stamps[digest] for digest in (*same, *made.stamps)}
+    now = Cache(nights, facts.sort(facts.columns), kept, between)
     if now.stamps != held.stamps:
         cache.store(folder, now)
     newest = _newest(now.nights, revisions)
@@ -72,6 +77,7 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
         mark(pl.concat([_of(nights, newest), found.nights]), annotations).sort(_ORDER),
         pl.concat([_of(now.provenance, newest), found.provenance]),
         (*warnings, *more, *found.warnings),
+        pairs=_of(now.pairs, newest),
     )
 
 
@@ -92,6 +98,7 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
     dead = {path for path, _ in warnings}
     told = [f"{path}: {why}" for path, why in warnings]
     nights, facts, digests = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)], []
+    between = [pl.DataFrame(schema=PAIRS)]
     alive = [one for one in revisions if one.path not in dead]
     for start in range(0, len(alive), _BATCH):
         found: list[Night] = []
@@ -106,10 +113,16 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
             for one in found
             if one.revision.digest in wrong
         ]
-        digests += [n.revision.digest for n in found if n.revision.digest not in wrong]
+        good = [one for one in found if one.revision.digest not in wrong]
+        digests += [one.revision.digest for one in good]
+        between += [one.pairs for one in good if one.pairs.height]
         nights.append(rows)
         facts.append(known)
-    return Cache(pl.concat(nights), pl.concat(facts), dict.fromkeys(digests, "")), told
+    thresholds = analysis.default()
+    every = pl.concat(between)
+    nights.append(nodes.series(every, thresholds.nodes, level))
+    stamps = dict.fromkeys(digests, "")
+    return Cache(pl.concat(nights), pl.concat(facts), stamps, every), told
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:

@@ -10,15 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, manifest
+from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, medians
 from roundtrip.collect.tables.rules import RULES, TIME
 from roundtrip.collect.tables.schema import ADDED, CASES, LABELS, PLACEMENT
 from roundtrip.errors import UserError
-from roundtrip.history import facts, published, summary
+from roundtrip.history import facts, pairs, published, summary
 from roundtrip.history.facts import Fact
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import MEDIANS, NIGHTS, PROVENANCE, SERIES
+from roundtrip.history.schema import MEDIANS, NIGHTS, PAIRS, PROVENANCE, SERIES
 
 _KEYS = ["digest", "launch", "case", "variant", "size_bytes", "phase", "metric"]
 _NEEDED = (*LABELS, "environ", "disturbed")
@@ -29,13 +29,17 @@ _BAD = "medians that no collector wrote"
 
 @dataclass(frozen=True)
 class Night:
-    """One bundle: `launches` that passed and `medians` as its tables have them, not yet checked."""
+    """One bundle: `launches` that passed and `medians` as its tables have them, not yet checked.
+
+    Medians are without those of launches between pairs of nodes, which are in `pairs`.
+    """
 
     revision: Revision
     started: str
     launches: pl.DataFrame
     medians: pl.DataFrame
     facts: list[Fact]
+    pairs: pl.DataFrame
 
 
 def read(revision: Revision, campaign: str, site: str) -> Night:
@@ -57,7 +61,11 @@ def read(revision: Revision, campaign: str, site: str) -> Night:
     passed = launches.filter(pl.col("status") == "passed")
     _require(passed, bundle)
     told = facts.of(bundle, checked, passed, placement)
-    return Night(revision, started, passed.select(*_NEEDED), found, told)
+    apart, between = _pairs(bundle, checked)
+    found = found.filter(~pl.col("launch").is_in(apart))
+    label = {"night": started, "digest": revision.digest}
+    rows = between.with_columns(**{k: pl.lit(v) for k, v in label.items()}).select(*PAIRS)
+    return Night(revision, started, passed.select(*_NEEDED), found, told, rows)
 
 
 def _tables(
@@ -68,13 +76,26 @@ def _tables(
     if medians.FILE_NAME in checked.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
         launches = disk.table(bundle / "cases.parquet", CASES, columns, ADDED["cases"])
-        placement = disk.table(bundle / "placement.parquet", PLACEMENT, names)
+        placement = disk.table(bundle / "placement.parquet", PLACEMENT, names, ADDED["placement"])
         found = disk.table(bundle / medians.FILE_NAME, MEDIANS)
         return launches, placement, found
     made = disk.read(bundle, checked.data["schema"])
     level = analysis.load(bundle / analysis.FILE_NAME).statistics.confidence_level
     found = medians.read(bundle, made.frames["cases"], level)
     return made.frames["cases"], made.frames["placement"].select(names), found
+
+
+def _pairs(bundle: Path, checked: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
+    """Launches between pairs of nodes of a verified bundle, and what they measured."""
+    if pairs.PLAN not in checked.data["files"]:
+        return [], pairs.none()
+    made = disk.read(bundle, checked.data["schema"]).frames
+    rows = disk.scan(bundle / "samples.parquet", {**LABELS, **samples.SCHEMA})
+    settings = analysis.load(bundle / analysis.FILE_NAME).nodes
+    names = pairs.names(made["parameters"]).to_list()
+    with disk.decoding(bundle / "samples.parquet"):
+        told = made["cases"], made["parameters"], made["placement"]
+        return names, pairs.of(rows, *told, settings)
 
 
 def _require(passed: pl.DataFrame, bundle: Path) -> None:
@@ -99,7 +120,8 @@ def together(
             *(one.launches.select(_digest(one), *LABELS) for one in nights),
         ]
     )
-    empty = [one.revision.digest for one in nights if one.medians.is_empty()]
+    mute = [one for one in nights if one.medians.is_empty() and one.pairs.is_empty()]
+    empty = [one.revision.digest for one in mute]
     wrong = dict.fromkeys(empty, "it has no medians")
     for digest, why in _faults(rows, launches):
         wrong.setdefault(digest, why)

@@ -39,8 +39,18 @@ class Revision:
 
     def stamp(self) -> str:
         """What changes when a file of the bundle does: the digest of their names, sizes, times."""
-        told = sorted(_stamps(self.bundle, ""))
-        return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()
+        return stamp(self.bundle)
+
+
+def stamp(folder: Path) -> str:
+    """What changes when a file in `folder` does: the digest of their names, sizes, times.
+
+    "" without such a folder.
+    """
+    if not folder.is_dir():
+        return ""
+    told = sorted(_stamps(folder, ""))
+    return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()
 
 
 def number(name: str) -> int | None:

@@ -40,8 +40,8 @@ MEDIANS: Schema = {
 #: `digest` that of its bundle, or the sha256 of the file that it was imported from.  `median` is
 #: over the medians of the launches that nothing disturbed, `launches` their number; if all were
 #: disturbed, it is over these.  `low` and `high` are the rank interval over launches, else null.
-#: `left_out` says why detection leaves the night out ("disturbed", "late", "leased out", or the
-#: words of an annotation); "" if it does not.  `foreign`: imported, so without samples.
+#: `left_out` says why detection leaves the night out ("disturbed", or the words of an annotation);
+#: "" if it does not.  `foreign`: imported, so without samples.
 NIGHTS: Schema = {
     "night": pl.String,
     "digest": pl.String,
@@ -55,6 +55,28 @@ NIGHTS: Schema = {
     "lower_is_better": pl.Boolean,
     "left_out": pl.String,
     "foreign": pl.Boolean,
+}
+#: One row a launch of a campaign over pairs of nodes that passed, and a measure of it.  `host` and
+#: `other` are its nodes by their pseudonyms, `other` "" for a launch on one node; switches "" where
+#: they are not known.  Launches of one `round` of a night were near each other in time.  `excess`
+#: is how much worse the launch was than the others of its night, as a natural logarithm; `level`
+#: is what these measured, in `unit`.
+PAIRS: Schema = {
+    "night": pl.String,
+    "digest": pl.String,
+    "launch": pl.String,
+    "round": pl.Int64,
+    "study": pl.String,
+    "place": pl.String,
+    "environ": pl.String,
+    "host": pl.String,
+    "other": pl.String,
+    "switch": pl.String,
+    "other_switch": pl.String,
+    "measure": pl.String,
+    "excess": pl.Float64,
+    "level": pl.Float64,
+    "unit": pl.String,
 }
 #: One row a remark of a person on a night, from the annotations of the site.
 NOTES: Schema = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from roundtrip.report.drawn import Drawn
+from roundtrip.report.pages import links
 from roundtrip.report.plot import Plot
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
@@ -74,8 +75,9 @@ BY_ROW = "by row"
 class Cell:
     """One value in a table, and a verdict on it.  The tone never says more than the words do.
 
-    `unit` and `base` as in `Column`, where the cell has others than its column.  `link` leads from
-    the text of the first cell of a row to a page beside the report, by a relative path.
+    `unit` and `base` as in `Column`, where the cell has others than its column.  `series` is the
+    key (`Origins`) of the series of the history whose value this is, or of a ratio the value that
+    stands above its base; "" if it is of no single one.
     """
 
     text: str
@@ -83,7 +85,7 @@ class Cell:
     verdict: str = ""
     unit: str = ""
     base: str = ""
-    link: str = ""
+    series: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Figure:
     """An SVG drawn for a light and for a dark page; `name` is its file name without suffix.
 
     `drawn` is what it draws; None if nobody knows.  `plot` are the same values for the page's
-    script; None for a figure that stays as it is drawn.
+    script; None for a figure that stays as it is drawn.  `heat` are those of a map, as JSON.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Figure:
     dark: str
     drawn: Drawn | None = None
     plot: Plot | None = None
+    heat: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,13 +187,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; `facts` are the (name, value) pairs under the title."""
+    """A whole report; `facts` are the (name, value) pairs under the title.
+
+    `series` are the keys of those that the history page beside it has, once it is published; cells
+    of these lead there.  Without any, there is no such page.
+    """
 
     title: str
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Text, ...]
     parts: tuple[Part, ...]
     figures: tuple[Figure, ...] = field(default=())
+    series: frozenset[str] = frozenset()
+
+    def link(self, cell: Cell) -> str:
+        """From a cell to all nights of its series, relative to the report; "" if to none."""
+        return links.series(cell.series) if cell.series in self.series else ""
 
     @property
     def asked(self) -> tuple[Part, ...]:

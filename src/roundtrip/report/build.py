@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roundtrip import studies
-from roundtrip.report import judging, units
+from roundtrip.report import judging, simulated, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import Part, Report, Strong, Text
@@ -15,6 +15,7 @@ from roundtrip.report.sections import (
     families,
     history,
     launches,
+    nodes,
     provenance,
     toolchains,
 )
@@ -40,6 +41,9 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     parts = [chapter.part for chapter in chapters]
     tested = families.part(data, judged)
     parts += [tested] if tested else []
+    if sick := nodes.part(data):
+        chapters.append(Chapter(sick, sick.title, nodes.FACTS))
+        parts.append(sick)
     since = history.part(data)
     chapters.append(Chapter(since, since.title, history.facts(data)))
     parts.append(since)
@@ -53,6 +57,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
         notices=(*_notices(data, judged, correction), *_warnings(parts)),
         parts=tuple(parts),
         figures=tuple(figure for part in parts for figure in part.figures),
+        series=data.origins.keys | data.nights.keys,
     )
 
 
@@ -81,10 +86,11 @@ class _Section:
 
 
 def _sections(data: Data) -> Iterator[_Section]:
+    tested = simulated.launches(data).is_empty()
     for study in studies.found():
         if section := study.section(data):
-            yield _Section(section, section.claims(), study.facts(), study)
-    if compared := toolchains.section(data):
+            yield _Section(section, section.claims() if tested else {}, study.facts(), study)
+    if tested and (compared := toolchains.section(data)):
         yield _Section(compared, compared.claims(), toolchains.FACTS)
 
 
@@ -112,6 +118,8 @@ def _notices(
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:
         yield (Strong("Sequential: "), judging.SEQUENTIAL)
+    if data.is_abba:
+        yield (Strong("ABBA: "), judging.ABBA)
     if too_few := families.notice(judged):
         yield too_few
     if data.manifest.data["git"]["dirty"]:
@@ -121,14 +129,14 @@ def _notices(
         )
     passed = data.launches["status"] == "passed"
     labelled = data.launches.filter(passed)
-    for name, mark in (("emulated", "EMULATED"), ("simulated", "SIMULATED")):
-        count = int(labelled[name].fill_null(False).sum())
-        if count:
-            told = units.plural(count, "launch", "launches")
-            yield (
-                Strong(f"{mark}: "),
-                f"{told} did not run on real hardware; labelled throughout.",
-            )
+    if count := int(labelled["emulated"].fill_null(False).sum()):
+        told = units.plural(count, "launch", "launches")
+        yield (
+            Strong("EMULATED: "),
+            f"{told} did not run on real hardware; labelled throughout.",
+        )
+    if told_first := simulated.notice(data):
+        yield told_first
 
 
 def _warnings(parts: Sequence[Part]) -> Iterator[Text]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import polars as pl
 from roundtrip import files
 from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, medians, require, settings
-from roundtrip.collect.tables.schema import LABELS
+from roundtrip.collect.tables.schema import LABELS, NODES
 from roundtrip.errors import UserError
-from roundtrip.history import attached
+from roundtrip.history import attached, nodes, pairs
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import MEDIANS
+from roundtrip.history.schema import MEDIANS, PAIRS
+from roundtrip.report.origins import Origins
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Data:
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
     came back, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
     of each launch and series, `history` the nights before this one that the bundle holds.
+
+    Launches of a campaign over pairs of nodes are in `launches` and `placement`, and what they
+    measured is in `pairs`, columns `PAIRS`: no study compares them, so that neither `points`,
+    `samples` nor `medians` has them.
     """
 
     folder: Path
@@ -41,6 +47,8 @@ class Data:
     environment: dict[str, Any]
     history: Ledger = field(default_factory=Ledger)
     medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
+    nodes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES))
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
     @property
     def title(self) -> str:
@@ -48,10 +56,32 @@ class Data:
         title = self._declared("title")
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
+    @cached_property
+    def origins(self) -> Origins:
+        """Which series of the history its values are."""
+        passed = self.launches.filter(pl.col("status") == "passed")
+        return Origins(self.medians.join(passed, on="launch", how="semi"))
+
+    @cached_property
+    def of_nodes(self) -> pl.DataFrame:
+        """The series of nodes that this night measured in pairs, columns `NIGHTS`."""
+        level = self.analysis.statistics.confidence_level
+        return nodes.series(self.pairs, self.analysis.nodes, level)
+
+    @cached_property
+    def nights(self) -> Origins:
+        """Which series the nights before it have, and which of nodes this one has."""
+        return Origins(pl.concat([self.history.nights, self.of_nodes]))
+
     @property
     def is_sequential(self) -> bool:
         """Whether the launches went on until they told enough, as those of ``roundtrip ab``."""
         return self._declared("sequential") is True
+
+    @property
+    def is_abba(self) -> bool:
+        """Whether its rounds are in twos, as `campaign.abba` has them."""
+        return self.is_sequential and self._declared("abba_seed") is not None
 
     def _declared(self, key: str) -> Any:
         """What the campaign declares at its top, None without it."""
@@ -61,8 +91,12 @@ class Data:
             return None
 
     def passed(self, study: str) -> pl.DataFrame:
-        """Launches of a study that came back, with the columns of `launches`."""
-        return self.launches.filter((pl.col("study") == study) & (pl.col("status") == "passed"))
+        """Launches of a study that came back, but those between pairs of nodes.
+
+        Columns as in `launches`.
+        """
+        mine = (pl.col("study") == study) & (pl.col("status") == "passed")
+        return self.launches.filter(mine, ~pl.col("launch").is_in(self.pairs["launch"].to_list()))
 
     def told(self, study: str) -> dict[str, dict[str, Any]]:
         """By launch: what the workload of a study told, as its room's `record` has it."""
@@ -91,20 +125,27 @@ def read(bundle: Path) -> Data:
     told = medians.of(rows, launches, level)
     if (held := medians.held(bundle, launches)) is not None:
         medians.require_of(held, told, bundle)
+    known = made.frames["cases"], made.frames["parameters"], made.frames["placement"]
+    between = pairs.of(rows, *known, thresholds.nodes).with_columns(
+        night=pl.lit(checked.data["started"]), digest=pl.lit(checked.digest)
+    )
+    is_apart = ~pl.col("launch").is_in(pairs.names(made.frames["parameters"]).to_list())
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
         manifest=checked,
         launches=launches,
-        points=made.frames["points"],
+        points=made.frames["points"].filter(is_apart),
         placement=made.frames["placement"],
+        nodes=made.frames["nodes"],
         details=made.details,
-        samples=rows,
+        samples=rows.filter(is_apart),
         analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
-        medians=told,
+        medians=told.filter(is_apart),
         history=attached.read(bundle, checked),
+        pairs=between.select(*PAIRS),
     )
 
 

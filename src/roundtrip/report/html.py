@@ -40,7 +40,7 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 #: Of the page's one script, in this order.
-SCRIPTS = ("scales.js", "figure.js", "controls.js", "page.js")
+SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
 
 def render(report: Report) -> str:
@@ -78,6 +78,11 @@ def _data(shown: Plot, name: str) -> Markup:
     return Markup(plot.as_json(name, shown))  # noqa: S704  no < and no & in it
 
 
+def _raw(text: str) -> Markup:
+    """The values of a map as the content of a <script> of JSON."""
+    return Markup(text)  # noqa: S704  no < and no & in it: heat.as_json
+
+
 def _spark(part: Part) -> Markup:
     """A small copy of the part's first figure that has a plot, linked to it; else nothing."""
     for figure in part.figures:
@@ -93,5 +98,6 @@ _FILTERS: Mapping[str, Callable[..., Markup | str]] = {
     "kind": _kind,
     "svg": _svg,
     "data": _data,
+    "raw": _raw,
     "spark": _spark,
 }

@@ -16,6 +16,10 @@ SEQUENTIAL = (
     "ratios are those of a sequential test, which is valid at whatever round a run stops; the "
     "usual rank intervals would not be."
 )
+ABBA = (
+    "the two toolchains were launched in the order AB BA or BA AB, by one coin for two rounds: "
+    "their ratios are means over two rounds, which are one value of n."
+)
 _Claim = TypeVar("_Claim", bound=Claim)
 
 

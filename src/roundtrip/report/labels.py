@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
+_SIMULATED = "SIMULATED"
+#: The answer where all of a study was simulated.
+ONLY_SIMULATED = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
 _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
@@ -14,6 +19,8 @@ PLACEMENTS = {
     "shared-memory": "in one node",
     "one-per-node": "on a node each",
     "all-cores": "on every core",
+    "one-socket": "on one socket",
+    "two-sockets": "on two sockets",
 }
 
 
@@ -33,5 +40,24 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
                 "EMULATED: " + ", ".join(f"{name} = {one['value']}" for name, one in facts.items())
             )
     if simulated:
-        told.append("SIMULATED")
+        told.append(_SIMULATED)
     return "; ".join(told)
+
+
+def by_environ(launches: pl.DataFrame) -> dict[str, str]:
+    """The `kind` of launches that passed, by environment; measured ones are left out.
+
+    Of `launches` status, environ, emulation and simulated are used.
+    """
+    rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
+    told: dict[str, dict[str, None]] = {}
+    for environ, emulation, simulated in rows.iter_rows():
+        if mark := kind(emulation, simulated):
+            told.setdefault(environ, {})[mark] = None
+    return {environ: "; ".join(marks) for environ, marks in told.items()}
+
+
+def only_simulated(kinds: Iterable[str]) -> bool:
+    """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
+    told = set(kinds)
+    return bool(told) and all(one.endswith(_SIMULATED) for one in told)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from roundtrip.report.blocks import (
     Answer,
     Block,
+    Cell,
     Code,
     Fold,
     Gallery,
@@ -24,6 +25,9 @@ from roundtrip.report.blocks import (
 
 #: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+
+#: Where a cell leads to, "" if to nothing.
+Link = Callable[[Cell], str]
 
 
 def render(report: Report) -> str:
@@ -43,14 +47,14 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (f"### {escape(part.question or part.title)}", "")
         yield from _answers(part.answers)
         for table in part.summary:
-            yield from _table(table)
+            yield from _table(table, report.link)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.each)
         for table in part.verdicts:
-            yield from _table(table)
+            yield from _table(table, report.link)
         for block in part.blocks:
-            yield from _block(block)
+            yield from _block(block, report.link)
 
 
 def _answers(answers: Sequence[Answer]) -> Iterator[str]:
@@ -59,7 +63,7 @@ def _answers(answers: Sequence[Answer]) -> Iterator[str]:
         yield ""
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Block, link: Link) -> Iterator[str]:
     match block:
         case Heading(level, text):
             yield from (f"{'#' * level} {escape(text)}", "")
@@ -71,7 +75,7 @@ def _block(block: Block) -> Iterator[str]:
         case Verbatim(text):
             yield from _verbatim(text)
         case Table():
-            yield from _table(block)
+            yield from _table(block, link)
         case Gallery(caption, figures):
             for figure in figures:
                 yield f"![{escape(figure.alt)}](figures/{figure.name}.svg)"
@@ -79,16 +83,21 @@ def _block(block: Block) -> Iterator[str]:
         case Fold(summary, blocks):
             yield from (f"**{escape(summary)}**", "")
             for inner in blocks:
-                yield from _block(inner)
+                yield from _block(inner, link)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: Table, link: Link) -> Iterator[str]:
     yield from (f"*{escape(table.caption)}*", "")
     yield _row(escape(column.name) for column in table.columns)
     yield _row("---:" if column.align == "right" else "---" for column in table.columns)
     for row in table.rows:
-        yield _row(escape(f"{cell.text} {cell.verdict}".strip()) for cell in row)
+        yield _row(_cell(cell, link(cell)) for cell in row)
     yield ""
+
+
+def _cell(cell: Cell, target: str) -> str:
+    text = escape(cell.text)
+    return f"{f'[{text}]({target})' if target else text} {escape(cell.verdict)}".strip()
 
 
 def _row(cells: Iterator[str]) -> str:

@@ -11,7 +11,7 @@ from roundtrip.history import judged
 from roundtrip.history.judged import Names
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
-from roundtrip.report.pages import changes, marks, packed
+from roundtrip.report.pages import changes, marks, node_sets, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
@@ -98,11 +98,28 @@ def lines(nights: pl.DataFrame, provenance: pl.DataFrame, told: Mapping[Names, T
         found = told[tuple(series.names[name] for name in SERIES)]
         said = say(found, lower_is_better=series.lower_is_better)
         night = calendar.nights[said.step.night] if said.step else None
-        near = calendar.near(night, changed) if night else None
-        subjects = {series.environ, *"+".join(series.points["nodes"].unique()).split("+")}
-        there = changes.of_series(changed[near], subjects) if near else []
+        near, there = _beside(series, night, calendar, changed) if night else (None, [])
         mark = marked.get(series.environ, "")
-        near = near if there else None
         made.append(Line(series, found, said, night, near, tuple(there), mark))
     ordered = sorted(made, key=lambda one: (*one.said.rank, one.label))
     return Judged(calendar, tuple(ordered), changed)
+
+
+def _beside(
+    series: Series, night: str, calendar: Calendar, changed: Mapping[str, Sequence[Change]]
+) -> tuple[str | None, list[Change]]:
+    """The night near to a step at which something of the series changed, and what did.
+
+    A recorded fact decides which night it is, before a change of nodes, which may come every night.
+    """
+    subjects = {series.environ, *"+".join(series.points["nodes"].unique()).split("+")}
+    facts = {
+        one: told
+        for one in calendar.around(night)
+        if (told := changes.of_series(changed.get(one, ()), subjects))
+    }
+    sets = node_sets.changes(series.points)
+    near = calendar.near(night, facts) or calendar.near(night, sets)
+    at = calendar.near(night, sets)
+    moved = [sets[at]] if at in (night, near) and at is not None else []
+    return near, [*(facts.get(near, []) if near else []), *moved]

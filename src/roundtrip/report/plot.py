@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _DIGITS = 5
+CIRCLE = "circle"
 #: A point: its place on the axis, median, low and high of its interval, and of how many values.
 Point = tuple[float, float, float | None, float | None, int | None]
 
@@ -33,13 +34,17 @@ class Scale:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order, with the colours of a light and of a dark page; `width` 0: no line."""
+    """Points in order, with the colours of a light and of a dark page; `width` 0: no line.
+
+    `shape`: of the points, as Vega-Lite names it.
+    """
 
     name: str
     colour: tuple[str, str]
     points: tuple[Point, ...]
     width: float = 2.0
     is_dashed: bool = False
+    shape: str = CIRCLE
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,7 @@ def _curve(one: Curve) -> dict[str, Any]:
         "colour": list(one.colour),
         "width": one.width,
         **({"dash": 1} if one.is_dashed else {}),
+        **({"shape": one.shape} if one.shape != CIRCLE else {}),
         "points": [[None if v is None else _short(v) for v in point] for point in one.points],
     }
 

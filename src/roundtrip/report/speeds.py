@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from roundtrip import studies
 from roundtrip.report.data import Data
+from roundtrip.report.origins import Origins
 from roundtrip.stats.rounds import Launched
 from roundtrip.studies.planned import BOOST, MPI
+from roundtrip.studies.speeds import ORIGIN
 
 
 @dataclass(frozen=True)
 class Point:
-    """What a value is of: the columns of `studies.speeds.SPEEDS` but launch and value."""
+    """What a value is of: the columns of `SPEEDS` but launch, value and those of `ORIGIN`."""
 
     what: str
     size_bytes: int | None
@@ -26,23 +28,39 @@ class Point:
     depends_on: str
 
 
+class Value(NamedTuple):
+    """A value of a launch in the unit of its point; `series` as in `Cell`."""
+
+    number: float
+    series: str
+
+
 #: Launch -> point -> value.
-Values = Mapping[str, Mapping[Point, float]]
+Values = Mapping[str, Mapping[Point, Value]]
 
 
 def of(data: Data, launches: Collection[str]) -> Values:
     """The values of these launches, which passed."""
-    values: dict[str, dict[Point, float]] = defaultdict(dict)
-    present = set(data.launches.filter(pl.col("launch").is_in(list(launches)))["study"])
+    values: dict[str, dict[Point, Value]] = defaultdict(dict)
+    chosen = data.launches.filter(pl.col("launch").is_in(list(launches)))
+    present, cases = set(chosen["study"]), dict(chosen.select("launch", "case_id").iter_rows())
     for study in studies.found():
         if study.name not in present:
             continue
         mine = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
         frame = study.speeds(data.samples.filter(mine), data.analysis)
         for row in frame.iter_rows(named=True):
-            launch, value = row.pop("launch"), row.pop("value")
-            values[launch][Point(**row)] = value
+            launch, number = row.pop("launch"), row.pop("value")
+            origin = {name: row.pop(name) for name in ORIGIN}
+            point = Point(**row)
+            series = _series(data.origins, cases[launch], point, origin)
+            values[launch][point] = Value(number, series)
     return values
+
+
+def _series(origins: Origins, case_id: str, point: Point, origin: Mapping[str, str | None]) -> str:
+    named = {name: told for name, told in origin.items() if told is not None}
+    return origins.key([case_id], point.size_bytes or 0, **named) if named else ""
 
 
 def launched(row: Mapping[str, Any]) -> Launched:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from roundtrip import studies
+from roundtrip.report.origins import Origins
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.yardsticks import Yardstick
 
+#: What tells the series of a case and variant apart.
+ONE = ("size_bytes", "phase", "metric")
 #: How the samples of a launch become a figure.
 OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
 
@@ -16,7 +22,8 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
     """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
 
     Columns: number and name of the yardstick, launch, case_id, case, variant, median, and samples
-    in the order in which they were taken; both in the unit of the yardstick.
+    in the order in which they were taken; both in the unit of the yardstick.  Also `ONE`, null
+    where the samples have several.
     """
     keys = ["launch", "case_id", "case", "variant"]
     there_are = [(study.name, one) for study in studies.found() for one in study.yardsticks]
@@ -24,11 +31,24 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
         _samples(rows.filter(pl.col("study") == study), yardstick)
         .sort("rep")
         .group_by(keys)
-        .agg(median=OF_LAUNCH.formed("shown"), samples=pl.col("shown"))
+        .agg(*map(_only, ONE), median=OF_LAUNCH.formed("shown"), samples=pl.col("shown"))
         .with_columns(number=pl.lit(number), name=pl.lit(yardstick.name))
         for number, (study, yardstick) in enumerate(there_are)
     ]
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
+
+
+def traced(origins: Origins, row: Mapping[str, Any]) -> str:
+    """The series of the history that a row of `by_launch` is of, as `Cell.series`."""
+    size = row["size_bytes"]
+    names = {name: row[name] for name in ("case", "variant", "phase", "metric")}
+    if size is None or None in names.values():
+        return ""
+    return origins.key([row["case_id"]], size, **names)
+
+
+def _only(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
 
 
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, lint, pmix, scripts, slurm, software
-from roundtrip.sites.findings import Finding
+from roundtrip.sites import data, differences, lint, pmix, scripts, slurm, software
+from roundtrip.sites.findings import Finding, summarise
 
 
 def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
@@ -62,13 +62,15 @@ def _scripts(site: Site, folder: Path | None) -> list[Finding]:
         rendered = scripts.render(site, scripts.choose(site, cases))
     except UserError as error:
         return [Finding("fault", subject, str(error))]
+    longer = differences.too_long(rendered, site, differences.says()[0])
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         for script in rendered:
             (folder / script.name).write_text(script.text)
     checks = sorted({script.case.check for script in rendered})
     place = f", in {folder}" if folder else ""
-    return [Finding("ok", subject, f"{len(rendered)} rendered for {', '.join(checks)}{place}")]
+    fine = f"{len(rendered)} rendered for {', '.join(checks)}{place}"
+    return summarise(subject, longer, fine)
 
 
 def _historical(site: Site) -> bool:

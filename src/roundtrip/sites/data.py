@@ -61,7 +61,8 @@ class Partition(Table):
     """A ReFrame partition; `name` is the name of its table by default.
 
     `without` are MPI families that cannot run there.  `account` is an option with the placeholder
-    ``{account}``; it is added if ``$ROUNDTRIP_ACCOUNT`` is set.
+    ``{account}``; it is added if ``$ROUNDTRIP_ACCOUNT`` is set.  `side_by_side` says that launches
+    whose nodes differ do not disturb each other, so that pairs of nodes are measured together.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Partition(Table):
     processor: dict[str, Any] | None = None
     extras: Extras = Field(default_factory=Extras)
     max_jobs: int = 1
+    side_by_side: bool = False
     only_if: str | None = None
     unless: str | None = None
 

@@ -6,11 +6,20 @@ Checks read them by these names.  site-configs/README.md shows them as one table
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from roundtrip.tables import Strings, Table
+
+
+class Simulated(Table):
+    """What a partition simulates: `platform`, a file of the site's ``platforms/``, the speed of its
+    hosts [flop/s], and, where the platform has it, by how much round trips are longer [ms]."""
+
+    platform: str
+    host_flops: float = Field(gt=0, le=1e15)
+    added_rtt_ms: Annotated[float, Field(ge=0, strict=False)] | None = None
 
 
 class Extras(Table):
@@ -34,6 +43,11 @@ class Extras(Table):
     emulated: dict[str, Any] | None = Field(
         default=None, description="what is emulated, and how; on show"
     )
+    simulated: Simulated | None = Field(
+        default=None,
+        description="what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
+        "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`",
+    )
     lease: str | None = Field(
         default=None, description="command that holds the emulated link while a launch crosses it"
     )
@@ -48,9 +62,13 @@ class Extras(Table):
         default=None,
         description="cores of a node; the features `cores_2`, ... follow; `here`: this machine's",
     )
+    sockets: int | Literal["here"] | None = Field(
+        default=None,
+        description="sockets of a node; `sockets_2`, ... follow; `here`: this machine's",
+    )
     size_from: str | None = Field(
         default=None,
-        description="a `slurm.conf` that says how many nodes and cores there are, if it exists",
+        description="a `slurm.conf` that says how many of these there are, if it exists",
     )
     memory_gb: int | None = Field(default=None, description="memory of a node, GB")
     assumed: dict[str, Any] | None = Field(
@@ -61,7 +79,7 @@ class Extras(Table):
 #: Of an environment; whoever renders one fills them in.
 ENVIRONMENT = {
     "toolchain": "its title, on show",
-    "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`",
+    "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",
     "mpi_version": "version of the MPI, as far as it is known before it is asked",
     "boost_version": "version of Boost",
     "transport": "transport that its variables choose, on show",
@@ -76,6 +94,7 @@ ENVIRONMENT = {
     "netpipe_reference": "program of NetPIPE 3.7.2",
     "lacks": "what would make a missing feature available, by feature",
     "spec": "hash of the concrete Spack spec that it is",
+    "specs": "version and hash of what Spack built for it: our programs, the MPI, Boost",
     "prefixes": "folders that must be there, or it is not installed",
     "suites": "prefixes of what others wrote for this MPI, by Spack package",
 }

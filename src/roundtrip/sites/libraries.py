@@ -49,7 +49,8 @@ _SOUGHT = {
     ),
     "gcc": _Sought(("gcc", "-dumpfullversion"), _NUMBER, "gcc", "", ""),
 }
-#: Known to pkg-config, which tells the prefix too: (its name, header, library).
+#: Known to pkg-config, which tells the prefix too: (its name, header, library).  Open MPI 5 looks
+#: for them in `lib` and `lib64` of the prefix only, not in Debian's folder of an architecture.
 _PACKAGED = {
     "pmix": ("pmix", "pmix.h", "libpmix.so"),
     "hwloc": ("hwloc", "hwloc.h", "libhwloc.so"),
@@ -77,7 +78,8 @@ def look(run: Callable[..., str | None], slurm: str | None) -> list[Library]:
         version = run("pkg-config", "--modversion", package)
         place = run("pkg-config", "--variable=prefix", package)
         if version and place and (number := re.match(_NUMBER, version)):
-            found.append(_in(name, number[1], Path(place.strip()), header, library))
+            prefix = Path(place.strip())
+            found.append(_in(name, number[1], prefix, header, library, apart=False))
     return found
 
 
@@ -86,15 +88,19 @@ def _prefix(program: str) -> Path:
     return Path(place).parent.parent if place else Path("/usr")
 
 
-def _in(name: str, version: str, prefix: Path, header: str, library: str) -> Library:
+def _in(
+    name: str, version: str, prefix: Path, header: str, library: str, apart: bool = True
+) -> Library:
+    """With `apart`, the library may be in a folder of an architecture."""
     lacks = None
     if header and not (prefix / "include" / header).is_file():
         lacks = f"include/{header}"
-    elif library and not any(_libraries(prefix, library)):
+    elif library and not any(_libraries(prefix, library, apart)):
         lacks = f"lib/{library}"
     return Library(name, version, str(prefix), lacks)
 
 
-def _libraries(prefix: Path, library: str) -> list[Path]:
-    """In ``lib``, ``lib64``, or a folder of an architecture as Debian has them."""
-    return [*prefix.glob(f"lib*/{library}"), *prefix.glob(f"lib/*-linux-gnu*/{library}")]
+def _libraries(prefix: Path, library: str, apart: bool) -> list[Path]:
+    """In ``lib``, ``lib64``, or if `apart` a folder of an architecture as Debian has them."""
+    more = prefix.glob(f"lib/*-linux-gnu*/{library}") if apart else ()
+    return [*prefix.glob(f"lib*/{library}"), *more]

@@ -11,6 +11,7 @@ from roundtrip.campaign.site import Site
 from roundtrip.sites import extras as extras_
 from roundtrip.sites.data import FILE
 from roundtrip.sites.findings import Finding, summarise
+from roundtrip.sites.prebuilt import SIMULATED
 
 LONGEST = 100
 #: A partition with this feature is documentation: no check may run there.
@@ -66,7 +67,8 @@ def partitions(site: Site) -> list[Finding]:
             faults.append(
                 f"partition '{name}': max_jobs must be 1, or jobs share what they measure"
             )
-    faults += _unbound(site.toolchains.values())
+    if any(one.get("extras", {}).get("binding") != "none" for one in site.partitions.values()):
+        faults += _unbound(site.toolchains.values())
     for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
         for name, item in items.items():
             faults += extras_.unknown(kind, name, item.get("extras", {}))
@@ -79,5 +81,6 @@ def _unbound(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
         f"toolchain '{item['name']}': its launcher binds no rank to a core"
         for item in toolchains
         if "launcher" in item.get("extras", {})
+        and SIMULATED not in item.get("features", [])
         and not any("bind" in option for option in item["extras"].get("launcher_options", []))
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, pmix, spackpart, starters
+from roundtrip.sites import advice, data, pmix, spackpart, starters
 from roundtrip.sites.probe import Facts, Partition
 
 #: What ReFrame loads; the data are beside it.
@@ -75,7 +75,11 @@ def write(
     (folder / "reframe.py").write_text(_REFRAME.format(name=name))
     if software == "spack":
         unknown += spackpart.write(sites / _SPACK_OF[base] / "spack", folder, facts, base)
-    (folder / "README.md").write_text(readme(name, base, facts, unknown))
+    unknown += advice.unknown(facts, chosen)
+    found = facts.lines() + (starters.lines(facts) if chosen else []) + advice.lines(facts, chosen)
+    (folder / "README.md").write_text(readme(name, base, found, unknown))
+    if text := advice.environment(facts, chosen):
+        (folder / "environment").write_text(text)
     return folder
 
 
@@ -138,22 +142,23 @@ def _scheduler(facts: Facts) -> str:
 
 
 def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
-    """A table for each Slurm partition, with the nodes and cores that scales follow from; what is
-    not known of them."""
+    """A table for each Slurm partition, with the nodes, cores and sockets that features follow
+    from; what is not known of them."""
     text, unknown = "", []
     for one in partitions:
         text += f'\n[slurm_partition."{one.name}"]\n'
-        for key, value in (("nodes", one.nodes), ("cores", one.cores)):
+        for key, value in (
+            *(("nodes", one.nodes), ("cores", one.cores), ("sockets", one.sockets)),
+        ):
             if value:
                 text += f"{key} = {value}\n"
             else:
-                unknown.append(f"`{key}` of partition `{one.name}`: scales follow from it")
+                unknown.append(f"`{key}` of partition `{one.name}`: what fits follows from it")
     return text, unknown
 
 
-def readme(name: str, base: str, facts: Facts, unknown: list[str]) -> str:
-    """The README of the site: what was found, and what is left to set."""
-    lines = facts.lines() + (starters.lines(facts) if facts.partition else [])
+def readme(name: str, base: str, lines: list[str], unknown: list[str]) -> str:
+    """The README of the site: the `lines` that were found, and what is left to set."""
     found = "\n".join(f"- {line}" for line in lines)
     left = "\n".join(f"- {item}" for item in unknown) or "- nothing, but read every value once"
     return (

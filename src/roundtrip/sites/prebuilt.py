@@ -17,6 +17,9 @@ from roundtrip import paths
 from roundtrip.sites import nothing
 from roundtrip.toolchains.spec import Toolchain
 
+#: The feature of an environment whose times come from a model.
+SIMULATED = "simulated"
+
 
 def environment(
     system: str,
@@ -34,19 +37,21 @@ def environment(
     if it is another one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
     launcher among the `extras` is one of the MPI's own programs unless it is srun.
     """
-    mpi = made.mpi.name
+    mpi = made.mpi
     store = paths.toolchains()
-    prefix, tools = f"{store}/{made.name}", f"{store}/{mpi}/bin"
-    npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi}"
-    osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi}"
+    prefix, tools = f"{store}/{made.name}", f"{store}/{mpi.name}/bin"
+    npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi.name}"
+    osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
     elsewhere = f"it knows no Boost, {suites_in} is enough" if suites_in else None
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
-    make_osu = f"in its source: ./configure {compilers} --prefix={osu} && make -k install"
+    configure = " ".join([*mpi.of_family.configure, "./configure"])
+    make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
     places = {"npb-upstream": npb, "osu": osu}
-    reference = made.mpi.netpipe if netpipe else None
+    reference = mpi.netpipe if netpipe else None
     offered = [key for key, place in places.items() if Path(place).is_dir()]
     if reference and shutil.which(reference):
         offered.insert(0, "netpipe-reference")
+    kind = [SIMULATED] if mpi.of_family.simulator else []
     own_launcher = extras.get("launcher") not in (None, "srun")
     return {
         "name": name,
@@ -58,11 +63,11 @@ def environment(
             *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
             *map(list, variables.items()),
         ],
-        "features": ["mpi", "boost", *([] if elsewhere else offered)],
+        "features": ["mpi", "boost", *kind, *([] if elsewhere else offered)],
         "extras": {
-            "toolchain": f"{made.mpi.title}, Boost {made.boost.series}",
-            "mpi": made.mpi.family,
-            "mpi_version": made.mpi.series,
+            "toolchain": f"{mpi.title}, Boost {made.boost.series}",
+            "mpi": mpi.family,
+            "mpi_version": mpi.series,
             "boost_version": made.boost.series,
             "prefix": prefix,
             "build": made.name,

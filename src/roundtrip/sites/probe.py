@@ -6,15 +6,17 @@ A command that is missing or fails is no error: that fact stays unknown.
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.sites import libraries, slurmconf, targets
+from roundtrip.sites import libraries, slurmconf, slurmsays, targets
 from roundtrip.sites.libraries import Library
+from roundtrip.sites.slurmsays import Says
 
 Runner = Callable[..., str | None]
 _YES_NO = {True: "yes", False: "no", None: "not found"}
@@ -24,8 +26,8 @@ SINFO = "%P|%D|%X|%Y|%f|%N"
 
 @dataclass(frozen=True)
 class Partition:
-    """A Slurm partition.  `nodes` is their number, `cores` that of one node, 0 if not known;
-    `hosts` are their names."""
+    """A Slurm partition.  `nodes` is their number, `cores` and `sockets` those of one node, 0 if
+    not known; `hosts` are their names."""
 
     name: str
     default: bool
@@ -33,6 +35,7 @@ class Partition:
     cores: int
     features: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
+    sockets: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,12 @@ class Facts:
     ports: tuple[Port, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
+    says: Says = field(default_factory=Says)
+
+    @property
+    def usable(self) -> list[Partition]:
+        """Partitions that start jobs."""
+        return [one for one in self.partitions if self.says.up(one.name)]
 
     @property
     def partition(self) -> Partition | None:
@@ -84,7 +93,7 @@ class Facts:
 
     @property
     def _ranked(self) -> list[Partition]:
-        return sorted(self.partitions, key=lambda p: (not p.default, -p.nodes, p.name))
+        return sorted(self.usable, key=lambda p: (not p.default, -p.nodes, p.name))
 
     def library(self, name: str) -> Library | None:
         """What is installed of `name`, by Spack's name."""
@@ -128,7 +137,7 @@ class Facts:
 
 def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
     """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
-    run = run or _run
+    run = run or ask
     sinfo = run("sinfo", "-h", "-o", SINFO)
     slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     lscpu = run("lscpu", "-J") or ""
@@ -149,13 +158,15 @@ def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts
         ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
         interfaces=interfaces(net),
         libraries=tuple(libraries.look(run, slurm[1] if slurm else None)),
+        says=slurmsays.look(run, config or "", getpass.getuser()),
     )
 
 
 def parse_sinfo(text: str) -> tuple[Partition, ...]:
     """What sinfo prints in the format `SINFO`: a line for each kind of node of a partition.
 
-    `cores` are those of the least node.  Slurm's CPUs may be hardware threads: cores are not.
+    `cores` and `sockets` are those of the least node.  Slurm's CPUs may be hardware threads: cores
+    are not.
     """
     found: dict[str, Partition] = {}
     for line in text.splitlines():
@@ -169,11 +180,11 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
         earlier = found.get(name)
         if earlier:
             features |= set(earlier.features)
-            cores = min(cores, earlier.cores)
+            cores, sockets = min(cores, earlier.cores), min(sockets, earlier.sockets)
         nodes = int(parts[1]) + (earlier.nodes if earlier else 0)
         hosts = {*slurmconf.expand(parts[5]), *(earlier.hosts if earlier else ())}
         features_ = tuple(sorted(features))
-        found[name] = Partition(name, default, nodes, cores, features_, frozenset(hosts))
+        found[name] = Partition(name, default, nodes, cores, features_, frozenset(hosts), sockets)
     return tuple(found.values())
 
 
@@ -185,7 +196,7 @@ def parse_pmi(text: str) -> tuple[str, ...]:
 
 def plugins() -> tuple[str, ...]:
     """The PMIs that this machine's srun has."""
-    return parse_pmi(_run("srun", "--mpi=list") or "")
+    return parse_pmi(ask("srun", "--mpi=list") or "")
 
 
 def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
@@ -260,7 +271,8 @@ def _setting(config: str, name: str) -> str:
     return match[1] if match else ""
 
 
-def _run(*command: str) -> str | None:
+def ask(*command: str) -> str | None:
+    """What a command of this machine prints; None if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):

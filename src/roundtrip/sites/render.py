@@ -63,7 +63,14 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
     known = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, known) for key in site.transport]
-    return [_plain(name, made, site, known) for made in known.toolchains.values()]
+    return [_plain(name, made, site, known) for made in _of_its_kind(site, known)]
+
+
+def _of_its_kind(site: SiteData, known: Catalogue) -> list[Toolchain]:
+    """Simulators for a site that says how one starts ranks, all others for any other site."""
+    families = {mpi.family for mpi in known.mpis.values() if mpi.of_family.simulator}
+    simulated = not families.isdisjoint(site.launch)
+    return [one for one in known.toolchains.values() if one.mpi.of_family.simulator == simulated]
 
 
 def _plain(system: str, made: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
@@ -122,14 +129,20 @@ def _partition(
         "prepare_cmds": list(one.prepare),
         "features": [
             *one.features,
-            *scales.features(extras.get("nodes"), extras.get("cores")),
+            *scales.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
             *_detected(site),
         ],
         "processor": one.processor,
         "extras": extras,
-        "max_jobs": one.max_jobs,
+        "max_jobs": _jobs(one),
     }
     return {key: value for key, value in rendered.items() if value or key == "environs"}
+
+
+def _jobs(one: Partition) -> int:
+    """Jobs at a time: more than the site's only of launches that a campaign says share no node."""
+    together = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
+    return int(together) if one.side_by_side and together.isdecimal() else one.max_jobs
 
 
 def _detected(site: SiteData) -> list[str]:
@@ -142,12 +155,16 @@ def _detected(site: SiteData) -> list[str]:
 def _extras(one: Partition) -> dict[str, Any]:
     """The extras with the numbers of this machine or of the Slurm at hand in them."""
     extras = one.extras.model_dump(exclude_none=True)
+    if one.side_by_side:
+        extras["side_by_side"] = True
     if "across" in extras:
         extras["across"] = list(extras["across"])
     if extras.get("processors") == "here":
         extras["processors"] = os.cpu_count()
     if extras.get("cores") == "here":
         extras["cores"] = facts.read().cores
+    if extras.get("sockets") == "here":
+        extras["sockets"] = facts.read().sockets
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
         extras |= slurmconf.size(file.read_text(errors="replace"), one.name)

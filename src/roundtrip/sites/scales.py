@@ -1,8 +1,9 @@
 """What a partition of so many nodes and cores can hold: scales, and the features that offer them.
 
-A partition says in its extras how many ``nodes`` it has and how many ``cores`` each; its features
-follow from these (`features`): ``nodes_4`` is one of at least four nodes, ``cores_4`` one whose
-nodes have at least four cores.  ReFrame selects by features, since it lists no test by a number.
+A partition says in its extras how many ``nodes`` it has, and how many ``cores`` and ``sockets``
+each; its features follow from these (`features`): ``nodes_4`` is one of at least four nodes,
+``cores_4`` one whose nodes have at least four cores.  ReFrame selects by features, since it lists
+no test by a number.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from typing import Any
 _NODES = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
 #: `pair`: two ranks; `node`: all of a node; `nodes_2` to `nodes_16`: of so many; `all`: of all.
 SCALES = ("pair", "node", *_NODES, "all")
+#: Two ranks in a node, on one of its sockets or on two.
+ON_SOCKETS = ("one-socket", "two-sockets")
 #: A rank on every core, or one on every node.
 ALL_CORES, ONE_PER_NODE = "all-cores", "one-per-node"
 
 
-def features(nodes: int | None, cores: int | None) -> list[str]:
-    """Features of a partition of `nodes` nodes with `cores` cores each; None: not known."""
+def features(nodes: int | None, cores: int | None, sockets: int | None = None) -> list[str]:
+    """Features of a partition of `nodes` nodes with `cores` cores on `sockets` sockets each; None:
+    not known."""
     counts = [2**power for power in range(1, 31)]
     return [
         f"{what}_{count}"
-        for what, there in (("nodes", nodes), ("cores", cores))
+        for what, there in (("nodes", nodes), ("cores", cores), ("sockets", sockets))
         for count in counts
         if count <= (there or 0)
     ]
@@ -61,7 +65,7 @@ def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, in
 
 def why(feature: str, extras: Mapping[str, Any]) -> str | None:
     """Why a partition with these `extras` has no such `feature`; None for what is no number."""
-    what = re.fullmatch(r"(nodes|cores)_\d+", feature)
+    what = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
     if what is None:
         return None
     there = extras.get(what[1])

@@ -15,7 +15,7 @@ from roundtrip.tables import Path_, Places
 #: Key of a repeated partition with its own placeholders.
 VALUES = "values of its Slurm partition"
 #: What a Slurm partition says of its nodes; any other key is a placeholder.
-_SIZE = ("nodes", "cores")
+_SIZE = ("nodes", "cores", "sockets")
 
 
 def spread(

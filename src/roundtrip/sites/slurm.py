@@ -1,4 +1,4 @@
-"""Compares a site with the Slurm at hand: partitions, nodes and cores, and what srun speaks."""
+"""Compares a site with the Slurm at hand: partitions, their sizes, PMI, and `differences`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import data, pmix, probe
+from roundtrip.sites import data, differences, pmix, probe
 from roundtrip.sites.findings import Finding, summarise
 
 
 def compare(site: Site) -> list[Finding]:
-    """A finding on partitions, one on their sizes, one on PMI; or why they were not checked."""
+    """A finding on partitions, one on their sizes, one on PMI, and those of `differences`; or why
+    they were not checked."""
     asked = {
         name: match[1]
         for name, partition in site.partitions.items()
@@ -43,20 +44,23 @@ def compare(site: Site) -> list[Finding]:
     ]
     return [
         *summarise(subject, faults, wanted),
-        *summarise("nodes and cores", sizes, "as sinfo has them, or fewer"),
+        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
         *_pmi(site),
+        *differences.compare(site, *differences.says()),
     ]
 
 
 def _size(name: str, extras: Mapping[str, Any], there: probe.Partition) -> list[str]:
     """What is more than Slurm has; a site may well offer less than there is."""
     lines = []
-    for what, count in (("nodes", there.nodes), ("cores", there.cores)):
+    for what, count in (
+        *(("nodes", there.nodes), ("cores", there.cores), ("sockets", there.sockets)),
+    ):
         said = extras.get(what)
-        if said is None:
+        if said is None and (count or what != "sockets"):
             lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
-        elif count and said > count:
-            each = " a node" if what == "cores" else ""
+        elif said is not None and count and said > count:
+            each = "" if what == "nodes" else " a node"
             lines.append(f"partition '{name}': {said} {what}{each}, and sinfo has {count}")
     return lines
 

@@ -1,4 +1,4 @@
-"""How many nodes and cores a Slurm partition has, as a ``slurm.conf`` says."""
+"""How many nodes, cores and sockets a Slurm partition has, as a ``slurm.conf`` says."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ import re
 
 
 def size(text: str, partition: str) -> dict[str, int]:
-    """``nodes`` of a partition and ``cores`` of the least of them, as far as `text` says them."""
+    """``nodes`` of a partition; ``cores`` and ``sockets`` of the least of them, as far as `text`
+    says them."""
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     usual: dict[str, str] = {}
     cores: dict[str, int] = {}
+    sockets: dict[str, int] = {}
     for line in lines:
         if line.get("NodeName") == "DEFAULT":
             usual |= line
         elif "NodeName" in line:
             here = {**usual, **line}
             count = int(here.get("Sockets", 1)) * int(here.get("CoresPerSocket", 0))
-            cores |= dict.fromkeys(expand(here["NodeName"]), count or int(here.get("CPUs", 0)))
+            names = expand(here["NodeName"])
+            cores |= dict.fromkeys(names, count or int(here.get("CPUs", 0)))
+            sockets |= dict.fromkeys(names, int(here.get("Sockets", 0)))
     for line in lines:
         if line.get("PartitionName") == partition:
             names = expand(line.get("Nodes", ""))
-            known = [cores[name] for name in names if cores.get(name)]
-            return {"nodes": len(names), **({"cores": min(known)} if known else {})}
+            known = {
+                what: [counts[name] for name in names if counts.get(name)]
+                for what, counts in (("cores", cores), ("sockets", sockets))
+            }
+            return {"nodes": len(names)} | {what: min(some) for what, some in known.items() if some}
     return {}
 
 

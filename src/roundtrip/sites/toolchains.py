@@ -42,7 +42,6 @@ class Toolchain:
     root: Concrete
     mpi: Concrete
     boost: Concrete
-    libraries: tuple[Concrete, ...]
     suites: Mapping[str, Concrete]
 
 
@@ -81,10 +80,9 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
                 f"{spec.hash[:7]} (root '{root.asked}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
-        libraries = tuple(below[key] for key in ("cli11", "nlohmann-json", PVM) if key in below)
         title = labels.title(spec, mpi, boost, lock, label)
         others = suites.get(mpi.hash, {})
-        found[name] = Toolchain(name, title, spec, mpi, boost, libraries, others)
+        found[name] = Toolchain(name, title, spec, mpi, boost, others)
     return list(found.values())
 
 
@@ -168,8 +166,7 @@ def _environment(
             lock.file,
         )
     launcher, options = launch[item.mpi.name]
-    mpi, boost, own = (prefix(spec, lock) for spec in (item.mpi, item.boost, item.root))
-    search = ":".join(prefix(spec, lock) for spec in item.libraries)
+    mpi, own = prefix(item.mpi, lock), prefix(item.root, lock)
     suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
     is_last = item.name == last
@@ -183,8 +180,6 @@ def _environment(
         "ftn": f"{mpi}/bin/mpifort",
         "env_vars": [
             ["PATH", f"{mpi}/bin:$PATH"],
-            ["Boost_ROOT", boost],
-            ["CMAKE_PREFIX_PATH", f"{search}:$CMAKE_PREFIX_PATH"],
             *[list(pair) for pair in variables.get(item.mpi.name, ())],
         ],
         "features": ["mpi", "boost", *(offered if is_last else [])],
@@ -194,9 +189,13 @@ def _environment(
             "mpi_version": item.mpi.version,
             "boost_version": item.boost.version,
             "spec": item.root.hash,
+            "specs": {
+                spec.name: f"{spec.version}/{spec.hash}"
+                for spec in (item.root, item.mpi, item.boost)
+            },
             "prefix": own,
             "programs": f"{own}/bin",
-            "prefixes": [mpi, boost, own],
+            "prefixes": [mpi, own],
             "suites": suites,
             "osu_prefix": suites.get(OSU),
             "npb_upstream": f"{suites[NPB]}/bin" if NPB in suites else None,

@@ -9,7 +9,8 @@ toolchain under two names looks different from itself: ``python -m roundtrip.ben
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ class Launched:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Pairs (launch of one, launch of the other), in the order of rounds.
+    """Pairs (launch of one, launch of the other), in the order of rounds, and their `numbers`.
 
     `rounds` counts the rounds in which either was launched, `first` the pairs in which the one
     came first.  `refused` says why there are no pairs; it is "" if there are.
@@ -35,6 +36,19 @@ class Pairing:
     rounds: int
     first: int = 0
     refused: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+def in_twos(ratios: Mapping[int, float]) -> list[float]:
+    """Geometric means of the ratios of rounds 1 and 2, 3 and 4, ..., where both have one.
+
+    `ratios`: positive, by the number of their round.
+    """
+    return [
+        math.sqrt(ratios[number] * ratios[number + 1])
+        for number in sorted(ratios)
+        if number % 2 and number + 1 in ratios
+    ]
 
 
 def pair_by_round(one: Sequence[Launched], other: Sequence[Launched]) -> Pairing:
@@ -61,6 +75,7 @@ def pair_by_round(one: Sequence[Launched], other: Sequence[Launched]) -> Pairing
         tuple((mine[number].launch, theirs[number].launch) for number in shared),
         rounds,
         sum(mine[number].started < theirs[number].started for number in shared),
+        numbers=tuple(shared),
     )
 
 

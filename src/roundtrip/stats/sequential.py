@@ -3,8 +3,8 @@
 A round launches both sides in an order that is drawn anew.  Let y_i be the log ratio of round i,
 and let one side be faster by the factor exp(m) wherever and whenever it is launched.  Then the
 order alone decides the sign of y_i - m: it is a fair coin given all |y_j - m| and all rounds
-before, whatever the drift, the tails, the ties, and the dependence between rounds.  (With one coin
-for two rounds, as in ABBA, two rounds would give the evidence of one.)  So nobody can
+before, whatever the drift, the tails, the ties, and the dependence between rounds.  (In ABBA, AB BA
+or BA AB, there is one coin for two rounds: then y_i is the mean over the two.)  So nobody can
 expect to gain by bets on these signs.  The wealth of a gambler who stakes 1 on m, puts the share
 b_i on the sign of round i, and chooses b_i from what is known before the coin,
 

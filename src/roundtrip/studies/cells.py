@@ -18,20 +18,32 @@ _NO_BASES: Mapping[Any, str] = {}
 K = TypeVar("K", bound=Hashable)
 
 
-def value(interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE) -> Cell:
-    """A cell with median and interval, times `scale`; `otherwise` without an interval."""
-    return otherwise if interval is None else Cell(units.interval(interval, scale))
+def value(
+    interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE, series: str = ""
+) -> Cell:
+    """A cell with median and interval, times `scale`; `otherwise` without an interval.
+
+    `series` as in `Cell`: the key of the series whose value, in whatever unit, it is.
+    """
+    if interval is None:
+        return otherwise
+    return Cell(units.interval(interval, scale), series=series)
 
 
 def judged(
     one: Judged | None,
     tones: Mapping[Verdict, Tone] = _NO_TONES,
     words: str = "",
+    series: str = "",
 ) -> Cell:
-    """A ratio with its interval and verdict, or with `words` in its place."""
+    """A ratio with its interval and verdict, or with `words` in its place.
+
+    `series` as in `Cell`.
+    """
     if one is None:
         return NOT_MEASURED
-    return Cell(units.interval(one.interval), tones.get(one.verdict, "plain"), words or one.words)
+    tone = tones.get(one.verdict, "plain")
+    return Cell(units.interval(one.interval), tone, words or one.words, series=series)
 
 
 def verdict(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
@@ -82,7 +94,11 @@ def in_numbers(
         counted = Cell(str(panel.launches))
         found = {
             arm: [
-                value(panels.at(panels.intervals, panel, variant=arm, size_bytes=size), scale)
+                value(
+                    panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
+                    scale,
+                    series=panels.series(panel, size, variant=arm, phase="measure"),
+                )
                 for size in sizes
             ]
             for arm in arms

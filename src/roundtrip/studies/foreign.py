@@ -68,7 +68,7 @@ def write(
     output: Path,
     record: Mapping[str, Any],
     rows: Iterable[Sequence[object]],
-    notes: Mapping[str, str] | None = None,
+    notes: Mapping[str, Any] | None = None,
 ) -> None:
     """Write both files beside `output`, sealed; the time of `output` is the end of the launch.
 
@@ -76,7 +76,11 @@ def write(
     points.  `rows` have the columns of samples.csv; `notes` go into its head.  UserError for rows
     that the reader of samples.csv would refuse.
     """
-    head = {"schema": 1, "workload": f"{record['workload']} {record['version']}", **(notes or {})}
+    ended = datetime.fromtimestamp(output.stat().st_mtime, UTC)
+    time = ended.isoformat(timespec="seconds").replace("+00:00", "Z")
+    workload = f"{record['workload']} {record['version']}"
+    # The time tells a launch of equal values from a copy of another.
+    head = {"schema": 1, "workload": workload, "start": time, **(notes or {})}
     text = io.StringIO()
     text.writelines(f"# {key.lower()}: {json.dumps(value)}\n" for key, value in head.items())
     table = csv.writer(text, lineterminator="\n")
@@ -88,10 +92,9 @@ def write(
     if read.problems:
         raise UserError(f"cannot be kept as samples: {read.problems[0].reason}", output)
     file.write_bytes(content)
-    ended = datetime.fromtimestamp(output.stat().st_mtime, UTC)
     run = {
         "schema": 1,
-        "start_time": ended.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "start_time": time,
         **_UNTOLD,
         **record,
         "samples": seal.of(content, read.frame),

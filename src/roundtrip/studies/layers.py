@@ -11,7 +11,7 @@ import polars as pl
 
 from roundtrip.report import drawn, figures
 from roundtrip.report.figures import WIDTH, Theme, shade
-from roundtrip.report.plot import Curve, points
+from roundtrip.report.plot import CIRCLE, Curve, points
 from roundtrip.studies.axes import INTERVAL, Axis
 from roundtrip.studies.colours import Colour
 
@@ -24,6 +24,8 @@ _DASHES = [5, 4]
 class Arm:
     """How a curve or a dot looks, and the name beside it; `point` is the area of its points.
 
+    `width` 0: points that no line joins.
+
     `is_bound`: not measured, but what nothing that is measured can exceed.
     """
 
@@ -31,7 +33,7 @@ class Arm:
     colour: Colour
     width: float = 2.0
     point: int = 14
-    shape: str = "circle"
+    shape: str = CIRCLE
     is_dashed: bool = False
     is_bound: bool = False
 
@@ -61,7 +63,7 @@ class Drawing:
         """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
         rows = self.frame.filter(pl.col("arm") == arm)
         rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
-        return rows.sort("x") if "x" in rows.columns else rows
+        return rows.sort("x", maintain_order=True) if "x" in rows.columns else rows
 
     @property
     def plotted(self) -> tuple[Curve, ...]:
@@ -73,6 +75,7 @@ class Drawing:
                 points(self.of(name).iter_rows(named=True)),
                 arm.width,
                 arm.is_dashed or arm.is_bound,
+                arm.shape,
             )
             for name, arm in self.drawn.items()
         )
@@ -111,7 +114,7 @@ def curves(one: Drawing, x: Axis, y: Axis, theme: Theme, has_bars: bool = False)
         curve = line.encode(x.x(), y.y())
         if arm.is_bound:
             lines.append(drawn.bound(curve, arm.title))
-        else:
+        elif arm.width:
             lines.append(drawn.line(curve, "the measured points of an arm"))
         if arm.point:
             inside = alt.Chart(rows.filter(pl.col("median").is_between(y.low, y.high)))

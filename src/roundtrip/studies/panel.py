@@ -86,6 +86,7 @@ class Panels(Generic[P]):
         self.points = data.points.filter(pl.col("study") == study)
         self.details = data.told(study)
         self.samples = data.samples.filter(pl.col("study") == study)
+        self._origins = data.origins
 
     @property
     def values(self) -> pl.DataFrame:
@@ -119,6 +120,27 @@ class Panels(Generic[P]):
         rows = self.of(frame, panel, **where)
         return interval_of(rows.row(0, named=True)) if rows.height else None
 
+    def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
+        """The key of the one series of the panel's cases with these names, as `Cell.series`.
+
+        `names` are columns of `history.schema.SERIES`; that of the case follows from a panel of one
+        case.  "" if several series, or none, are behind the value.
+        """
+        known = dict(zip(self.by, panel.key, strict=True))
+        case = {"case": known["case"]} if "case" in known else {}
+        return self._origins.key(self._cases[panel.key], size_bytes, **{**case, **names})
+
+    @cached_property
+    def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
+        """The case ids of each panel, by its key."""
+        told = [name for name in self.by if name in self.launches.columns]
+        found = {}
+        for panel in self.panels:
+            known = dict(zip(self.by, panel.key, strict=True))
+            mine = self.launches.filter(pl.col(name) == known[name] for name in told)
+            found[panel.key] = mine["case_id"].unique().sort().to_list()
+        return found
+
     def interval(self, values: Sequence[float]) -> Interval | None:
         """Median and interval of `values`, one for each launch; None without values."""
         return median_interval(values, self.level) if values else None
@@ -150,16 +172,16 @@ class CasePanels(Panels[Panel]):
 
     def _panel(self, row: Row) -> Panel:
         """A panel named by toolchain, ranks and placement, and by what else distinguishes it."""
-        place = labels.PLACEMENTS.get(row["placement"], row["placement"])
+        placement = labels.PLACEMENTS.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
         return Panel(
             key=tuple(row[name] for name in self.by),
             toolchain=row["toolchain"],
-            where=" ".join(filter(None, (ranks, place))),
+            where=" ".join(filter(None, (ranks, placement))),
             kind=row["kind"],
             launches=row["launches"],
-            facts=(row["case"], *rest, f"on {row['system']}:{row['partition']}", row["environ"]),
+            facts=(row["case"], *rest, place(row), row["environ"]),
         )
 
 
@@ -171,6 +193,11 @@ def placed(launches: pl.DataFrame) -> pl.DataFrame:
     return launches.with_columns(
         placement=pl.Series(placements, dtype=pl.String), kind=pl.Series(kinds, dtype=pl.String)
     )
+
+
+def place(row: Row) -> str:
+    """``on simulated:odin``: where the launch of `row` ran, as one of the facts of a panel."""
+    return f"on {row['system']}:{row['partition']}"
 
 
 def parameters(row: Row) -> dict[str, str]:

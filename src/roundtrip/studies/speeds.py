@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+#: Which series of the history a value is, in whatever unit: columns of `history.schema.SERIES` as
+#: the samples have them; null where any will do, all of them null for a value of no single series.
+ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
 #: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.planned`.
 SPEEDS = {
     "launch": pl.String,
@@ -13,6 +16,7 @@ SPEEDS = {
     "unit": pl.String,
     "lower_is_better": pl.Boolean,
     "depends_on": pl.String,
+    **ORIGIN,
 }
 
 

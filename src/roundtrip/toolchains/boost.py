@@ -1,7 +1,8 @@
 """Boost for one MPI: headers, libboost_mpi and libboost_serialization in a prefix of their own.
 
 Debian builds Boost.MPI only for its Open MPI.  For other MPIs the two libraries are compiled from
-Debian's source package, without Debian's patches, which change only the Python bindings.
+Debian's source package, without Debian's patches, which change only the Python bindings.  Those of
+a simulator are archives: it makes a copy of a program for each rank, and not of its libraries.
 """
 
 from __future__ import annotations
@@ -105,8 +106,17 @@ def compile_libraries(
             raise
     (place / "lib").mkdir()
     for library in LIBRARIES:
-        _link(plan.toolchain.boost, library, compiler, place, log)
+        if plan.toolchain.mpi.of_family.simulator:
+            _archive(library, place, log)
+        else:
+            _link(plan.toolchain.boost, library, compiler, place, log)
     shutil.rmtree(objects)
+
+
+def _archive(library: str, place: Path, log: Path) -> None:
+    file = f"libboost_{library}.a"
+    objects = sorted((place / "objects" / library).glob("*.o"))
+    run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *objects], log)
 
 
 def _link(boost: Boost, library: str, compiler: Path, place: Path, log: Path) -> None:

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from roundtrip.toolchains import boost as boosts
+from roundtrip.toolchains import simgrid
 from roundtrip.toolchains.debian import Archive
 from roundtrip.toolchains.mpi import make_prefix
-from roundtrip.toolchains.plan import CXX, Plan, boost_key, plan
+from roundtrip.toolchains.plan import CXX, MpiPlan, Plan, boost_key, plan
 from roundtrip.toolchains.selftest import selftest
 from roundtrip.toolchains.spec import Toolchain
 from roundtrip.toolchains.store import Store
@@ -34,14 +35,21 @@ def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
             name = each.toolchain.name
             log = store.log(name)
             report(name, each.mpi.origin)
-            mpi = store.ensure(each.mpi.key, partial(make_prefix, each.mpi, log=log))
-            store.link(each.mpi.mpi.name, each.mpi.key)
             archive = Archive(work, log)
+            mpi = store.ensure(each.mpi.key, partial(_make_mpi, each.mpi, archive))
+            store.link(each.mpi.mpi.name, each.mpi.key)
             store.ensure(each.key, partial(_make, each, store, mpi, archive, report))
             store.link(name, each.key)
             report(name, "good")
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _make_mpi(plan: MpiPlan, archive: Archive, place: Path) -> None:
+    if plan.mpi.unpacked:
+        simgrid.make_prefix(plan.mpi, archive, place)
+    else:
+        make_prefix(plan, place, archive.log)
 
 
 def _make(

@@ -82,13 +82,19 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
                 f"{mpi.name} needs Debian package {mpi.package}: run `make setup`, {SPACK_ROUTE}"
             )
         version, origin = upstream(found), f"Debian {mpi.package} {found}"
+    elif mpi.unpacked:
+        # Which of Debian's packages it is, only the download tells; they are all of this series.
+        version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"
     else:
         pin = mpi.pin or ""
         wheel, version = pin.split()[0].split("==")
         origin = f"PyPI {wheel} {version}"
-    if not version.startswith(f"{mpi.series}."):
+    if not f"{version}.".startswith(f"{mpi.series}."):
         raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
-    inputs = {"recipe": RECIPE, "unit": mpi.name, "origin": origin, "pin": pin, "cxx": CXX}
+    inputs: dict[str, object] = {"recipe": RECIPE, "unit": mpi.name, "origin": origin}
+    inputs |= {"pin": pin, "cxx": CXX}
+    if mpi.unpacked:
+        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.of_family.definitions}
     return MpiPlan(mpi, version, origin, content_key(inputs), pin)
 
 

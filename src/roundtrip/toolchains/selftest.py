@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 
+from roundtrip.toolchains import simgrid
 from roundtrip.toolchains.plan import Plan
 from roundtrip.toolchains.process import BuildError, clean_environment, run
 
@@ -38,7 +40,7 @@ def faults(plan: Plan, output: str) -> list[str]:
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
     before = plan.toolchain.mpi.of_family.answers
-    if not re.match(before + re.escape(plan.mpi.version) + r"(?![\d.])", library):
+    if not re.match(before + re.escape(plan.mpi.version) + r"(?!\.?\d)", library):
         found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return found
 
@@ -49,8 +51,12 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
     command += [str(_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
     run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
-    launch = [str(mpi / "bin" / "mpirun"), "-n", "2", str(program)]
-    output = run("running the self-test", launch, log, env=run_environment(), timeout=120)
+    launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
+    with tempfile.TemporaryDirectory() as folder:
+        if plan.toolchain.mpi.of_family.simulator:
+            launch += simgrid.two_hosts(Path(folder))
+        env = run_environment()
+        output = run("running the self-test", [*launch, program], log, env=env, timeout=120)
     program.unlink()
     if found := faults(plan, output):
         raise BuildError("self-test: " + "; ".join(found), log, output)

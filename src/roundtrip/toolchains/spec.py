@@ -22,11 +22,16 @@ class Family(Table):
 
     `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
     is a pattern for the text before the version in the answer of ``MPI_Get_library_version``.
+    A `simulator` runs all ranks in one process, and its times come from a model; `definitions` are
+    macros that its wrappers define; `configure` are variables that configure scripts need set.
     """
 
     title: str
-    compilers: str
     answers: str
+    compilers: str = ""
+    simulator: bool = False
+    definitions: Strings = ()
+    configure: Strings = ()
 
 
 class _MpiTable(Table):
@@ -35,6 +40,7 @@ class _MpiTable(Table):
     debian: str | None = None
     wheel: str | None = None
     hashes: Strings = ()
+    unpacked: Strings = ()
     boost: Literal["debian", "built"] = "built"
     netpipe: str | None = None
 
@@ -54,9 +60,9 @@ class _File(Table):
 class Mpi:
     """An MPI of version `series`, major.minor.
 
-    It comes from the Debian `package`, or from the wheel that `pin`, a locked requirement, names.
-    `boost_packages` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE
-    program for it.
+    It comes from the Debian `package`, from the wheel that `pin`, a locked requirement, names, or
+    from Debian packages that are `unpacked` and not installed.  `boost_packages` says whether
+    Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE program for it.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Mpi:
     pin: str | None = None
     boost_packages: bool = False
     netpipe: str | None = None
+    unpacked: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -118,10 +125,13 @@ class Catalogue:
         return list(self.boosts.values())[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
-        """Toolchains for `names` (`smoke` if empty); UserError lists the legal names."""
+        """Toolchains for `names` (`smoke` if empty), or all that measure, which no simulator does.
+
+        UserError lists the legal names.
+        """
         known = self.toolchains
         if everything:
-            return list(known.values())
+            return [made for made in known.values() if not made.mpi.of_family.simulator]
         unknown = [name for name in names if name not in known]
         if unknown:
             legal = ", ".join(known)
@@ -165,8 +175,8 @@ def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path
     if table.family not in content.family:
         legal = ", ".join(content.family)
         raise refuse(f"unknown family '{table.family}'; there are: {legal}", "family")
-    if (table.debian is None) == (table.wheel is None):
-        raise refuse("it needs either `debian` or `wheel`: where it comes from")
+    if sum((table.debian is not None, table.wheel is not None, bool(table.unpacked))) != 1:
+        raise refuse("it needs one of `debian`, `wheel` and `unpacked`: where it comes from")
     pin = None
     if table.wheel is not None:
         if not re.fullmatch(r"[\w.-]+==[\w.]+", table.wheel):
@@ -183,4 +193,5 @@ def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path
         pin,
         table.boost == "debian",
         table.netpipe,
+        table.unpacked,
     )

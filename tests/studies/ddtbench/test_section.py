@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import bundle
+from roundtrip.history.schema import SERIES
 from roundtrip.report import data, html, markdown
-from roundtrip.report.blocks import Fold, Gallery, Part, Table
+from roundtrip.report.blocks import Fold, Gallery, Part, Table, flat
 from roundtrip.report.build import build
+from roundtrip.report.pages import series
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
@@ -180,6 +182,32 @@ def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
     assert "\N{MINUS SIGN}100" in first.light, "the axis reaches below zero"
 
 
+def test_the_figure_of_epochs_tells_values_and_their_number(make_ddt_tree: Maker) -> None:
+    """Round trips as drawn, with their intervals; each epoch of the methods that have it."""
+    shown = part(make_ddt_tree())
+    figures = [f for block in shown.blocks if isinstance(block, Gallery) for f in block.figures]
+    for figure in (one for one in figures if "-time-" in one.name):
+        assert figure.plot and figure.drawn
+        views = {view.name: view for view in figure.plot.views}
+        assert list(views) == ["Round trip", "Pack", "Communication", "Unpack"]
+        assert views["Round trip"].shown == figure.drawn.shown > 0
+        every = {curve.name for curve in views["Round trip"].curves}
+        assert {"Packed by hand", "MPI datatypes", "Contiguous, unpacked"} <= every
+        packing = {curve.name for curve in views["Pack"].curves}
+        assert "Packed by hand" in packing and "MPI datatypes" not in packing
+        whole, epochs = (
+            {
+                (curve.name, view.rows[int(place)]): (median, n)
+                for curve in view.curves
+                for place, median, _, _, n in curve.points
+            }
+            for view in (views["Round trip"], views["Communication"])
+        )
+        assert {n for _, n in whole.values()} == {8}
+        datatypes = {key: value for key, value in whole.items() if key[0] == "MPI datatypes"}
+        assert datatypes and all(epochs[key] == value for key, value in datatypes.items())
+
+
 def test_a_refusal_is_a_finding(make_ddt_tree: Maker) -> None:
     path = make_ddt_tree(environs=(OPENMPI, MPICH))
     (table,) = [t for t in tables_of(part(path)) if "refused" in t.caption]
@@ -211,3 +239,18 @@ def test_it_renders_the_same_twice(make_ddt_tree: Maker) -> None:
     once, again = (build(data.read(path)) for _ in range(2))
     assert html.render(once) == html.render(again)
     assert "use datatypes" in markdown.render(once)
+
+
+def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: Maker) -> None:
+    path = make_ddt_tree()
+    read = data.read(bundle.build(path))
+    names = {series.key(row): row for row in read.medians.select(*SERIES).to_dicts()}
+    found: dict[str, set[tuple[str, str]]] = {}
+    for of in (one for one in flat(part(path).blocks) if isinstance(one, Table)):
+        for row in of.rows:
+            for column, cell in zip(of.columns, row, strict=True):
+                told = names.get(cell.series, {"variant": "", "phase": ""})
+                found.setdefault(column.name, set()).add((told["variant"], told["phase"]))
+    assert found["Contiguous, µs"] == {("reference", "communication")}
+    assert found["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
+    assert found["Packed by hand, µs"] == {("", "")}

@@ -49,6 +49,7 @@ class Bundle:
         shared: bool = False,
         status: str = "passed",
         history: str | None = "agrees",
+        nodes: int = 1,
     ) -> None:
         """One case, a launch of it in each round."""
         emulated: dict[str, float] = {} if rtt is None else {"wan_rtt_ms": rtt}
@@ -80,6 +81,8 @@ class Bundle:
                     "parameters": settings.rows(parameters),
                     "emulation": settings.rows(emulated if status == "passed" else {}),
                     "simulated": False,
+                    "ranks": ranks,
+                    "hosts": [f"node-{number}" for number in range(nodes)],
                 }
             )
             if source != "upstream" and history is not None:

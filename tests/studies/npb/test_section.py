@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import part, table
+from support.bundles import with_medians
 
 from roundtrip.collect.tables import settings
+from roundtrip.history.schema import SERIES
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
+from roundtrip.report.pages import series
 from roundtrip.studies.npb import section
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
@@ -263,3 +266,12 @@ def test_a_bundle_without_npb_has_no_section() -> None:
     made = make.Bundle()
     made.add(status="failed")
     assert section.section(made.data()) is None
+
+
+def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
+    data = with_medians(make.two_clusters().data())
+    names = {series.key(one): one for one in data.medians.select(*SERIES).to_dicts()}
+    rows = table(part(data), "Compute and communication apart").rows
+    linked = [names[one[1].series] for one in rows]
+    assert {one["metric"] for one in linked} == {"rate"}
+    assert len({one["case_id"] for one in linked}) == len(rows) == 12

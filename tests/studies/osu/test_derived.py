@@ -40,6 +40,21 @@ def test_only_what_a_version_offers_is_asked(
     assert osu.validation(benchmark, text, 64) == validated
 
 
+def test_simulated_messages_are_all_alike_so_that_few_are_asked() -> None:
+    latency = osu.BENCHMARKS["latency"]
+    assert osu.few(latency, help_of("latency", "74"), 64) == [
+        *("-m", "64", "-i", "20", "-z", "-x", "2")
+    ]
+    assert osu.few(latency, help_of("latency", "74"), 0, 5) == ["-i", "5", "-z", "-x", "2"]
+
+
+@pytest.mark.parametrize(("asked", "taken"), [(0, "20"), (5, "5"), (9000, "20")])
+def test_a_validation_takes_no_more_messages_than_it_needs(asked: int, taken: str) -> None:
+    bcast = osu.BENCHMARKS["bcast"]
+    words = osu.validation(bcast, help_of("allreduce", "74"), 64, asked)
+    assert words == ["-f", "-m", "64", "-i", taken, "-x", "2", "-c"]
+
+
 def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
     text = help_of("allreduce", "74")
     assert osu.options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]

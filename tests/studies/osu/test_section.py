@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import polars as pl
 import pytest
+from support.bundles import with_medians
 
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import settings
 from roundtrip.collect.tables.schema import PLACEMENT, POINTS
+from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
+from roundtrip.report.pages import series
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe
 from roundtrip.studies.osu import section
@@ -19,6 +23,7 @@ from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN
 from roundtrip.studies.osu.thresholds import Thresholds
 
 SETTINGS = analysis.default().of(Thresholds)
+BARRIER = "Barrier 1.00 µs on 2 ranks"
 #: OSU's half round trip, s; NetPIPE's is this times `netpipe` of the made bundle.
 LATENCY = {1: 3.0e-7, 64: 3.2e-7, 1024: 6.0e-7, 65536: 4.0e-6}
 
@@ -67,6 +72,7 @@ def osu_data(
                     "environ": "openmpi",
                     "toolchain": "Open MPI",
                     "ranks": 2,
+                    "hosts": ["node-1"],
                     "parameters": settings.rows({"placement": "shared-memory"}),
                     "emulation": settings.rows(kinds[study == "netpipe"]),
                     "simulated": False,
@@ -119,7 +125,15 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     (answer,), (each,) = made.answers, made.each
     assert answer.tone == each.tone == ("bad" if outcome == DISAGREE else "plain")
     count = len(LATENCY)
-    assert answer.text == (f"Beside NetPIPE, of {count} values, {count} {outcome}.",)
+    told = f"beside NetPIPE, of {count} values, {count} {outcome}."
+    assert answer.text == (f"{BARRIER}; {told}",)
+
+
+def test_what_is_not_measured_is_said_of_the_whole() -> None:
+    data = osu_data()
+    simulated = data.launches.with_columns(simulated=True).filter(pl.col("study") == "osu")
+    (answer,) = part(replace(data, launches=simulated)).answers
+    assert answer.text == (f"{BARRIER} (SIMULATED).",)
 
 
 def test_too_few_launches_settle_nothing() -> None:
@@ -167,7 +181,7 @@ def test_each_kind_of_curve_has_a_figure_and_none_is_empty() -> None:
 def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
     data = osu_data()
     nothing = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
-    zero = Data(**{**data.__dict__, "samples": data.samples.with_columns(value=nothing)})
+    zero = replace(data, samples=data.samples.with_columns(value=nothing))
     made = part(zero)
     assert table(made, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
     names = [b.figures[0].name for b in made.blocks if isinstance(b, Gallery)]
@@ -177,7 +191,7 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     only = data.launches.filter(pl.col("study") != "osu")
-    assert section.section(Data(**{**data.__dict__, "launches": only})) is None
+    assert section.section(replace(data, launches=only)) is None
 
 
 @pytest.mark.parametrize(
@@ -195,3 +209,18 @@ def test_the_rule_works_both_ways(
     a, b = Interval(*one, 8), Interval(*other, 8)
     assert osu_netpipe.outcome(a, b, SETTINGS) == told
     assert osu_netpipe.outcome(b, a, SETTINGS) == told
+
+
+def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
+    """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
+    data = with_medians(osu_data())
+    names = {series.key(row): row for row in data.medians.select(*SERIES).to_dicts()}
+    made = part(data)
+    times = {row[1].text: row for row in table(made, "Times").rows}
+    assert names[times["latency"][4].series]["phase"] == "p50"
+    assert names[times["latency"][4].series]["size_bytes"] == 1024
+    assert names[times["barrier"][2].series]["phase"] == "average"
+    (rates,) = table(made, "Bandwidth").rows
+    assert names[rates[-1].series]["metric"] == "message_rate"
+    beside = table(made, "OSU and our NetPIPE").rows[0]
+    assert [names[cell.series]["study"] for cell in beside[3:5]] == ["osu", "netpipe"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TypeGuard, cast
 
 import polars as pl
@@ -18,7 +19,6 @@ from support.ring import (
 )
 
 from roundtrip.report.blocks import Gallery, Table
-from roundtrip.report.data import Data
 from roundtrip.studies.ring import section
 
 
@@ -108,7 +108,7 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
 
 def test_a_bundle_without_rings_has_no_section() -> None:
     data = ring_data(TRUTH)
-    empty = Data(**{**data.__dict__, "launches": data.launches.filter(pl.lit(False))})
+    empty = replace(data, launches=data.launches.filter(pl.lit(False)))
     assert section.section(empty) is None
 
 

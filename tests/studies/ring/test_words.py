@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 from support.ring import (
     SIZES,
@@ -16,8 +18,10 @@ from support.ring import (
     tables,
 )
 
+from roundtrip.report import labels
 from roundtrip.report.blocks import Cell, Items, Part
 from roundtrip.studies.finding import worst
+from roundtrip.studies.ring.curves import Curves
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
 WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
@@ -32,6 +36,26 @@ def crossovers(made: Part) -> dict[tuple[str, str], str]:
 def texts(made: Part) -> list[str]:
     cells = [cell.text for found in tables(made.blocks) for row in found.rows for cell in row]
     return [*cells, answer(made)]
+
+
+def test_rings_on_two_partitions_are_told_apart() -> None:
+    data = ring_data(NETWORK, case="1+1", placement="one-per-node")
+    other = {"launch": pl.col("launch") + "b", "case_id": pl.lit("Ring@y")}
+    moved = data.launches.with_columns(**other, partition=pl.lit("clusterB"))
+    both = replace(
+        data,
+        launches=pl.concat([data.launches, moved]),
+        samples=pl.concat([data.samples, data.samples.with_columns(**other)]),
+    )
+    assert [panel.label for panel in Curves(both).panels] == [
+        f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
+    ]
+
+
+def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
+    data = ring_data({"mpi": TRUTH["mpi"]}, launches=1, case="1+1", placement="one-per-node")
+    made = part(replace(data, launches=data.launches.with_columns(simulated=True)))
+    assert [answer.text for answer in made.answers] == [(labels.ONLY_SIMULATED,)]
 
 
 def test_nothing_goes_by_reference_between_nodes() -> None:

@@ -42,6 +42,15 @@ TEST(EstimateMedian, TakesTheFartherBound) {
   EXPECT_DOUBLE_EQ(estimate.relative_half_width.value(), 0.6);
 }
 
+TEST(EstimateMedian, EqualSamplesAreAsPreciseAsCanBeEvenIfTheyTakeNoTime) {
+  for (const double seconds : {1e-6, 0.0}) {
+    const Estimate estimate = estimate_median(std::vector<double>(6, seconds));
+    EXPECT_EQ(estimate.median, seconds);
+    EXPECT_EQ(estimate.relative_half_width, 0.0);
+    EXPECT_TRUE(StoppingRule(0.02).reached(estimate));
+  }
+}
+
 TEST(EstimateMedian, OfFewSamplesHasNoWidth) {
   const std::vector<double> samples = {3, 1};
   EXPECT_DOUBLE_EQ(estimate_median(samples).median, 2);

@@ -51,6 +51,12 @@ TEST(BatchPlan, TheClockMayAskForMore) {
   EXPECT_EQ(BatchPlan({}, {.resolution_s = 1e-3, .overhead_s = 1e-9}).repetitions(1e-3), 100);
 }
 
+TEST(BatchPlan, TellsWhetherTheClockTimesOneRepetition) {
+  const BatchPlan plan({}, {.resolution_s = 1e-6, .overhead_s = 1e-9});
+  EXPECT_FALSE(plan.tells_one(3e-6));
+  EXPECT_TRUE(plan.tells_one(5e-6));
+}
+
 TEST(BatchPlan, HasTheMostRepetitionsHoweverShortTheyAre) {
   const BatchPlan plan({.shortest_s = 1, .least = 4, .most = 10}, {});
   EXPECT_EQ(plan.repetitions(1e-6), 10);

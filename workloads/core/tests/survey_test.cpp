@@ -216,6 +216,20 @@ TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
   EXPECT_EQ(text.find(",slow,8,laps,"), std::string::npos);
 }
 
+/// A clock as coarse as a repetition would read nothing for some of them.
+TEST_F(SurveyTest, TakesNoSingleRepetitionsThatTheClockCannotTell) {
+  add("fast", 1e-3, 0);
+  SurveyPlan with_singles = plan({8});
+  with_singles.singles = Singles{.phase = "laps", .metric = metrics::lap_time};
+  Launch run = launch();
+  run.clock.resolution_s = 1e-3;
+  survey(with_singles, arms_, test_session().world(), run);
+  if (!test_session().root()) return;
+  const std::string text = run.recorder.csv({});
+  EXPECT_NE(text.find(",fast,8,measure,"), std::string::npos);
+  EXPECT_EQ(text.find(",laps,"), std::string::npos);
+}
+
 /// The time of a single size is for its rounds.
 TEST_F(SurveyTest, VisitsASingleSizeOnce) {
   add("fast", 1e-6, 0);

@@ -33,6 +33,9 @@ class Cell {
     return origin_[d] + own_[d] == n_ ? own_[d] - 1 : own_[d];
   }
 
+  [[nodiscard]] double inner(std::size_t d) const { return inner_end(d) - inner_begin(d); }
+  [[nodiscard]] double inner_points() const { return inner(0) * inner(1) * inner(2); }
+
   /// Distance in memory between neighbours in direction d.
   [[nodiscard]] std::ptrdiff_t stride(std::size_t d) const { return strides_[d]; }
 

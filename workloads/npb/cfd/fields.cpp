@@ -6,7 +6,8 @@
 
 namespace roundtrip::npb::cfd {
 
-Fields::Fields(MultiPartition& partition, double dt) : partition_(partition), dt_(dt) {
+Fields::Fields(MultiPartition& partition, double dt, const Work& work)
+    : partition_(partition), dt_(dt), work_(work) {
   for (const Cell& cell : partition.cells()) cells_.emplace_back(cell);
 }
 
@@ -24,6 +25,7 @@ void Fields::update_rhs() {
   for (CellFields& c : cells_) {
     derive(c.cell, c.u, c.derived);
     residual(c.cell, c.u, c.derived, c.forcing, dt_, c.rhs);
+    Comm::work(work_.residual * c.cell.inner_points());
   }
 }
 
@@ -47,6 +49,7 @@ State Fields::add_change() {
         }
       }
     }
+    Comm::work(work_.change * c.cell.inner_points());
   }
   return squares;
 }

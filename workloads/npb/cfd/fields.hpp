@@ -5,6 +5,7 @@
 #include "npb/cfd/multipartition.hpp"
 #include "npb/cfd/residual.hpp"
 #include "npb/cfd/verification.hpp"
+#include "npb/cfd/work.hpp"
 
 namespace roundtrip::npb::cfd {
 
@@ -27,7 +28,7 @@ struct CellFields {
 /// The fields of all cells of a rank.
 class Fields {
  public:
-  Fields(MultiPartition& partition, double dt);
+  Fields(MultiPartition& partition, double dt, const Work& work);
 
   [[nodiscard]] std::vector<CellFields>& cells() { return cells_; }
   [[nodiscard]] double dt() const { return dt_; }
@@ -50,6 +51,7 @@ class Fields {
  private:
   MultiPartition& partition_;
   double dt_;
+  Work work_;
   std::vector<CellFields> cells_;
 };
 

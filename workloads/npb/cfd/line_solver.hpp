@@ -6,6 +6,7 @@
 
 #include "npb/cfd/bundles.hpp"
 #include "npb/cfd/multipartition.hpp"
+#include "npb/cfd/work.hpp"
 
 namespace roundtrip::npb::cfd {
 
@@ -19,7 +20,7 @@ namespace roundtrip::npb::cfd {
 template <class Scheme>
 class LineSolver {
  public:
-  explicit LineSolver(MultiPartition& partition) : partition_(partition) {
+  LineSolver(MultiPartition& partition, const Work& work) : partition_(partition), work_(work) {
     for (std::size_t d = 0; d < 3; ++d) {
       for (const Cell& cell : partition.cells()) bundles_[d].push_back(bundles_of(cell, d));
     }
@@ -32,12 +33,13 @@ class LineSolver {
         scheme.eliminate(0, bundle, 0, typename Scheme::Eliminated{});
         scheme.substitute(0, bundle, 0, typename Scheme::Substituted{});
       }
+      declare_work(work_.eliminate[d] + work_.substitute[d], 0);
       return;
     }
     reserve(d, scheme);
     const int last = partition_.side() - 1;
     for (int stage = 0; stage <= last; ++stage) {
-      run<typename Scheme::Eliminated>(d, stage, stage > 0, stage < last, +1,
+      run<typename Scheme::Eliminated>(d, stage, stage > 0, stage < last, +1, work_.eliminate[d],
                                        [&](std::size_t cell, const Bundle& bundle, std::size_t slot,
                                            const typename Scheme::Eliminated& in) {
                                          return scheme.eliminate(cell, bundle, slot, in);
@@ -45,7 +47,7 @@ class LineSolver {
     }
     for (int stage = last; stage >= 0; --stage) {
       run<typename Scheme::Substituted>(
-          d, stage, stage<last, stage> 0, -1,
+          d, stage, stage<last, stage> 0, -1, work_.substitute[d],
           [&](std::size_t cell, const Bundle& bundle, std::size_t slot,
               const typename Scheme::Substituted& in) {
             return scheme.substitute(cell, bundle, slot, in);
@@ -65,9 +67,14 @@ class LineSolver {
     scheme.reserve(slots, longest);
   }
 
+  void declare_work(double per_point, std::size_t cell) const {
+    Comm::work(per_point * partition_.cells()[cell].inner_points());
+  }
+
   /// One stage: receives the previous stage's values, if any, and sends its own to the next stage.
-  template <class Handed, class Work>
-  void run(std::size_t d, int stage, bool receives, bool sends, int step, const Work& work) {
+  template <class Handed, class Solve>
+  void run(std::size_t d, int stage, bool receives, bool sends, int step, double work_per_point,
+           const Solve& solve) {
     const std::size_t cell = partition_.cell_of(d, stage);
     const std::vector<Bundle>& bundles = bundles_[d][cell];
     std::size_t slot = 0;
@@ -84,15 +91,17 @@ class LineSolver {
     for (std::size_t b = 0; b < bundles.size(); ++b) {
       Handed in{};
       if (receives) from = get_lines(from, bundles[b].count, in);
-      const Handed out = work(cell, bundles[b], slot + b, in);
+      const Handed out = solve(cell, bundles[b], slot + b, in);
       if (sends) to = put_lines(out, bundles[b].count, to);
     }
+    declare_work(work_per_point, cell);
     // All ranks send in a ring at the same time: sends that wait for their receivers would
     // deadlock.
     if (sends) comm.post_send(out_, partition_.neighbour(d, step));
   }
 
   MultiPartition& partition_;
+  Work work_;
   std::array<std::vector<std::vector<Bundle>>, 3> bundles_;
   std::vector<double> in_;
   std::vector<double> out_;

@@ -26,16 +26,20 @@ const std::map<char, Parameters> classes = {
     {'C', {150000, 15, 75, 110, 28.973605592845}}, {'D', {1500000, 21, 100, 500, 52.514532105794}},
 };
 
+/// Operations for each element of x to improve it by an estimate.
+constexpr double per_improvement = 6;
+
 class Cg final : public Benchmark {
  public:
   explicit Cg(char problem_class) : class_(problem_class), parameters_(classes.at(problem_class)) {}
 
   [[nodiscard]] Problem problem() const override {
     const auto& [n, nonzeros, iterations, shift, zeta] = parameters_;
-    const double per_row = nonzeros * (nonzeros + 1.0);
+    const double per_row = per_product(nonzeros) + per_residual;
+    const double per_step = per_product(nonzeros) + per_advance;
     return {.size = std::to_string(n),
             .iterations = iterations,
-            .operations = 2.0 * iterations * n * (3 + per_row + 25 * (5 + per_row) + 3)};
+            .operations = iterations * n * (per_row + steps * per_step + per_improvement)};
   }
 
   /// The block's elements as generated, and some vectors.
@@ -75,6 +79,7 @@ Estimate improve(Solver& solver, double shift, std::vector<double>& x, std::vect
   estimate.zeta = shift + 1 / products[0];
   const double scale = 1 / std::sqrt(products[1]);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = scale * z[i];
+  Comm::work(per_improvement * static_cast<double>(x.size()));
   return estimate;
 }
 
@@ -90,7 +95,8 @@ Outcome Cg::run(Comm& comm, TimedSection& section) {
   const auto& [n, nonzeros, iterations, shift, published] = parameters_;
   if (comm.root()) print_header(comm.size());
   const Layout layout(n, comm.rank(), comm.size());
-  Solver solver(comm, layout, make_matrix(layout, n, nonzeros, shift));
+  Solver solver(comm, layout, make_matrix(layout, n, nonzeros, shift),
+                per_product(nonzeros) * n / comm.size());
   product_ = solver.choice();
   if (comm.root()) {
     std::printf(" Matrix product: %s\n", product_.ways[product_.chosen].c_str());

@@ -7,8 +7,6 @@
 namespace roundtrip::npb::cg {
 namespace {
 
-constexpr int steps = 25;
-
 /// z += alpha p, r -= alpha q; returns r . r.
 double advance(double alpha, const std::vector<double>& p, const std::vector<double>& q,
                std::vector<double>& z, std::vector<double>& r) {
@@ -38,10 +36,12 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix, std::span<const Product> ways)
+Solver::Solver(Comm& comm, const Layout& layout, SparseBlock matrix, double product_work,
+               std::span<const Product> ways)
     : comm_(comm),
       layout_(layout),
       matrix_(std::move(matrix)),
+      product_work_(product_work),
       row_partners_(layout.row_partners()),
       r_(static_cast<std::size_t>(layout.column_end() - layout.column_begin())),
       p_(r_.size()),
@@ -60,8 +60,10 @@ Choice Solver::choose(std::span<const Product> ways) {
 }
 
 void Solver::multiply(const std::vector<double>& operand, std::vector<double>& product) {
-  if (comm_.size() == 1) return product_.multiply(matrix_, operand.data(), product.data());
-  product_.multiply(matrix_, operand.data(), by_rows_.data());
+  const bool alone = comm_.size() == 1;
+  product_.multiply(matrix_, operand.data(), alone ? product.data() : by_rows_.data());
+  Comm::work(product_work_);
+  if (alone) return;
   const auto rows = [this](Range range) {
     return std::span(by_rows_).subspan(range.begin, range.count);
   };
@@ -77,6 +79,10 @@ void Solver::multiply(const std::vector<double>& operand, std::vector<double>& p
 }
 
 double Solver::solve(const std::vector<double>& x, std::vector<double>& z) {
+  // Ranks of a grid column have the same part of a vector, and all of them work on it.
+  const auto elements = static_cast<double>(x.size());
+  constexpr double per_dot = 2;
+  constexpr double per_addition = 2;
   std::ranges::fill(z, 0);
   r_ = x;
   p_ = r_;
@@ -85,16 +91,20 @@ double Solver::solve(const std::vector<double>& x, std::vector<double>& z) {
   for (int step = 0; step < steps; ++step) {
     multiply(p_, q_);
     std::array<double, 1> p_a_p{dot(p_, q_)};
+    Comm::work(per_dot * elements);
     sum_over_row(p_a_p);
     const double rho_before = rho[0];
     rho[0] = advance(rho_before / p_a_p[0], p_, q_, z, r_);
+    Comm::work((per_advance - per_dot - per_addition) * elements);
     sum_over_row(rho);
     const double beta = rho[0] / rho_before;
     for (std::size_t i = 0; i < p_.size(); ++i) p_[i] = r_[i] + beta * p_[i];
+    Comm::work(per_addition * elements);
   }
   multiply(z, r_);
   std::array<double, 1> residual{0};
   for (std::size_t i = 0; i < x.size(); ++i) residual[0] += (x[i] - r_[i]) * (x[i] - r_[i]);
+  Comm::work(per_residual * elements);
   sum_over_row(residual);
   return std::sqrt(residual[0]);
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/simulation.hpp"
 #include "npb/common/traffic.hpp"
 
 namespace roundtrip::npb {
@@ -59,6 +60,9 @@ class Comm {
   /// The root's value, on all ranks; not counted (used outside of timed sections).
   [[nodiscard]] bool from_root(bool value) const;
   void barrier() const;
+
+  /// Simulation: this rank has just done so many of the operations that NPB's formula counts.
+  static void work(double operations) { roundtrip::work(operations); }
 
   /// What was sent since the last reset.
   [[nodiscard]] const TrafficByPattern& traffic() const { return traffic_; }

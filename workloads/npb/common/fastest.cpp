@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/simulation.hpp"
+
 namespace roundtrip::npb {
 
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock) {
-  constexpr int fewest_rounds = 3;
-  constexpr int most_rounds = 50;  // a simulator's clock may not advance
+  if constexpr (simulated) ways = ways.first(1);  // the clock of a model knows none of them
+  constexpr int fewest_rounds = simulated ? 1 : 3;
+  constexpr int most_rounds = simulated ? 1 : 50;
   constexpr double long_enough_s = 0.01;
   Choice choice;
   choice.of = of;

@@ -26,7 +26,8 @@ struct Choice {
 
 /// Collective: runs the ways in turn for a few milliseconds and chooses, on all ranks, the way that
 /// takes the slowest rank the least time; the first of equals. A way's time is that of its shortest
-/// trial. Call it outside of timed sections. `clock` returns seconds.
+/// trial. Simulated, it runs the first way, once, and knows no other. Call it outside of timed
+/// sections. `clock` returns seconds.
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock = now);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/failure.hpp"
+#include "core/simulation.hpp"
 
 namespace roundtrip::npb {
 namespace {
@@ -32,7 +33,11 @@ std::string gigabytes(double bytes) {
   return text.data();
 }
 
+/// Simulated ranks are all in one process of the machine that simulates.
 int ranks_on_this_host(MPI_Comm world) {
+  int all = 0;
+  MPI_Comm_size(world, &all);
+  if constexpr (simulated) return all;
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
   int ranks = 0;

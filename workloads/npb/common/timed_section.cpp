@@ -1,6 +1,7 @@
 #include "npb/common/timed_section.hpp"
 
 #include "core/clock.hpp"
+#include "core/simulation.hpp"
 
 namespace roundtrip::npb {
 namespace {
@@ -34,7 +35,7 @@ void TimedSection::start() {
   laps_.reserve(many);
   comm_.barrier();
   comm_.reset_traffic();
-  MPI_Pcontrol(1);  // profilers count from here to stop()
+  mark_section(1);
   start_ = now();
   begin_ = {start_, {}};
 }
@@ -57,7 +58,7 @@ void TimedSection::lap() {
 
 void TimedSection::stop() {
   const double mine = now() - start_;
-  MPI_Pcontrol(0);
+  mark_section(0);
   sizes_ = comm_.sizes();
   MPI_Allreduce(&mine, &seconds_, 1, MPI_DOUBLE, MPI_MAX, comm_.handle());
 }

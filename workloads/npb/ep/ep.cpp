@@ -62,6 +62,7 @@ Tally tally_batches(Comm& comm, int log2_batches) {
     Random random(seed);
     random.skip(static_cast<std::uint64_t>(2 * pairs * batch));
     add_deviates(random.state(), pairs, tally);
+    Comm::work(2 * static_cast<double>(pairs));
   }
   tally.sum_x = comm.sum(tally.sum_x);
   tally.sum_y = comm.sum(tally.sum_y);

@@ -23,10 +23,11 @@ class Ft final : public Benchmark {
   [[nodiscard]] Problem problem() const override {
     const auto& [nx, ny, nz] = parameters_.extent;
     const double n = parameters_.extent.points();
+    const double first = per_number + per_log_of_first * std::log(n);
+    const double next = per_damping + per_log * std::log(n);
     return {.size = grid_size(nx, ny, nz),
             .iterations = parameters_.iterations(),
-            .operations = n * (14.8157 + 7.19641 * std::log(n) +
-                               (5.23518 + 7.21113 * std::log(n)) * parameters_.iterations())};
+            .operations = n * (first + next * parameters_.iterations())};
   }
 
   /// Spectrum and field, and a buffer for transposes.
@@ -115,6 +116,7 @@ Outcome Ft::run(Comm& comm, TimedSection& section) {
   std::vector<Complex> checksums;
   section.start();
   fill_randomly(layout, spectrum);
+  Comm::work(per_number * static_cast<double>(layout.size()));
   transform.forward(spectrum);
   section.skip();
   for (int t = 1; t <= parameters_.iterations(); ++t) {

@@ -1,5 +1,7 @@
 #include "npb/ft/transform.hpp"
 
+#include <cmath>
+
 namespace roundtrip::npb::ft {
 namespace {
 
@@ -59,18 +61,31 @@ void Transform::run(Fft& fft, Direction direction) const {
   }
 }
 
+/// Of transforms along all lines of this rank, of `length` points each.
+void Transform::declare_work(int length, double per_log_of_length) const {
+  if (!simulated) return;  // a logarithm is not left out by the compiler
+  Comm::work(per_log_of_length * std::log(length) * static_cast<double>(layout_.size()));
+}
+
 void Transform::forward(Field& field) {
   along_x(field, Direction::forward);
+  declare_work(layout_.extent.nx, per_log_of_first);
   along_y(field, Direction::forward);
+  declare_work(layout_.extent.ny, per_log_of_first);
   transpose(field);
   along_z(field);
+  declare_work(layout_.extent.nz, per_log_of_first);
 }
 
 void Transform::inverse(const Field& spectrum, const Damping& damping, Field& field) {
   damped_along_z(spectrum, damping, field);
+  Comm::work(per_damping * static_cast<double>(layout_.size()));
+  declare_work(layout_.extent.nz, per_log);
   transpose(field);
   along_y(field, Direction::inverse);
+  declare_work(layout_.extent.ny, per_log);
   along_x(field, Direction::inverse);
+  declare_work(layout_.extent.nx, per_log);
 }
 
 void Transform::along_x(Field& field, Direction direction) {

@@ -15,6 +15,15 @@ struct Damping {
   std::vector<double> z;
 };
 
+/// NPB's operations for each point of the field: for its random number; for each ln of the points
+/// in the first, forward transform; for its damping, the checksum included, and for each ln of the
+/// points in the transforms of the iterations. ln nx ny nz is the sum over the directions, and
+/// 7.21 ln n is the 5 log2 n of a transform along each.
+inline constexpr double per_number = 14.8157;
+inline constexpr double per_log_of_first = 7.19641;
+inline constexpr double per_damping = 5.23518;
+inline constexpr double per_log = 7.21113;
+
 /// Transforms of a field that is spread over all ranks.
 class Transform {
  public:
@@ -29,6 +38,7 @@ class Transform {
  private:
   enum class Direction { forward, inverse };
   void run(Fft& fft, Direction direction) const;
+  void declare_work(int length, double per_log_of_length) const;
   void along_x(Field& field, Direction direction);
   void along_y(Field& field, Direction direction);
   void along_z(Field& field);

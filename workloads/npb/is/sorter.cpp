@@ -27,6 +27,13 @@ std::uint64_t weight(int key) {
   return (spread ^ (spread >> 32U)) * golden | 1U;
 }
 
+/// Shares of the CPU time of a key, which is one operation: adding it to its bucket's size, putting
+/// it where it is sent from, and counting it where it arrives; measured: class A on 4 ranks,
+/// g++ 12. A rank alone only counts.
+constexpr double share_of_bucket = 0.16;
+constexpr double share_of_sending = 0.35;
+constexpr double share_of_counting = 1 - share_of_bucket - share_of_sending;
+
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
@@ -59,6 +66,7 @@ void Sorter::sum_bucket_sizes(std::span<const int> keys, std::span<int> summed) 
                    std::size_t stream, int key) { ++sizes[stream * buckets + at(key >> shift)]; });
   bucket_sizes_.assign(buckets_, 0);
   for (std::size_t i = 0; i < own_sizes_.size(); ++i) bucket_sizes_[i % buckets_] += own_sizes_[i];
+  Comm::work(share_of_bucket * static_cast<double>(keys.size()));
   bucket_sizes_.insert(bucket_sizes_.end(), summed.begin(), summed.end());
   comm_.sum(std::span(bucket_sizes_));
   std::copy_n(bucket_sizes_.end() - std::ssize(summed), summed.size(), summed.begin());
@@ -110,6 +118,7 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
                          std::size_t stream, int key) {
     *places[stream * ranks + owner[at(key >> shift)]]++ = key;
   });
+  Comm::work(share_of_sending * static_cast<double>(keys.size()));
 
   std::vector<int> in_counts(ranks);
   comm_.all_to_all(std::span<const int>(out_counts), std::span(in_counts));
@@ -123,6 +132,7 @@ void Sorter::count(std::span<const int> keys) {
   int* const counts = up_to_.data() - first_key_;
   // Received keys may have been corrupted on the way. They are checked in pieces that fit in cache.
   const bool arrived = comm_.size() > 1;
+  const auto all = static_cast<double>(keys.size());
   constexpr std::size_t piece = 4096;
   for (; !keys.empty(); keys = keys.subspan(std::min(piece, keys.size()))) {
     const auto some = keys.first(std::min(piece, keys.size()));
@@ -132,6 +142,7 @@ void Sorter::count(std::span<const int> keys) {
       for (const int key : some) ++counts[key];
     }
   }
+  Comm::work((arrived ? share_of_counting : 1) * all);
   checksum_ = 0;
   int up_to = 0;
   for (int key = first_key_; key < end_key_; ++key) {

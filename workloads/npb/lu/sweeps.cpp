@@ -8,7 +8,8 @@ using cfd::FlowFields;
 using cfd::State;
 using cfd::Vector;
 
-Sweeps::Sweeps(Pencils& pencils, double dt) : pencils_(pencils) {
+Sweeps::Sweeps(Pencils& pencils, double dt, double lower_work, double upper_work)
+    : pencils_(pencils), lower_work_(lower_work), upper_work_(upper_work) {
   const cfd::Spacing spacing(pencils.cell().n());
   second_ = over_relaxation * dt * spacing.second;
   first_ = over_relaxation * dt * spacing.first;
@@ -23,16 +24,17 @@ Sweeps::Sweeps(Pencils& pencils, double dt) : pencils_(pencils) {
 }
 
 void Sweeps::lower(const FlowFields& flow, Vector& v) {
-  sweep<+1>(flow, v);
+  sweep<+1>(flow, v, lower_work_);
 }
 
 void Sweeps::upper(const FlowFields& flow, Vector& v) {
-  sweep<-1>(flow, v);
+  sweep<-1>(flow, v, upper_work_);
 }
 
 template <int step>
-void Sweeps::sweep(const FlowFields& flow, Vector& v) {
+void Sweeps::sweep(const FlowFields& flow, Vector& v, double work) {
   const cfd::Cell& cell = pencils_.cell();
+  const double points = cell.inner(0) * cell.inner(1);
   const auto place = [](int begin, int end, int count) {
     return step > 0 ? begin + count : end - 1 - count;
   };
@@ -46,6 +48,7 @@ void Sweeps::sweep(const FlowFields& flow, Vector& v) {
     for (int line = 0; line < end_j - begin_j; ++line) {
       sweep_line<step>(flow, v, place(begin_j, end_j, line), k);
     }
+    Comm::work(work * points);
     pencils_.send_front(v, k, step);
   }
 }

@@ -11,7 +11,8 @@ class Sweeps {
  public:
   static constexpr double over_relaxation = 1.2;  ///< w
 
-  Sweeps(Pencils& pencils, double dt);
+  /// `lower_work`, `upper_work`: operations for each inner point.
+  Sweeps(Pencils& pencils, double dt, double lower_work, double upper_work);
 
   /// Collective: v = (D + w L)^-1 v, a wavefront upwards.
   void lower(const cfd::FlowFields& flow, cfd::Vector& v);
@@ -21,7 +22,7 @@ class Sweeps {
 
  private:
   template <int step>
-  void sweep(const cfd::FlowFields& flow, cfd::Vector& v);
+  void sweep(const cfd::FlowFields& flow, cfd::Vector& v, double work);
   template <int step>
   void sweep_line(const cfd::FlowFields& flow, cfd::Vector& v, int j, int k);
   template <int step>
@@ -31,6 +32,8 @@ class Sweeps {
                                           std::size_t i) const;
 
   Pencils& pencils_;
+  double lower_work_;
+  double upper_work_;
   double second_;                                  ///< w dt / h^2
   double first_;                                   ///< w dt / (2 h)
   double diagonal_;                                ///< of D, without viscosity

@@ -61,7 +61,7 @@ Outcome Mg::run(Comm& comm, TimedSection& section) {
                 iterations);
     std::printf(" Total number of processes: %6d\n", comm.size());
   }
-  Multigrid grids(comm, n, smoother);
+  Multigrid grids(comm, n, smoother, problem().operations, iterations);
   grids.reset();
   grids.update_residual();
   grids.cycle();

@@ -10,7 +10,8 @@ namespace roundtrip::npb::mg {
 /// The levels of a multigrid solver for A u = v on an n^3 grid: 2^3, 4^3, ..., n^3 points.
 class Multigrid {
  public:
-  Multigrid(Comm& comm, int n, const Stencil& smoother);
+  /// `operations`: of the initial residual and so many cycles with the residuals after them.
+  Multigrid(Comm& comm, int n, const Stencil& smoother, double operations, int cycles);
 
   /// Collective: resets the problem to u = 0.
   void reset();
@@ -28,11 +29,13 @@ class Multigrid {
   /// r = v - A u on a level, with ghosts.
   void residual_with_ghosts(std::size_t level, const Grid& right);
   void smooth_with_ghosts(std::size_t level);
+  void declare_work(double weight, const Grid& grid) const;
 
   Comm& comm_;
   Halo halo_;
   int n_;
   Stencil smoother_;
+  double work_per_weight_;
   Grid v_;
   std::vector<Grid> u_;  ///< one grid for each level, coarsest first
   std::vector<Grid> r_;

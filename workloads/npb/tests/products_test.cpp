@@ -42,7 +42,7 @@ TEST_P(EachProduct, IsTheMatrixTimesTheVector) {
 TEST_P(EachProduct, FindsThePublishedZeta) {
   constexpr int iterations = 15;
   const Product& product = GetParam();
-  Solver solver(comm_, layout_, make_matrix(layout_, n, nonzeros, shift), {&product, 1});
+  Solver solver(comm_, layout_, make_matrix(layout_, n, nonzeros, shift), 0, {&product, 1});
   std::vector<double> x(static_cast<std::size_t>(layout_.column_end() - layout_.column_begin()), 1);
   std::vector<double> z(x.size());
   double zeta = 0;
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Cg, EachProduct, testing::ValuesIn(products().begin(), 
 TEST(Solver, ChoosesOneOfTheProducts) {
   Comm comm(MPI_COMM_WORLD);
   const Layout layout(n, comm.rank(), comm.size());
-  const Solver solver(comm, layout, make_matrix(layout, n, nonzeros, shift));
+  const Solver solver(comm, layout, make_matrix(layout, n, nonzeros, shift), 0);
   EXPECT_EQ(solver.choice().ways.size(), products().size());
   EXPECT_LT(solver.choice().chosen, products().size());
   for (const double seconds : solver.choice().seconds) EXPECT_GT(seconds, 0);

@@ -1,11 +1,18 @@
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 from spack.package import *
 
 
 class Ddtbench(MakefilePackage):
-    """DDTBench 1.2 as its authors wrote it (Schneider, Gerstenberger, Hoefler, EuroMPI 2012): the
-    reference for our `ddtbench` workload.  It needs an MPI with MPI-IO."""
+    """DDTBench measures what MPI derived datatypes cost against packing by hand.
+
+    It exchanges data in the access patterns of applications (Schneider, Gerstenberger, Hoefler,
+    EuroMPI 2012). It needs an MPI with MPI-IO.
+    """
 
     homepage = "https://spcl.inf.ethz.ch/Research/Parallel_Programming/MPI_Datatypes/DDTBench/"
     # The authors have a tarball and no repository. This one changes DDTBench for DBrew; the commit

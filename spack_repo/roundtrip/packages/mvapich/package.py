@@ -1,11 +1,18 @@
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
 from spack_repo.builtin.packages.mvapich.package import Mvapich as BuiltinMvapich
 
 from spack.package import *
 
 
 class Mvapich(BuiltinMvapich):
-    """Builtin MVAPICH (packages release v2025.11) with the two variants that its configure step
-    reads and never declares; without them it concretizes and then fails to configure."""
+    """MVAPICH as builtin of packages release v2025.11 has it, and two variants more.
+
+    Its configure step reads them and never declares them: without them it concretizes and then
+    fails to configure.
+    """
 
     variant(
         "ch3_rank_bits",
@@ -27,7 +34,9 @@ class Mvapich(BuiltinMvapich):
 
     @property
     def process_manager_options(self):
-        """Without the builtin's `--with-pmi=slurm`: it comes last, so PMI-1 would be chosen
-        whatever `pmi_version` says."""
+        """Options of configure without the builtin's `--with-pmi=slurm`.
+
+        It comes last, so PMI-1 would be chosen whatever `pmi_version` says.
+        """
         builtin = super().process_manager_options
         return [option for option in builtin if option != "--with-pmi=slurm"]

@@ -1,3 +1,7 @@
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
 import re
 
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
@@ -6,7 +10,7 @@ from spack.package import *
 
 
 class Netpipe(MakefilePackage):
-    """NetPIPE 3.7.2 as its authors wrote it: the reference for our `netpipe` workload.
+    """NetPIPE measures latency and bandwidth of messages between two ranks of an MPI.
 
     Debian has it built for Open MPI and for MPICH: `apt install netpipe-openmpi netpipe-mpich2`,
     then `spack external find netpipe`.
@@ -29,7 +33,7 @@ class Netpipe(MakefilePackage):
 
     @classmethod
     def determine_version(cls, exe):
-        """The program does not tell: Debian's package does."""
+        """Version of Debian's package of the program `exe`: the program itself does not tell."""
         package = "netpipe-" + exe.rsplit("/", 1)[-1][2:]
         query = which("dpkg-query")
         if query is None:

@@ -1,11 +1,17 @@
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
 
 class RoundtripWorkloads(CMakePackage):
-    """Roundtrip's own workloads, all of them: C++20 programs that measure an MPI, built from the
-    checkout that holds this recipe (`develop:`)."""
+    """Programs of Roundtrip that measure an MPI and Boost.MPI, in C++20.
+
+    They are built from the checkout that holds this recipe (`develop:`).
+    """
 
     homepage = "https://example.org/roundtrip"
     # Never fetched: spack.yaml builds the working tree. Without it Spack finds no fetch strategy.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from roundtrip.bench.calibration.estimates import Estimate
+from roundtrip.bench.calibration.estimates import Told as Line
 from roundtrip.bench.calibration.models import MODELS, SD, deviation
 from roundtrip.bench.calibration.quiet import SITE, rng_of
 from roundtrip.stats.nights.judge import judge
@@ -50,8 +52,8 @@ class Planted:
         ]
         return float(np.mean(found))
 
-    def lines(self) -> Iterator[str]:
-        """One sentence for each further case."""
+    def lines(self) -> Iterator[Line]:
+        """One sentence for each further case, and the numbers of drifts."""
         yield from self._places()
         yield from self._two()
         yield from self._gaps()
@@ -120,16 +122,18 @@ class Planted:
                     f"{np.mean(np.array(odd)[~changed]):.2%} of the others"
                 )
 
-    def _drift(self) -> Iterator[str]:
+    def _drift(self) -> Iterator[Line]:
         for nights in (90, 180, 365):
 
             def plant(logs: np.ndarray, _: np.random.Generator, nights: int = nights) -> None:
                 logs += np.log(1.05) * np.arange(nights) / 365.25
 
             answers = self.told("Gaussian", nights, plant)
-            drifts = np.mean([one.drift is not None for one in answers])
+            drifts = sum(one.drift is not None for one in answers)
             steps = np.mean([bool(one.steps) for one in answers])
-            yield f"+5 % a year, {nights} nights: a drift in {drifts:.1%}, a step in {steps:.1%}"
+            share = drifts / len(answers)
+            yield f"+5 % a year, {nights} nights: a drift in {share:.1%}, a step in {steps:.1%}"
+            yield Estimate(f"a drift, +5 % a year, {nights} nights", drifts, len(answers))
 
     def _spike(self) -> Iterator[str]:
         def plant(logs: np.ndarray, _: np.random.Generator) -> None:

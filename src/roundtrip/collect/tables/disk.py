@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect.tables import former, require
-from roundtrip.collect.tables.schema import ADDED, ALL, DETAILS, Tables
+from roundtrip.collect.tables.schema import ADDED, ALL, DETAILS, LATER, Tables
 from roundtrip.errors import UserError
 
 _ROW_GROUP = 1 << 18
@@ -48,7 +48,9 @@ def read(bundle: Path, schema: int) -> Tables:
         return made
     made = Tables(
         {
-            name: _grown(bundle / f"{name}.parquet", columns, ADDED.get(name, ()))
+            name: _grown(file, columns, ADDED.get(name, ()))
+            if (file := bundle / f"{name}.parquet").exists() or name not in LATER
+            else pl.DataFrame(schema=columns)
             for name, columns in ALL.items()
         },
         {
@@ -98,7 +100,7 @@ def table(
 ) -> pl.DataFrame:
     """All rows of `file`, a table with columns `schema`; UserError for any other.
 
-    All columns, or `columns`; those of `added` may be missing.
+    All columns, or `columns`; those of `added` may be missing, and are empty then.
     """
     with decoding(file):
         if not file.is_file():
@@ -106,10 +108,15 @@ def table(
         there = pl.read_parquet_schema(file)
         if there != {n: kind for n, kind in schema.items() if n in there or n not in added}:
             raise UserError("other columns than this version of roundtrip writes", file)
-        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=columns)
+        asked = columns or list(schema)
+        known = [name for name in asked if name in there]
+        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=known)
         if found.height > _MOST_ROWS:
             raise UserError(f"{found.height} rows; right are at most {_MOST_ROWS}", file)
-        return found
+        if known == asked:
+            return found
+        empty = (pl.lit(None, schema[name]).alias(name) for name in asked if name not in there)
+        return found.with_columns(*empty).select(asked)
 
 
 def _grown(file: Path, schema: Mapping[str, Any], added: Collection[str]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import schemas, timing
+from roundtrip.collect import schemas, simulation, timing
 from roundtrip.collect.tables import settings, typed
 from roundtrip.collect.tables.schema import ALL, CASES, DETAILS, LABELS, POINTS, Schema, Tables
 
@@ -18,8 +18,9 @@ def tables(records: Iterable[Record]) -> Tables:
     """Of each launch what it told, as run.json and case.json have it, sorted by case and launch.
 
     A record has the plain columns of `CASES` that are known, and those known of `parameters`,
-    `emulated`, `clock`, `timing`, `disturbance`, `placement`, `points` and `details`.  Raises
-    whatever polars does of a value that fits no column.
+    `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
+    `placement`, `points` and `details`.  Raises whatever polars does of a value that fits no
+    column.
     """
     told = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
     rows = {
@@ -28,6 +29,7 @@ def tables(records: Iterable[Record]) -> Tables:
         "parameters": _of_each(told, lambda one: settings.rows(one.get("parameters") or {})),
         "emulation": _of_each(told, lambda one: settings.rows(one.get("emulated") or {})),
         "placement": _of_each(told, lambda one: one.get("placement") or ()),
+        "nodes": _of_each(told, lambda one: one.get("nodes") or ()),
         "disturbance": _of_each(told, _ranks),
     }
     return Tables(
@@ -55,6 +57,7 @@ def _case(one: Record) -> dict[str, Any]:
         "clock_resolution_s": clock.get("resolution_s"),
         "clock_overhead_s": clock.get("overhead_s"),
         **timing.cells(one.get("timing")),
+        **simulation.cells(one.get("simulation")),
         "steal_s": disturbance.get("steal_s"),
         **{name: _floats(disturbance.get(name)) for name in loads},
     }

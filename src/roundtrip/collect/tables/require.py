@@ -34,7 +34,7 @@ def tables(made: Tables, file: Callable[[str], Path]) -> None:
             rule(frame, one, file(name))
     of_all = launches.select("launch")
     passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
-    for name in ("parameters", "emulation", "placement", "disturbance"):
+    for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
         known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
     known(made.frames["points"], passed, "no launch that passed", file("points"))
     for name in ("parameters", "emulation"):

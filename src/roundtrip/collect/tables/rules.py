@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.collect import samples, timing
+from roundtrip.collect import samples, schemas, simulation, timing
 from roundtrip.studies.metrics import METRICS
 
-STATUSES = ("passed", "failed", "missing", "skipped")
+STATUSES = ("passed", "failed", "displaced", "missing", "skipped")
 _MOST_RANKS = 2**31
 _MOST_AMOUNT = 1e15
+_MOST_LOG = 100.0
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}]"
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 _NO_HOST = rf"\s|{_CONTROL}"
@@ -46,14 +47,29 @@ def _count(name: str, always: bool = False) -> Rule:
     return _number(name, 0, samples.MOST_COUNT, always)
 
 
+def _fits(text: pl.Expr, most: int) -> pl.Expr:
+    return text.str.len_chars().is_between(1, most) & ~text.str.contains(_CONTROL)
+
+
 def _text(name: str, most: int, always: bool = True) -> Rule:
-    text = pl.col(name)
-    fits = text.str.len_chars().is_between(1, most) & ~text.str.contains(_CONTROL)
-    return Rule(name, fits, f"a text of 1 to {most} printable characters", always)
+    told = f"a text of 1 to {most} printable characters"
+    return Rule(name, _fits(pl.col(name), most), told, always)
 
 
 def _short(name: str, most: int) -> Rule:
     return Rule(name, pl.col(name).str.len_chars() <= most, f"a text of up to {most}", True)
+
+
+def _sha256(name: str, always: bool = False) -> Rule:
+    return Rule(name, pl.col(name).str.contains("^[0-9a-f]{64}$"), "a sha256", always)
+
+
+def _simulated(name: str) -> Rule:
+    """Is told of each simulated launch that passed, unless it may be missing, and of no other."""
+    told = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
+    column, may_be_missing = pl.col(name), name.removeprefix("simulated_") in simulation.OPTIONAL
+    right = column.is_null() | told if may_be_missing else column.is_not_null() == told
+    return Rule(name, right, "what `simulated` says", True)
 
 
 def _one_of(name: str, words: Sequence[str], always: bool = False) -> Rule:
@@ -90,7 +106,7 @@ _UNITS = {name: known.unit for name, known in METRICS.items()}
 _IS_UNIT = pl.col("metric").replace_strict(_UNITS, default=None) == pl.col("unit")
 _NIGHT = (
     Rule("night", pl.col("night").str.contains(TIME), "a time as 2026-11-21T07:00:00Z", True),
-    Rule("digest", pl.col("digest").str.contains("^[0-9a-f]{64}$"), "a sha256", True),
+    _sha256("digest", True),
 )
 #: Of what is emulated these are always numbers.
 _AMOUNTS = pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
@@ -104,6 +120,11 @@ RULES: Mapping[str, Sequence[Rule]] = {
         _number("wanted", 0, _MOST_RANKS),
         *map(_amount, ("steal_s", "clock_resolution_s", "clock_overhead_s")),
         *(_one_of(name, words) for name, words in timing.COLUMNS.items()),
+        _text("simulated_simgrid", 200, False),
+        _text("simulated_platform", 200, False),
+        _sha256("simulated_platform_sha256"),
+        _number("simulated_host_flops", 5e-324, _MOST_AMOUNT),
+        *(_simulated(name) for name in simulation.COLUMNS),
         *_LOADS,
         _each(
             "hosts",
@@ -134,6 +155,16 @@ RULES: Mapping[str, Sequence[Rule]] = {
         _count("rank", True),
         Rule("host", _is_host(pl.col("host")), "a name of a host", True),
         _each("cpus", _ELEMENT.is_not_null(), "a list of processors"),
+        Rule("switch", _is_host(pl.col("switch")), "a name of a switch"),
+    ),
+    "nodes": (
+        Rule("host", _is_host(pl.col("host")), "a name of a host", True),
+        *(_text(name, 1000, always=False) for name in schemas.NODE_FACTS),
+        _each(
+            "adapters",
+            _fits(_ELEMENT, 1000).fill_null(False),
+            "a list of texts of 1 to 1000 printable characters",
+        ),
     ),
     "disturbance": (
         _count("rank", True),
@@ -163,6 +194,16 @@ RULES: Mapping[str, Sequence[Rule]] = {
         ),
     ),
     "notes": (_NIGHT[0], _text("text", 2000)),
+    "pairs": (
+        *_NIGHT,
+        *(_text(name, 2000) for name in ("launch", "study", "place", "environ")),
+        _count("round", True),
+        Rule("host", _is_host(pl.col("host")), "a name of a host", True),
+        *(_short(name, 255) for name in ("other", "switch", "other_switch", "unit")),
+        _one_of("measure", ("latency", "tail", "bandwidth"), True),
+        _number("excess", -_MOST_LOG, _MOST_LOG, True),
+        _number("level", 0, samples.MOST_VALUE, True),
+    ),
     "provenance": (
         *_NIGHT,
         *(_short(name, 2000) for name in ("subject", "value")),

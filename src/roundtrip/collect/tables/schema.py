@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import schemas, timing
+from roundtrip.collect import schemas, simulation, timing
 from roundtrip.collect.tables import typed
 
 Schema = dict[str, Any]
@@ -50,6 +50,7 @@ CASES: Schema = {
     "clock_resolution_s": pl.Float64,
     "clock_overhead_s": pl.Float64,
     **dict.fromkeys(timing.COLUMNS, pl.String),
+    **{f"simulated_{name}": kind for name, kind in typed.columns(simulation.SCHEMA).items()},
     "mpi_library": pl.String,
     "boost": pl.String,
     "compiler": pl.String,
@@ -89,6 +90,14 @@ PLACEMENT: Schema = {
     "rank": pl.Int64,
     "host": pl.String,
     "cpus": pl.List(pl.Int64),
+    "switch": pl.String,
+}
+#: One row a node of a launch, by the pseudonym of its host: what its kernel told.
+NODES: Schema = {
+    "launch": pl.String,
+    "host": pl.String,
+    **dict.fromkeys(schemas.NODE_FACTS, pl.String),
+    "adapters": pl.List(pl.String),
 }
 DISTURBANCE: Schema = {
     "launch": pl.String,
@@ -97,7 +106,12 @@ DISTURBANCE: Schema = {
     "core_migrations": pl.Int64,
 }
 #: Columns that bundles of schema 2 may lack, by table.
-ADDED: Mapping[str, tuple[str, ...]] = {"cases": tuple(timing.COLUMNS)}
+ADDED: Mapping[str, tuple[str, ...]] = {
+    "cases": (*timing.COLUMNS, *simulation.COLUMNS),
+    "placement": ("switch",),
+}
+#: Tables that bundles of schema 2 may lack.
+LATER = ("nodes",)
 #: All but the samples and the details, by name.
 ALL: Mapping[str, Schema] = {
     "cases": CASES,
@@ -105,6 +119,7 @@ ALL: Mapping[str, Schema] = {
     "parameters": SETTINGS,
     "emulation": SETTINGS,
     "placement": PLACEMENT,
+    "nodes": NODES,
     "disturbance": DISTURBANCE,
 }
 #: Of the studies whose workload tells something of its own: one row a launch.

@@ -45,6 +45,8 @@ def spreads(one: Subject) -> Outcome:
     """Rule 12."""
     if not one.figures:
         return no_case("draws no figure")
+    if one.is_simulated:
+        return no_case("simulated: there is no spread")
     unknown = sum(not (figure.drawn and figure.drawn.is_told) for figure, _ in one.figures)
     if unknown:
         return missing(f"what {units.plural(unknown, 'figure draws', 'figures draw')}")

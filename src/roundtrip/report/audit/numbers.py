@@ -13,7 +13,7 @@ UNITS = (
     *("s", "ms", "µs", "ns", "Hz", "kHz", "MHz", "GHz"),
     *("B", "bytes", "kB", "KiB", "MB", "MiB", "GB", "GiB"),
     *("kB/s", "KiB/s", "MB/s", "MiB/s", "GB/s", "GiB/s", "kbit/s", "Mbit/s", "Gbit/s"),
-    *("Mop/s", "1/s", "messages/s", "%"),
+    *("Mop/s", "Mflop/s", "1/s", "messages/s", "%"),
 )
 _UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
 _END = r"(?![\w/%])"

@@ -60,6 +60,12 @@ class Subject:
     printed: Printed
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether all its launches came from a simulator, which gives the same values each time."""
+        told = self.launches["simulated"].fill_null(False)
+        return not self.launches.is_empty() and bool(told.all())
+
+    @property
     def facts(self) -> Facts:
         """Those that its chapter supplies; without one nothing is known."""
         return self.chapter.facts if self.chapter else Facts()

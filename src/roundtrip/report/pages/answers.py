@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages.changes import merged
+from roundtrip.report.pages.node_sets import NAME as NODES
 from roundtrip.report.pages.verdict import TONES, Verdict
 
 _NAMED = 3
@@ -28,7 +30,7 @@ def _stepped(judged: Judged) -> Iterator[Answer]:
     for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
         (night, verdict), here = group, groups[group]
         ratios = [line.said.step.ratio for line in here if line.said.step]
-        facts = dict.fromkeys(str(one) for line in here for one in line.changes[:_NAMED])
+        facts = _facts(here)
         yield Answer(
             (
                 Strong(f"{'New: ' if news[group] else ''}{len(here)} series {verdict} "),
@@ -38,6 +40,16 @@ def _stepped(judged: Judged) -> Iterator[Answer]:
             ),
             TONES[verdict],
         )
+
+
+def _facts(lines: Sequence[Line]) -> list[str]:
+    """What changed at a step of these series: recorded facts first, then other nodes."""
+    every = [[one for one in line.changes if one.name != NODES][:_NAMED] for line in lines]
+    facts = [str(one) for one in merged(one for some in every for one in some)]
+    moved = [one for line in lines for one in line.changes if one.name == NODES]
+    if len(set(moved)) > 1:
+        return [*facts, f"{NODES} of {len(moved)} series"]
+    return [*facts, *dict.fromkeys(map(str, moved))]
 
 
 def _others(judged: Judged) -> Iterator[Answer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime, timezone
 
 #: A step is placed by an estimate: what changed so many nights earlier or later may explain it.
@@ -47,9 +47,12 @@ class Calendar:
 
     def near(self, night: str, wanted: Container[str]) -> str | None:
         """That of the `wanted` nights that is nearest to `night`, if one is near enough."""
+        return next((one for one in self.around(night) if one in wanted), None)
+
+    def around(self, night: str) -> Iterator[str]:
+        """The nights near enough to `night`, the nearest first, itself included."""
         at = self._index[night]
         for away in range(_NEAR + 1):
-            for index in (at - away, at + away):
-                if 0 <= index < len(self.nights) and self.nights[index] in wanted:
-                    return self.nights[index]
-        return None
+            for index in dict.fromkeys((at - away, at + away)):
+                if 0 <= index < len(self.nights):
+                    yield self.nights[index]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
+
+from roundtrip.collect.pseudonyms import STABLE
 
 #: What stands where a fact was not recorded.
 NONE = "not set"
@@ -14,16 +17,27 @@ _Facts = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True)
 class Change:
-    """A fact with its values of the night before and of this night."""
+    """A fact with its values of the night before and of this night.
+
+    It is one of `nodes`, or of the environment `subject`, or of the whole site.
+    """
 
     subject: str
     name: str
     before: str
     after: str
+    nodes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         about = f" ({self.subject})" if self.subject else ""
-        return f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}"
+        return f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}{self.where}"
+
+    @property
+    def where(self) -> str:
+        """`` on node-3fa2c1d9`` or `` on 3 nodes``; "" if it is of no node."""
+        if not self.nodes:
+            return ""
+        return f" on {self.nodes[0]}" if len(self.nodes) == 1 else f" on {len(self.nodes)} nodes"
 
 
 def by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[str, list[Change]]:
@@ -44,22 +58,36 @@ def by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[str, list[
         after = facts.get(night)
         if after is None:
             continue
-        if before is not None and (changed := _differences(before, after)):
+        if before is not None and (changed := merged(_differences(before, after))):
             found[night] = changed
         before = after
     return found
 
 
 def of_series(changes: Sequence[Change], subjects: Collection[str]) -> list[Change]:
-    """Those that concern a series: of the site, of its environment, of its nodes."""
-    return [change for change in changes if not change.subject or change.subject in subjects]
+    """Those that concern a series: of the site, of its environment, of its nodes alone."""
+    found = []
+    for one in changes:
+        nodes = tuple(node for node in one.nodes if node in subjects)
+        if nodes or (not one.nodes and (not one.subject or one.subject in subjects)):
+            found.append(replace(one, nodes=nodes))
+    return found
 
 
-def _differences(before: _Facts, after: _Facts) -> list[Change]:
+def merged(changes: Iterable[Change]) -> list[Change]:
+    """The same, with one change for all nodes that changed alike; in the order given."""
+    nodes: dict[Change, set[str]] = {}
+    for one in changes:
+        nodes.setdefault(replace(one, nodes=()), set()).update(one.nodes)
+    return [replace(one, nodes=tuple(sorted(its))) for one, its in nodes.items()]
+
+
+def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
     """A subject that only one night has (a node that was not used) is no change of facts."""
     subjects = {one for one, _ in before} & {one for one, _ in after}
-    return [
-        Change(subject, name, before.get((subject, name), NONE), after.get((subject, name), NONE))
-        for subject, name in sorted({*before, *after})
-        if subject in subjects and before.get((subject, name)) != after.get((subject, name))
-    ]
+    for subject, name in sorted({*before, *after}):
+        was, now = (facts.get((subject, name), NONE) for facts in (before, after))
+        if subject in subjects and was != now:
+            is_node = re.fullmatch(STABLE, subject)
+            nodes = (subject,) if is_node else ()
+            yield Change("" if is_node else subject, name, was, now, nodes)

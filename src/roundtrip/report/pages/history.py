@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from roundtrip.report.nights import Judged
 from roundtrip.report.pages import marks, packed, page, rows
 from roundtrip.report.pages.answers import answers
 from roundtrip.report.pages.calendar import Calendar
+from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.verdict import TONES
 from roundtrip.stats.nights.told import Told
 
@@ -112,9 +113,14 @@ def _data(history: History, judged: Judged) -> dict[str, object]:
         "days": [calendar.day(night) for night in calendar.nights],
         "reports": [history.reports.get(night, "") for night in calendar.nights],
         "changes": {
-            at(night): [[one.subject, str(one)] for one in some]
+            at(night): [[one.subject, *_split(one)] for one in some]
             for night, some in judged.changed.items()
         },
         "notes": [[at(note.night), note.text] for note in history.notes if note.night in calendar],
         **packed.data([(line.series, line.told) for line in judged.lines], calendar.nights),
     }
+
+
+def _split(change: Change) -> list[object]:
+    """What changed, and on which nodes, for the script to name those of a series."""
+    return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from roundtrip.report.pages import marks, page, sparkline
+from roundtrip.report.pages.history import History
+from roundtrip.report.pages.kept import Summary
 from roundtrip.report.pages.series import split
 from roundtrip.report.pages.shelf import Shelf, overall
 from roundtrip.report.pages.verdict import TONES, Verdict, say
@@ -16,33 +18,31 @@ from roundtrip.report.pages.verdict import TONES, Verdict, say
 
 @dataclass(frozen=True)
 class Entry:
-    """A campaign on a site: how many series have each verdict, all nights as a picture, its marks.
-
-    `nights` counts imported ones too.
-    """
+    """A campaign on a site, and what its history tells."""
 
     shelf: Shelf
-    counts: Sequence[tuple[Verdict, int]]
-    picture: Markup
-    mark: str
-    nights: int
+    summary: Summary
+
+    @property
+    def picture(self) -> Markup:
+        """All nights, from left to right."""
+        return sparkline.draw(self.summary.levels, (), ())
 
 
-def render(shelves: Sequence[Shelf]) -> str:
-    """The page as one HTML text: the same bytes for the same shelves."""
-    entries = [_entry(shelf) for shelf in shelves]
+def render(entries: Sequence[Entry]) -> str:
+    """The page as one HTML text: the same bytes for the same entries."""
     return page.render("index.html.j2", (), entries=entries, tones=TONES)
 
 
-def _entry(shelf: Shelf) -> Entry:
-    if shelf.history is None:
-        return Entry(shelf, (), Markup(""), "", len(shelf.nights))
-    told = shelf.history.told
+def summary(shelf: Shelf, history: History | None) -> Summary:
+    """What the index says of a history; of none, how many nights there are."""
+    if history is None:
+        return Summary((), (), "", len(shelf.nights), has_page=False)
     counts = Counter(
-        say(told[tuple(one.names.values())], lower_is_better=one.lower_is_better).verdict
-        for one in split(shelf.history.nights)
+        say(history.told[tuple(one.names.values())], lower_is_better=one.lower_is_better).verdict
+        for one in split(history.nights)
     )
-    picture = sparkline.draw(overall(shelf.history.nights), (), ())
     found = [(one, counts[one]) for one in Verdict if counts[one]]
-    mark = "; ".join(sorted(set(marks.by_environ(shelf.history.provenance).values())))
-    return Entry(shelf, found, picture, mark, shelf.history.nights["night"].n_unique())
+    mark = "; ".join(sorted(set(marks.by_environ(history.provenance).values())))
+    nights = history.nights["night"].n_unique()
+    return Summary(found, overall(history.nights), mark, nights, has_page=True)

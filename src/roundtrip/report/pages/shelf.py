@@ -1,9 +1,11 @@
-"""What lies in a folder of published reports, and what each campaign on each site tells."""
+"""What lies in a folder of published reports, and what the history of each campaign is made of."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from roundtrip.history import judged, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Strong
+from roundtrip.report.pages import kept
 from roundtrip.report.pages.history import History, Note
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
@@ -34,12 +37,11 @@ class Night:
 
 @dataclass(frozen=True)
 class Shelf:
-    """All nights of a campaign on a site, newest first; `history` is None without any value."""
+    """All nights of a campaign on a site, newest first."""
 
     campaign: str
     site: str
     nights: tuple[Night, ...]
-    history: History | None
 
     @property
     def path(self) -> str:
@@ -52,7 +54,7 @@ def read(reports: Path) -> Iterator[Shelf]:
     for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
         nights = tuple(_nights(site))
         if nights or (site / imported.FOLDER).is_dir():
-            yield Shelf(site.parent.name, site.name, nights, _history(reports, site))
+            yield Shelf(site.parent.name, site.name, nights)
 
 
 def _nights(site: Path) -> Iterator[Night]:
@@ -63,28 +65,60 @@ def _nights(site: Path) -> Iterator[Night]:
             yield Night(folder.name, tuple(found))
 
 
-def _history(reports: Path, site: Path) -> History | None:
-    warnings: list[str] = []
+@dataclass(frozen=True)
+class Source:
+    """What the history of a campaign on a site is made of, before any of it is judged.
+
+    `pages` are links to reports, by the digest of their bundle; `digest` changes with all of it.
+    """
+
+    reports: Path
+    site: Path
+    annotations: tuple[Annotation, ...]
+    thresholds: analysis.Analysis
+    warnings: tuple[str, ...]
+    pages: Mapping[str, str]
+    digest: str
+
+
+def source(reports: Path, shelf: Shelf) -> Source:
+    """That of a shelf of `reports`; it reads manifests, but no table."""
+    site, warnings = reports / shelf.path, list[str]()
     said = _annotations(site.name, warnings)
-    known = ledger.read(reports, site.parent.name, site.name, said)
+    thresholds = _thresholds(site.name, warnings)
+    revisions, damaged = published.counting(site)
+    pages = {
+        one.digest: (one.path / PAGE).relative_to(site).as_posix()
+        for one in revisions
+        if (one.path / PAGE).is_file()
+    }
+    told = [
+        *(kept.code(), shelf.path, thresholds.text, warnings, damaged, pages),
+        [one.model_dump(mode="json") for one in said],
+        [[one.path.relative_to(site).as_posix(), one.digest, one.stamp()] for one in revisions],
+        published.stamp(site / imported.FOLDER),
+    ]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return Source(reports, site, said, thresholds, tuple(warnings), pages, digest)
+
+
+def history(of: Source) -> History | None:
+    """The history; None without any value."""
+    site = of.site
+    known = ledger.read(of.reports, site.parent.name, site.name, of.annotations)
     if known.nights.is_empty():
         return None
-    pages = {one.digest: one.path / PAGE for one in published.counting(site)[0]}
     began = known.nights.select("night", "digest").unique().sort("night", "digest")
-    links = {
-        night: pages[digest].relative_to(site).as_posix()
-        for night, digest in began.iter_rows()
-        if digest in pages and pages[digest].is_file()
-    }
+    links = {night: of.pages[digest] for night, digest in began.iter_rows() if digest in of.pages}
     return History(
         site.parent.name,
         site.name,
         known.nights,
         known.provenance,
-        judged.told(known.nights, _thresholds(site.name, warnings).history),
-        [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), said)],
+        judged.told(known.nights, of.thresholds.history),
+        [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
         links,
-        [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *warnings)],
+        [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *of.warnings)],
         _HOME,
     )
 

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from roundtrip.errors import writing
-from roundtrip.report.pages import history, index, shelf
+from roundtrip.report.pages import history, index, kept, shelf
+from roundtrip.report.pages.kept import Summary
+from roundtrip.report.pages.shelf import Shelf
 
 INDEX, HISTORY = "index.html", "history.html"
 _LOCK = ".pages.lock"
@@ -23,11 +25,22 @@ def write(reports: Path) -> None:
     the last of several writers has seen all reports.  UserError if a page cannot be written.
     """
     with writing(reports), _alone(reports):
-        shelves = list(shelf.read(reports))
-        for one in shelves:
-            if one.history is not None:
-                _replace(reports / one.path / HISTORY, history.render(one.history))
-        _replace(reports / INDEX, index.render(shelves))
+        entries = [index.Entry(one, _history(reports, one)) for one in shelf.read(reports)]
+        _replace(reports / INDEX, index.render(entries))
+
+
+def _history(reports: Path, one: Shelf) -> Summary:
+    """Write the history page of a shelf, unless it lies there as it would be; what it tells."""
+    folder = reports / one.path
+    page, source = folder / HISTORY, shelf.source(reports, one)
+    if known := kept.load(folder, source.digest, page):
+        return known
+    found = shelf.history(source)
+    told = index.summary(one, found)
+    if found is not None:
+        _replace(page, history.render(found))
+    _replace(folder / kept.FILE_NAME, kept.text(source.digest, page, told))
+    return told
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from statistics import median
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -16,7 +15,6 @@ from roundtrip.report.blocks import (
     COUNT,
     PURE,
     RATIO,
-    Answer,
     Block,
     Cell,
     Column,
@@ -25,14 +23,14 @@ from roundtrip.report.blocks import (
     Items,
     Paragraph,
     Part,
-    Strong,
     Table,
     Text,
+    Tone,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
-from roundtrip.report.pages import links
 from roundtrip.report.pages.verdict import TONES, Verdict
+from roundtrip.report.sections.history_answers import answers
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
@@ -57,7 +55,7 @@ def part(data: Data) -> Part:
     judged = _judged(data)
     blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
     blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
-    return Part(ANCHOR, TITLE, tuple(blocks), tuple(_answers(judged, data)), question=QUESTION)
+    return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged)), question=QUESTION)
 
 
 def facts(data: Data) -> Facts:
@@ -73,7 +71,8 @@ def _judged(data: Data) -> Judged:
     rows = data.medians.join(passed.select("launch", "disturbed"), on="launch").with_columns(
         night=pl.lit(started), digest=pl.lit(digest)
     )
-    tonight = summary.nights(rows, data.analysis.statistics.confidence_level)
+    level = data.analysis.statistics.confidence_level
+    tonight = pl.concat([summary.nights(rows, level), data.of_nodes])
     placed = data.placement.select("launch", "rank", "cpus")
     told = [
         (started, digest, *fact) for fact in known.of(data.folder, data.manifest, passed, placed)
@@ -83,62 +82,6 @@ def _judged(data: Data) -> Judged:
         pl.concat([data.history.nights, tonight]),
         pl.concat([data.history.provenance, now]),
         data.analysis.history,
-    )
-
-
-def _before(judged: Judged) -> str:
-    return units.plural(len(judged.calendar.nights) - 1, "night")
-
-
-def _answers(judged: Judged, data: Data) -> Iterator[Answer]:
-    stepped = [line for line in judged.lines if line.night]
-    groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
-    for line in stepped:
-        key = (line.said.is_news, line.near or line.night or "", line.said.verdict)
-        groups.setdefault(key, []).append(line)
-    news = [key for key in groups if key[0]]
-    for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
-        yield _answer(key[1], key[2], groups[key], judged)
-    total, counts = len(judged.lines), judged.counts
-    old = sum(len(lines) for key, lines in groups.items() if not key[0])
-    told = f"{'Nothing' if not news else 'Nothing else'} changed against {_before(judged)}: "
-    of = ", ".join(f"{counts[v]} {v}" for v in (Verdict.DRIFTING, Verdict.CANNOT_TELL) if counts[v])
-    new = sum(len(groups[key]) for key in news)
-    rest = f"of {total} series, {new} changed lately"
-    rest += f", {old} changed longer ago" if old else ""
-    rest += f", {of}" if of else ""
-    yield Answer((Strong(told), f"{rest}. {_sight(judged)}".strip()))
-
-
-def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged) -> Answer:
-    """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
-    first = lines[0]
-    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
-    causes = [f"{one.name} changed from {one.before} to {one.after}" for one in first.changes]
-    when = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
-    since = f"since {judged.calendar.label(night)}{when}."
-    return Answer(
-        (Strong(f"{verdict.capitalize()}: "), f"{first.label}{more} {_by(first)} {since}"),
-        TONES[verdict],
-    )
-
-
-def _by(line: Line) -> str:
-    """``takes 8 % longer``, or of a rate ``is 8 % lower``."""
-    change = line.said.step.ratio - 1 if line.said.step else 0.0
-    is_time = line.series.names["unit"] == "s"
-    more, less = ("longer", "less time") if is_time else ("higher", "lower")
-    size = units.percent(abs(change))
-    return f"{'takes' if is_time else 'is'} {size} {more if change > 0 else less}"
-
-
-def _sight(judged: Judged) -> str:
-    seen = [line.said.would_see for line in judged.of(Verdict.UNCHANGED) if line.said.would_see]
-    if not seen:
-        return ""
-    return (
-        "Half of those that are unchanged would have shown a step of "
-        f"{units.percent(median(seen))} within 10 nights."
     )
 
 
@@ -177,8 +120,8 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     return (
         _named(line),
         Cell(word, TONES[said.verdict]),
-        Cell(line.before),
-        Cell(said.ratio),
+        _of(line, line.before),
+        _of(line, said.ratio),
         Cell(judged.calendar.label(line.night)),
         Cell(str(step.nights)),
         Cell(units.number(abs(step.evidence))),
@@ -188,8 +131,12 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
 
 
 def _named(line: Line) -> Cell:
-    """Its name, which leads to all its nights."""
-    return Cell(line.label, link=links.series(line.series.key))
+    return _of(line, line.label)
+
+
+def _of(line: Line, text: str, tone: Tone = "plain") -> Cell:
+    """A cell that leads to all nights of its series."""
+    return Cell(text, tone, series=line.series.key)
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:
@@ -199,7 +146,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     told = "These series change a little every night, so no single night is to blame."
     yield Paragraph((told,))
-    rows = tuple((_named(line), Cell(f"times {line.said.ratio}", "warn")) for line in found)
+    rows = tuple((_named(line), _of(line, f"times {line.said.ratio}", "warn")) for line in found)
     table = Table(
         "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
     )
@@ -218,7 +165,6 @@ def _alone(judged: Judged, data: Data) -> Iterator[Block]:
     if not found:
         return
     yield Heading(3, "This night alone")
-    items: list[Text] = [(f"{line.label}: {_off(line)}",) for line in found]
     level = units.percent(data.analysis.history.false_discovery_level)
     yield Paragraph(
         (
@@ -226,16 +172,24 @@ def _alone(judged: Judged, data: Data) -> Iterator[Block]:
             f"change of level; false discoveries are held below {level} over all series.",
         )
     )
-    listed = Items(tuple(items))
-    yield listed if len(items) <= _SHOWN else Fold(f"{len(items)} series", (listed,))
+    table = Table(
+        "This night, times the level of its series, and what was to be expected of one night.",
+        (
+            Column("Series"),
+            Column("This night", "right", PURE),
+            Column("To be expected", "right", PURE),
+        ),
+        tuple((_named(line), *_off(line)) for line in found),
+    )
+    yield table if len(found) <= _SHOWN else Fold(f"{len(found)} series", (table,))
 
 
-def _off(line: Line) -> str:
+def _off(line: Line) -> tuple[Cell, Cell]:
     newest = line.told.newest
     if newest is None:
-        return "a spike"
-    expected = f"{newest.low:.3f} to {newest.high:.3f} was to be expected"
-    return f"{newest.ratio:.3f} times the level; {expected}"
+        return Cell("a spike", "warn"), Cell(units.NOTHING, "muted")
+    expected = _of(line, f"{newest.low:.3f} to {newest.high:.3f}")
+    return _of(line, f"{newest.ratio:.3f}", "warn"), expected
 
 
 def _said(judged: Judged, data: Data) -> Iterator[Block]:

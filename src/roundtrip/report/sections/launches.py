@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.collect import silences
+from roundtrip.collect import displaced, silences
 from roundtrip.collect.counts import Counts, of_rows
+from roundtrip.collect.tables import rules
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
     BY_ROW,
@@ -25,7 +26,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import sick, spread
+from roundtrip.report.sections import returned, spread
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
@@ -37,20 +38,23 @@ _FACTS = Facts(
     ),
     ratios=(Ratio("disturbed over undisturbed launches", yardsticks.OF_LAUNCH, Pairing.APART),),
 )
+#: The plan of a campaign that compares nodes.
+_PAIRS = "pairs.json"
 _TONES: dict[str, Tone] = {"failed": "bad", "missing": "bad", "skipped": "muted"}
 
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
     found = _compared(data)
-    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data), *_silences(data)]
+    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data)]
+    blocks += [*_out_of_use(data), *_displaced(data), *_silences(data)]
     blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
     return Part(
         "launches",
         "Launches: what came back, and how",
         tuple(blocks),
-        answers=sick.answers(data),
-        question=sick.QUESTION,
+        answers=returned.answers(data),
+        question=returned.QUESTION,
     )
 
 
@@ -72,10 +76,10 @@ def _counts(data: Data) -> Table:
         status = group["status"]
         first = group.row(0, named=True)
         kind = labels.kind(first["emulation"], first["simulated"])
-        row = [str((status == name).sum()) for name in ("passed", "failed", "missing", "skipped")]
+        row = [str((status == name).sum()) for name in rules.STATUSES]
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
         rows.append(text_cells(f"{case_id} {kind}".strip(), *row, disturbed))
-    names = ("Came back", "Failed", "Missing", "Skipped", "Disturbed")
+    names = ("Came back", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
         (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
@@ -105,8 +109,25 @@ def _silences(data: Data) -> list[Block]:
     return [Paragraph((f"{told}. {why}",))]
 
 
+def _out_of_use(data: Data) -> list[Block]:
+    """Nodes that Slurm had taken out; where nodes are compared, their own part lists them."""
+    nodes = data.manifest.data.get("nodes_not_measured") or []
+    if not nodes or _PAIRS in data.environment:
+        return []
+    rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in nodes)
+    caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
+    return [Table(caption, (Column("Node"), Column("State"), Column("Reason")), rows)]
+
+
+def _displaced(data: Data) -> list[Block]:
+    """How many launches Slurm displaced, by reason; nothing if none."""
+    shown = data.launches.filter(pl.col("status") == displaced.STATUS)
+    told = displaced.told(shown["reason"].fill_null(""))
+    return [Paragraph((f"{told}.",))] if told else []
+
+
 def _lost(data: Data) -> list[Block]:
-    lost = data.launches.filter(pl.col("status") != "passed")
+    lost = data.launches.filter(~pl.col("status").is_in(["passed", displaced.STATUS]))
     heading = Heading(3, "Failed, missing and skipped")
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch came back.",))]
@@ -153,12 +174,12 @@ def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
         f"{units.plural(disturbed.height, 'launch', 'launches')} of {passed.height} marked as "
         "disturbed. They are kept in every number of this report."
     )
-    effect = _effect(found)
+    effect = _effect(data, found)
     tables: list[Block] = [effect] if effect.rows else []
     return [heading, Paragraph((told,)), *tables, Fold("The disturbed launches", (listed,))]
 
 
-def _effect(found: pl.DataFrame) -> Table:
+def _effect(data: Data, found: pl.DataFrame) -> Table:
     """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
     keys = ["number", "case_id", "case", "variant"]
@@ -169,15 +190,10 @@ def _effect(found: pl.DataFrame) -> Table:
         kind = labels.kind(first["emulation"], first["simulated"])
         calm = group.filter(~pl.col("disturbed"))
         shown = [_figure(frame) for frame in (group, calm)]
-        rows.append(
-            text_cells(
-                f"{first['toolchain']} {kind}".strip(),
-                str(first["case"]),
-                first["name"],
-                *shown,
-                _change(group.filter(pl.col("disturbed")), calm),
-            )
-        )
+        shown.append(_change(group.filter(pl.col("disturbed")), calm))
+        series = yardsticks.traced(data.origins, first)
+        named = (f"{first['toolchain']} {kind}".strip(), str(first["case"]), first["name"])
+        rows.append((*text_cells(*named), *(Cell(text, series=series) for text in shown)))
     return Table(
         "What leaving the disturbed launches out would change: median over launches; and the "
         "median of the disturbed ones against that of the others.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.collect.schemas import NODE_FACTS
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -27,7 +28,8 @@ _LONG = 12
 
 def part(data: Data) -> Part:
     """Everything that was recorded, in the order in which a reader asks for it."""
-    blocks: list[Block] = [_code(data), *_machine(data), _toolchains(data), _clocks(data)]
+    blocks: list[Block] = [_code(data), *_machine(data), *_nodes(data)]
+    blocks += [_toolchains(data), _clocks(data)]
     blocks += _others(data)
     blocks += [
         Heading(3, "Thresholds"),
@@ -111,6 +113,21 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
+def _nodes(data: Data) -> list[Block]:
+    """What the kernel of each node told the launches that ran there."""
+    if data.nodes.is_empty():
+        return []
+    rows = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()
+    told = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in rows)
+    names = ("Node", "Kernel", "Processor", "Microcode", "Firmware", "Governor", "Adapters")
+    table = Table(
+        "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS.",
+        tuple(Column(name) for name in names),
+        told,
+    )
+    return [Fold(f"All {len(told)} nodes", (table,)) if len(told) > _LONG else table]
+
+
 def _toolchains(data: Data) -> Table:
     columns = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
     passed = data.launches.filter(pl.col("status") == "passed")
@@ -131,7 +148,8 @@ def _toolchains(data: Data) -> Table:
 def _bindings(data: Data) -> dict[str, str]:
     """By launch: its ranks, where they are and which processors they may use."""
     found: dict[str, list[str]] = {}
-    for launch, rank, host, cpus in data.placement.iter_rows():
+    placed = data.placement.select("launch", "rank", "host", "cpus")
+    for launch, rank, host, cpus in placed.iter_rows():
         told = ",".join(map(str, cpus or ["any"]))
         found.setdefault(launch, []).append(f"{rank} on {host}: {told}")
     return {launch: "; ".join(ranks) for launch, ranks in found.items()}

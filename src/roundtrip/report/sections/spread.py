@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels, units
+from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
     COUNT,
     PURE,
     Block,
+    Cell,
     Column,
     Heading,
     Items,
@@ -22,6 +22,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.origins import Origins
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.summaries import DEVIATION, Kind, Summary
@@ -66,7 +67,7 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
     levels = data.analysis.statistics
     level = levels.confidence_level
     overhead = _overhead(data)
-    rows = tuple(_rows(found, overhead, levels))
+    rows = tuple(_rows(data.origins, found, overhead, levels))
     if not rows:
         return []
     told = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
@@ -92,7 +93,9 @@ def is_shown(block: Block) -> bool:
     return isinstance(block, Table) and any(column.name == _NORMAL for column in block.columns)
 
 
-def _rows(found: pl.DataFrame, overhead: float | None, levels: Levels) -> Iterator[Any]:
+def _rows(
+    origins: Origins, found: pl.DataFrame, overhead: float | None, levels: Levels
+) -> Iterator[tuple[Cell, ...]]:
     keys = ["number", "case_id", "case", "variant"]
     for _, group in found.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
@@ -102,15 +105,16 @@ def _rows(found: pl.DataFrame, overhead: float | None, levels: Levels) -> Iterat
         kind = labels.kind(first["emulation"], first["simulated"])
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
-        yield text_cells(
-            f"{first['toolchain']} {kind}".strip(),
-            f"{first['case']}",
-            first["name"],
-            str(group.height),
-            _in_launch(samples, levels.confidence_level),
-            _between(group["median"].to_list(), parts),
-            *_plans(parts, group.height, overhead, levels),
-            _normal(group["median"].to_list()),
+        yield (
+            *text_cells(f"{first['toolchain']} {kind}".strip(), f"{first['case']}"),
+            Cell(first["name"], series=yardsticks.traced(origins, first)),
+            *text_cells(
+                str(group.height),
+                _in_launch(samples, levels.confidence_level),
+                _between(group["median"].to_list(), parts),
+                *_plans(parts, group.height, overhead, levels),
+                _normal(group["median"].to_list()),
+            ),
         )
 
 

@@ -79,7 +79,7 @@ class ToolchainsSection:
                 for one in refused
             ]
             blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
-        found, titles = best.races(judged), self._toolchains.titles
+        found, titles = best.races(judged, self._toolchains.compared), self._toolchains.titles
         return Part(
             "toolchains",
             "Toolchains compared",
@@ -153,10 +153,10 @@ class ToolchainsSection:
             Cell(_case(key.setting)),
             Cell(f"{_what(key)}, {one.unit}"),
             *(
-                Cell(units.interval(median_interval(side, self._level)))
-                for side in (one.ones, one.others)
+                Cell(units.interval(median_interval(side, self._level)), series=series)
+                for side, series in zip((one.ones, one.others), one.series, strict=True)
             ),
-            Cell(units.interval(judged.interval), tone, verdict),
+            Cell(units.interval(judged.interval), tone, verdict, series=one.series[0]),
             Cell(units.number(judged.q, 2)),
             Cell(f"{n} of {one.pairing.rounds}, first in {one.pairing.first}"),
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Cell, Column, Table
-from roundtrip.report.sections.toolchains_data import Setting, ToolchainComparison
+from roundtrip.report.sections.toolchains_data import Compared, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.study import Claim
 
@@ -17,13 +17,16 @@ QUESTION = "Which MPI and which Boost is fastest here?"
 _ON_PAR, _UNKNOWN = "on par", "cannot tell"
 _MOST_ROWS = 12
 Pairs = Mapping[tuple[str, str], Judged]
+_What = tuple[Setting, str, int | None]
+_NONE: Mapping[ToolchainComparison, Compared] = {}
 
 
 @dataclass(frozen=True)
 class Race:
     """Toolchains that were compared with each other at one quantity and size.
 
-    `judged` has a verdict on the speed of the first over that of the second of a pair.
+    `judged` has a verdict on the speed of the first over that of the second of a pair; `series`
+    has those of the runners, as in `Cell`.
     """
 
     setting: Setting
@@ -31,6 +34,7 @@ class Race:
     size_bytes: int | None
     runners: tuple[str, ...]
     judged: Pairs
+    series: Mapping[str, str] = field(default_factory=dict)
 
     def _verdict(self, one: str, other: str) -> Verdict:
         if (one, other) in self.judged:
@@ -80,7 +84,8 @@ class Race:
     def cell(self, names: Mapping[str, str]) -> Cell:
         """The winner with its margin, or who leads and that no winner can be told."""
         if self.winner:
-            return Cell(names[self.winner], "good", f"{units.percent(self.margin)} faster")
+            told = f"{units.percent(self.margin)} faster"
+            return Cell(names[self.winner], "good", told, series=self.series.get(self.winner, ""))
         left = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
         who = " or ".join(names[one] for one in left)
         if self.outcome == _ON_PAR:
@@ -88,16 +93,27 @@ class Race:
         return Cell(who, "warn", _UNKNOWN)
 
 
-def races(judged: Mapping[Claim, Judged]) -> list[Race]:
+def races(
+    judged: Mapping[Claim, Judged], compared: Mapping[ToolchainComparison, Compared] = _NONE
+) -> list[Race]:
     """All comparisons of toolchains, those put together that share a quantity and a size."""
-    groups: dict[tuple[Setting, str, int | None], dict[tuple[str, str], Judged]] = {}
+    groups: dict[_What, dict[tuple[str, str], Judged]] = {}
+    series: dict[_What, dict[str, str]] = {}
     for key, one in judged.items():
         if isinstance(key, ToolchainComparison):
-            group = groups.setdefault((key.setting, key.what, key.size_bytes), {})
-            group[key.one, key.other] = one
+            what = (key.setting, key.what, key.size_bytes)
+            groups.setdefault(what, {})[key.one, key.other] = one
+            if key in compared:
+                both = zip((key.one, key.other), compared[key].series, strict=True)
+                series.setdefault(what, {}).update(both)
     return [
-        Race(*named, runners, {pair: pairs[pair] for pair in pairs if pair[0] in runners})
-        for named, pairs in groups.items()
+        Race(
+            *what,
+            runners,
+            {pair: pairs[pair] for pair in pairs if pair[0] in runners},
+            series.get(what, {}),
+        )
+        for what, pairs in groups.items()
         for runners in _connected(pairs)
     ]
 

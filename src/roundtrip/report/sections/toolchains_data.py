@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -14,7 +15,8 @@ from roundtrip import studies
 from roundtrip.collect.tables import settings
 from roundtrip.report import labels, speeds
 from roundtrip.report.data import Data
-from roundtrip.stats.rounds import Pairing, pair_by_round
+from roundtrip.report.speeds import Point, Value
+from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Family
 
 
@@ -47,19 +49,26 @@ class ToolchainComparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """The values of both sides of a comparison in `unit`, one for each shared round."""
+    """The values of both sides of a comparison in `unit`, one for each shared round of `numbers`.
+
+    `series` as in `Cell`: those of the one and of the other.  `is_abba`: rounds are in twos.
+    """
 
     pairing: Pairing
+    numbers: tuple[int, ...]
     ones: tuple[float, ...]
     others: tuple[float, ...]
     unit: str
     lower_is_better: bool
+    series: tuple[str, str]
+    is_abba: bool
 
-    @property
+    @cached_property
     def ratios(self) -> list[float]:
-        """Speed of the one over that of the other, one for each round; above 1 is faster."""
+        """Speed of the one over that of the other, one for each round or two; above 1 is faster."""
         both = zip(self.ones, self.others, strict=True)
-        return [b / a if self.lower_is_better else a / b for a, b in both]
+        found = [b / a if self.lower_is_better else a / b for a, b in both]
+        return in_twos(dict(zip(self.numbers, found, strict=True))) if self.is_abba else found
 
 
 @dataclass(frozen=True)
@@ -118,17 +127,34 @@ class Toolchains:
                 key=lambda point: (point.what, point.size_bytes or 0),
             )
             for point in points:
-                both = [
-                    (values[a][point], values[b][point])
-                    for a, b in pairing.pairs
-                    if point in values.get(a, {}) and point in values.get(b, {})
-                ]
-                both = [pair for pair in both if min(pair) > 0]
-                if both:
-                    ones, others = zip(*both, strict=True)
+                compared = self._compared(pairing, point)
+                if compared and compared.ratios:
                     key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
-                    found[key] = Compared(pairing, ones, others, point.unit, point.lower_is_better)
+                    found[key] = compared
         return found
+
+    def _compared(self, pairing: Pairing, point: Point) -> Compared | None:
+        """Of the rounds in which both sides have a value above 0; None without one."""
+        values = self._values
+        both = {
+            number: (values[a][point], values[b][point])
+            for number, (a, b) in zip(pairing.numbers, pairing.pairs, strict=True)
+            if point in values.get(a, {}) and point in values.get(b, {})
+        }
+        both = {n: pair for n, pair in both.items() if min(one.number for one in pair) > 0}
+        if not both:
+            return None
+        ones, others = zip(*both.values(), strict=True)
+        return Compared(
+            pairing,
+            tuple(both),
+            tuple(value.number for value in ones),
+            tuple(value.number for value in others),
+            point.unit,
+            point.lower_is_better,
+            (_single(ones), _single(others)),
+            self._data.is_abba,
+        )
 
     @cached_property
     def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
@@ -152,6 +178,12 @@ class Toolchains:
             self._data,
             [row["launch"] for group in groups for rows in group.values() for row in rows],
         )
+
+
+def _single(values: Iterable[Value]) -> str:
+    """The series that all of them are of; "" if there are several."""
+    found = {value.series for value in values}
+    return found.pop() if len(found) == 1 else ""
 
 
 Rows = list[dict[str, Any]]

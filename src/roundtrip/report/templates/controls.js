@@ -52,7 +52,6 @@ function share(figure) {
 
 function key(figure, index) {
   const curve = figure.view.curves[index], { off } = figure.state;
-  const swatch = coloured(element("i", curve.dash ? { class: "dash" } : {}), curve);
   const made = button("", `Curve: ${curve.name}`, !off.has(index), (event) => {
     const others = figure.view.curves.map((_, one) => one).filter((one) => one !== index);
     if (event.shiftKey || event.detail === 2) figure.state.off = new Set(others);
@@ -61,7 +60,7 @@ function key(figure, index) {
     figure.draw();
     share(figure);
   });
-  made.append(swatch, curve.name);
+  made.append(swatch(curve), curve.name);
   made.title = "Click: on or off. Shift and click: only this one.";
   return made;
 }

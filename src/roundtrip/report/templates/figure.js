@@ -12,6 +12,22 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Points that are no circles, of half-width 1.
+const SHAPES = { square: "M-1,-1H1V1H-1Z", "triangle-up": "M0,-1.2L1.2,1H-1.2Z", diamond: "M0,-1.4L1.2,0L0,1.4L-1.2,0Z" };
+
+function dot(curve, cx, cy, r) {
+  const shape = SHAPES[curve.shape], at = { transform: `translate(${cx} ${cy}) scale(${r})` };
+  return shape ? element("path", { class: "dot", d: shape, ...at }) : element("circle", { class: "dot", cx, cy, r });
+}
+
+// What stands before the name of a curve: a piece of its line, or its point.
+function swatch(curve) {
+  if (!SHAPES[curve.shape] || curve.width) return coloured(element("i", curve.dash ? { class: "dash" } : {}), curve);
+  const made = element("svg", { viewBox: "0 0 21 10", "aria-hidden": "true" }, coloured(dot(curve, 7, 5, 4), curve));
+  Object.assign(made.style, { display: "inline-block", width: "21px", height: "10px" });
+  return made;
+}
+
 function coloured(made, curve) {
   made.style.setProperty("--light", curve.colour[0]);
   made.style.setProperty("--dark", curve.colour[1]);
@@ -189,7 +205,7 @@ class Figure {
     }
     if (this.rows || !curve.width || found.length < 40 && !curve.dash) {
       const r = this.rows || found.length === 1 ? 4 : 2.2;
-      group.append(...found.map(([cx, cy]) => element("circle", { class: "dot", cx, cy, r })));
+      group.append(...found.map(([cx, cy]) => dot(curve, cx, cy, r)));
     }
     return group;
   }
@@ -242,7 +258,7 @@ class Figure {
       if (p < 0 || this.state.off.has(c)) return [];
       const one = this.words([c, p]);
       const cells = [one.name, one.value, one.spread, one.count].map((text) => element("td", {}, text));
-      cells[0].prepend(coloured(element("i"), other));
+      cells[0].prepend(swatch(other));
       return [element("tr", c === at[0] ? { class: "now" } : {}, ...cells)];
     });
     this.tip.replaceChildren(element("p", {}, where), element("table", {}, ...lines));

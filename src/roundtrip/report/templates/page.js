@@ -31,6 +31,7 @@ const near = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "400px" });
 for (const panel of document.querySelectorAll("[data-plot]")) near.observe(panel);
+for (const panel of document.querySelectorAll("[data-heat]")) new HeatMap(panel);
 
 document.addEventListener("click", (event) => {
   const there = event.target.closest?.('a[href^="#"]');

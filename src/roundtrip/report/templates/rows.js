@@ -41,8 +41,10 @@ function follow() {
   for (const { row } of rows) row.classList.toggle("open", row.dataset.key === key);
   const series = byKey.get(key);
   if (!series) {
-    view.hidden = true;
-    view.replaceChildren();
+    if (key) absent();
+    else view.replaceChildren();
+    view.hidden = !key;
+    if (key) view.scrollIntoView({ block: "start" });
     return;
   }
   const keys = visible(), at = keys.indexOf(key);

@@ -49,11 +49,40 @@ function unpacked(series) {
 
 // Per night, what changed of the site, of the toolchain or of the nodes of a series.
 function changesOf(series) {
-  const nodes = new Set(shown.points.flatMap((one) => one.nodes.split("+")));
-  const concerns = (subject) => !subject || subject === series.environ || nodes.has(subject);
+  const own = new Set(shown.points.flatMap((one) => one.nodes.split("+")));
+  const concerns = ([subject, , nodes]) => (nodes ? nodes.some((one) => own.has(one)) : !subject || subject === series.environ || own.has(subject));
+  const told = ([, text, nodes = []]) => {
+    const here = nodes.filter((one) => own.has(one));
+    return text + (here.length > 1 ? ` on ${here.length} nodes` : here.map((one) => ` on ${one}`).join(""));
+  };
   return Object.entries(data.changes)
-    .map(([night, some]) => [Number(night), some.filter(([one]) => concerns(one)).map(([, text]) => text)])
+    .map(([night, some]) => [Number(night), some.filter(concerns).map(told)])
     .filter(([, some]) => some.length);
+}
+
+// Per night with nodes that the series never had before, how they differ from the last ones; as in node_sets.py.
+function moves() {
+  const nights = new Map(), found = [], most = 4;
+  for (const { night, nodes } of shown.points) {
+    if (nodes) nights.set(night, new Set([...nights.get(night) ?? [], ...nodes.split("+")]));
+  }
+  const listed = (all) => {
+    const more = all.length > most ? [`${all.length - most} more`] : [];
+    return [...all.sort().slice(0, most), ...more].join(", ") || "none";
+  };
+  const seen = new Set();
+  let before = new Set();
+  for (const [night, after] of nights) {
+    const gone = [...before].filter((one) => !after.has(one)), come = [...after].filter((one) => !before.has(one));
+    const isLarge = Math.max(before.size, after.size) > most;
+    const sides = isLarge ? [gone, come] : [[...before], [...after]];
+    const same = isLarge ? `${before.size - gone.length} nodes in common, and ` : "";
+    const name = [...after].sort().join("+");
+    if (before.size && !seen.has(name)) found.push([night, `node set: ${same}${listed(sides[0])} → ${listed(sides[1])}`]);
+    seen.add(name);
+    before = after;
+  }
+  return found;
 }
 
 function valued(one, unit) {
@@ -122,8 +151,12 @@ function legend() {
 
 // What changed at a night, or at most two nights from it: a step is placed by an estimate.
 function nearest(night) {
-  const away = ([one]) => Math.abs(one - night), near = changesOf(shown.series).filter((one) => away(one) <= 2);
-  return near.sort((a, b) => away(a) - away(b))[0]?.[1].join("; ") ?? "nothing that is recorded";
+  const away = ([one]) => Math.abs(one - night);
+  const nearestOf = (some) => some.filter((one) => away(one) <= 2).sort((a, b) => away(a) - away(b))[0];
+  const facts = nearestOf(changesOf(shown.series)), moved = nearestOf(moves());
+  const told = facts ? [...facts[1]] : [];
+  if (moved && (!facts || [night, facts[0]].includes(moved[0]))) told.push(moved[1]);
+  return told.join("; ") || "nothing that is recorded";
 }
 
 // What the detection says, in sentences.
@@ -193,6 +226,14 @@ function show(series, [title, place], where, before, after) {
   chart.addEventListener("click", (event) => { pointAt(shown.chart.nearest(event)); });
   chart.addEventListener("keydown", keyed);
   whole.addEventListener("change", redraw);
+}
+
+// The view of a link to a series that only a superseded report has.
+function absent() {
+  view.replaceChildren(
+    made("h2", { id: "view-title", tabindex: -1 }, "This series has no nights here"),
+    made("p", {}, "No night that counts measured it: the report that you came from was superseded by a later revision, or is left out of this page."),
+  );
 }
 
 addEventListener("resize", redraw);

@@ -7,12 +7,13 @@ import re
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip import files
+from roundtrip.campaign.scheduler import NO_REQUEUE, is_slurm
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 from roundtrip.sites.live.told import Told, nodes, read
@@ -21,8 +22,12 @@ from roundtrip.sites.live.told import Told, nodes, read
 CHECK = Path("reframe", "live", "start.py")
 #: A launcher of ReFrame and its options; empty: as the site says.
 Start = tuple[str, ...]
+#: Is told what is submitted before it is: on a busy cluster it may wait for hours.
+Say = Callable[[str], None]
 #: Files of a case, by their keys in ReFrame's report; their texts are put in place of the names.
 _STREAMS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
+#: A line of MPICH's error stack, of which the last is the cause: `MPI_Init(70)...: it failed`.
+_STACK = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)
 _CHATTER = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
 
 
@@ -56,8 +61,9 @@ def places(site: Site) -> list[Place]:
     return list(found.values())
 
 
-def survey(site: Site, place: Place) -> dict[str, set[str]]:
+def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
     """Nodes of a partition with their network interfaces; UserError if no job runs there."""
+    say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _cases(site, place.partition, [place.environ], "Nodes", [()])
     found = nodes(case["job_stdout"])
     if not found:
@@ -65,13 +71,16 @@ def survey(site: Site, place: Place) -> dict[str, set[str]]:
     return found
 
 
-def run(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]]) -> list[Trial]:
+def run(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
     """Try each place with each of its starts, one job after another; UserError if ReFrame fails."""
     groups: dict[tuple[str, tuple[Start, ...]], list[str]] = defaultdict(list)
     for place, starts in tried:
         groups[place.partition, tuple(starts)].append(place.environ)
     found = []
     for (partition, starts), environs in groups.items():
+        how = " and ".join(" ".join(start) for start in starts if start)
+        by = f", each by {how}" if how else ""
+        say(f"jobs to {partition}, one after another: {', '.join(environs)}{by}")
         cases = _cases(site, partition, environs, "Start", starts)
         builds = {case["environ"]: case for case in cases if _is_build(case)}
         found += [
@@ -104,6 +113,7 @@ def _cases(
                 f"--report-file={report}",
                 f"--system={site.name}:{partition}",
                 f"--prgenv=^({'|'.join(environs)})$",
+                *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
             ],
             cwd=site.checkout,
             env={
@@ -140,6 +150,8 @@ def _trial(
 def _why(case: dict[str, Any]) -> str:
     """The line of the job that names an error, or what ReFrame says."""
     text = "\n".join(case[key] for key in _STREAMS)
+    if stack := _STACK.findall(text):
+        return str(stack[-1])
     lines = [line.strip() for line in text.splitlines() if not _CHATTER.search(line)]
     telling = [line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)]
     reason = (case.get("fail_reason") or "it wrote nothing").strip().splitlines()[0]

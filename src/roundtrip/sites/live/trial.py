@@ -12,19 +12,15 @@ from roundtrip.sites import data, probe, starters
 from roundtrip.sites.findings import Finding
 from roundtrip.sites.live import judge, mend, session
 from roundtrip.sites.live.mend import Line
-from roundtrip.sites.live.session import Place, Start, Trial
+from roundtrip.sites.live.session import Place, Say, Start, Trial
 
 
 @dataclass
 class Result:
-    """What was found, and the lines of site.toml that would mend it.
-
-    `ended`: what was found kept the rest from being tried.
-    """
+    """What was found, and the lines of site.toml that would mend it."""
 
     findings: list[Finding] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
-    ended: bool = False
 
     def fault(self, subject: str, detail: str, lines: list[Line] | None = None) -> None:
         """Note a fault, with the `lines` that mend it."""
@@ -33,23 +29,25 @@ class Result:
         self.lines += [line for line in lines or [] if line not in self.lines]
 
 
-def check(site: Site) -> Result:
-    """Two ranks of each MPI by the site's launcher; where they fail, by the others there are."""
+def check(site: Site, say: Say) -> Result:
+    """Two ranks of each MPI by the site's launcher; where they fail, by the others there are.
+
+    `say` is told of jobs before they are submitted.
+    """
     result = Result()
     if not _schedulers(site, result):
-        result.ended = True
         return result
     places = session.places(site)
     if not places:
         result.findings.append(Finding("not checked", "live", "no toolchain is installed"))
         return result
-    if not _nodes_are_as_said(site, places, result):
-        result.ended = True
+    if not _nodes_are_as_said(site, places, result, say):
         return result
-    trials = session.run(site, [(place, [()]) for place in places])
+    trials = session.run(site, [(place, [()]) for place in places], say)
     failed = [trial for trial in trials if _wrong(site, trial)]
     others = {trial.place: _others(site, trial.place) for trial in failed}
-    second = session.run(site, [(place, starts) for place, starts in others.items() if starts])
+    again = [(place, starts) for place, starts in others.items() if starts]
+    second = session.run(site, again, say)
     for trial in trials:
         _tell(site, trial, [one for one in second if one.place == trial.place], result)
     return result
@@ -75,12 +73,12 @@ def _schedulers(site: Site, result: Result) -> bool:
     return True
 
 
-def _nodes_are_as_said(site: Site, places: list[Place], result: Result) -> bool:
+def _nodes_are_as_said(site: Site, places: list[Place], result: Result, say: Say) -> bool:
     """Whether the nodes have the interface that the site names: without, no MPI would start."""
     fine = True
     for place in {place.partition: place for place in places}.values():
         interface = _extras(site, place).get("interface")
-        there = session.survey(site, place)
+        there = session.survey(site, place, say)
         lacking = [host for host, names in there.items() if interface and interface not in names]
         if not lacking:
             continue

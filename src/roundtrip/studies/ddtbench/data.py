@@ -106,6 +106,15 @@ class DdtData(Panels[Panel]):
         grouped = found.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in grouped.iter_rows()}
 
+    def traced(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
+        """The series of one epoch of a method, as `Cell.series`."""
+        case = f"{app}/{panel.buffers}"
+        return self.series(panel, size, case=case, variant=variant, phase=phase)
+
+    def with_types(self, panel: Panel, app: str, size: int) -> str:
+        """The series of the round trip with datatypes, as `Cell.series`."""
+        return self.traced(panel, app, size, derived.DDT, derived.UNPACKED)
+
     @cached_property
     def refused(self) -> tuple[Refused, ...]:
         """Every refusal, once for each toolchain."""

@@ -92,7 +92,9 @@ SUMMARY_UNITS = {
     "gain_same": "1",
 }
 POINT = ["case", "size_bytes"]
-_EPOCHS = ("pack", "communication", "unpack")
+#: The only epoch of an exchange that packs nothing by itself, such as one with datatypes.
+UNPACKED = "communication"
+_EPOCHS = ("pack", UNPACKED, "unpack")
 #: How the epochs of an exchange become its round trip, and the exchanges of a launch one time.
 ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
 OF_LAUNCH = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
@@ -108,9 +110,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     keys = [*by, *POINT, "variant"]
     value, phase = pl.col("value"), pl.col("phase")
     exchanges = (
-        samples.filter(
-            (pl.col("metric") == METRIC) & phase.is_in(["pack", "communication", "unpack"])
-        )
+        samples.filter((pl.col("metric") == METRIC) & phase.is_in(_EPOCHS))
         .group_by([*keys, "rep"])
         .agg(
             round_trip=ROUND_TRIP.formed("value"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -12,9 +12,10 @@ from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.figures import WIDTH, Theme
 from roundtrip.report.plot import Curve, Scale, View, points
-from roundtrip.studies import charts, layers
+from roundtrip.stats.intervals import median_intervals
+from roundtrip.studies import axes, charts, layers
 from roundtrip.studies.axes import INTERVAL
-from roundtrip.studies.colours import BLUE, ORANGE, PURPLE, TEAL, Colour
+from roundtrip.studies.colours import BLUE, GREY, ORANGE, PURPLE, TEAL, Colour
 from roundtrip.studies.ddtbench import derived
 from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.layers import Arm, Drawing
@@ -38,6 +39,7 @@ _COLOURS: dict[str, Colour] = {
     derived.PACK_DDT: PURPLE,
 }
 _METHODS = {name: Arm(derived.METHODS[name], colour) for name, colour in _COLOURS.items()}
+_REFERENCE = {derived.REFERENCE: Arm(derived.METHODS[derived.REFERENCE], GREY)}
 _EPOCHS = {
     "pack": Arm("pack", BLUE),
     "communication": Arm("communication", ("#b6bfca", "#4a5563")),
@@ -77,7 +79,12 @@ def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         _drawing(f"ddtbench-{panel.buffers}-time-{number}", panel, _epochs(data, panel), _EPOCHS)
         for number, panel in enumerate(panels, 1)
     ]
-    return charts.rendered(drawings, "Time of a round trip by epoch", _time_chart)
+    shown = {one.name: panel for one, panel in zip(drawings, panels, strict=True)}
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        return _time_views(data, shown[one.name])
+
+    return charts.rendered(drawings, "Time of a round trip by epoch", _time_chart, views)
 
 
 def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
@@ -109,18 +116,56 @@ def _overhead_chart(one: Drawing, theme: Theme) -> Any:
 
 def _overhead_view(one: Drawing, scale: Scale) -> View:
     apps = one.frame["app"].unique(maintain_order=True).to_list()
-    numbered = one.frame.with_columns(
+    return View("Overhead", scale, None, _by_app(one.frame, apps, one.drawn), tuple(apps), (0.0,))
+
+
+def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
+    """Of columns app, arm, median, low, high and n: a curve an arm, a row an app."""
+    numbered = frame.with_columns(
         row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
     )
-    curves = tuple(
+    return tuple(
         Curve(
             arm.title,
             arm.colour,
             points(numbered.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
         )
-        for name, arm in one.drawn.items()
+        for name, arm in arms.items()
     )
-    return View("Overhead", scale, None, curves, tuple(apps), rules=(0.0,))
+
+
+def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
+    """The whole round trip of each method, and each epoch that takes any time."""
+    frames = {"Round trip": data.at_largest(data.round_trips, panel)}
+    mine = data.at_largest(data.values, panel)
+    for epoch, arm in _EPOCHS.items():
+        taken = mine.filter(pl.col(epoch) > 0)
+        frames[arm.title.capitalize()] = median_intervals(
+            taken, ["app", "variant"], epoch, data.level
+        )
+    told = {
+        name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
+        for name, frame in frames.items()
+        if frame.height
+    }
+    apps = told["Round trip"]["app"].unique(maintain_order=True).to_list()
+    low, high = axes.decades(list(told.values()))
+    return tuple(
+        View(
+            name,
+            Scale(f"{name} (µs)", low, high, is_log=True),
+            None,
+            _by_app(frame, apps, _every(frame)),
+            tuple(apps),
+        )
+        for name, frame in told.items()
+    )
+
+
+def _every(frame: pl.DataFrame) -> dict[str, Arm]:
+    """The methods of a frame, the reference included."""
+    there = set(frame["arm"])
+    return {name: arm for name, arm in {**_METHODS, **_REFERENCE}.items() if name in there}
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:

@@ -47,4 +47,8 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         unit=pl.lit("µs"),
         lower_is_better=pl.lit(True),
         depends_on=pl.lit(MPI),
+        case="case",
+        variant="variant",
+        phase=pl.lit(derived.UNPACKED),
+        metric=pl.lit(derived.METRIC),
     )

@@ -64,7 +64,7 @@ class DdtBenchSection:
             blocks=tuple(blocks),
             answers=(answers.over_all([one for one in panels if one.buffers == shown], mine),),
             each=tuple(answers.of_panel(one, mine) for one in panels if one.buffers == shown),
-            verdicts=(tables.verdicts(panels, mine, shown),),
+            verdicts=(tables.verdicts(self._data, panels, mine, shown),),
         )
 
     def _state(

@@ -31,30 +31,40 @@ def comparison(panel: Panel, app: str, size: int, by_hand: str = derived.MANUAL)
     return Comparison(derived.STUDY, panel.key, derived.DDT, by_hand, size, app, family)
 
 
-def advice(judged: Judged | None) -> Cell:
-    """The gain with its interval, and what follows from it."""
+def advice(judged: Judged | None, series: str = "") -> Cell:
+    """The gain with its interval, and what follows from it; `series` as in `Cell`."""
     if judged is None:
         return cells.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
     told = words if judged.would_do is None else judged.words
-    return cells.judged(judged, {judged.verdict: tone}, told)
+    return cells.judged(judged, {judged.verdict: tone}, told, series)
 
 
-def verdicts(panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str) -> Table:
+def verdicts(
+    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str
+) -> Table:
     """A row for each micro-app and a column for each toolchain, at the largest message."""
     by_hand = {key: one for key, one in judged.items() if key.base == derived.MANUAL}
+    mine = {panel.key: panel for panel in panels if panel.buffers == buffers}
     rows = [
-        (app, {key.panel: advice(one) for key, one in by_hand.items() if key.case == app})
+        (
+            app,
+            {
+                key.panel: advice(one, data.with_types(mine[key.panel], app, key.size_bytes))
+                for key, one in by_hand.items()
+                if key.case == app and key.panel in mine
+            },
+        )
         for app in derived.APPS
     ]
-    chosen = {panel.key: panel.label for panel in panels if panel.buffers == buffers}
+    chosen = {key: panel.label for key, panel in mine.items()}
     return cells.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {derived.BUFFERS[buffers]}; above 1 "
         "datatypes are faster.",
         "Micro-app",
         chosen,
-        [(app, row) for app, row in rows if row.keys() & chosen.keys()],
+        [(app, row) for app, row in rows if row],
         dict.fromkeys(chosen, "Packed by hand"),
     )
 
@@ -66,17 +76,19 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) 
     costs = _by_variant(data.at_largest(data.overheads, panel))
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
+        origin = data.traced(panel, app, size, derived.REFERENCE, derived.UNPACKED)
+        types = data.with_types(panel, app, size)
         tuned = judged.get(comparison(panel, app, size, derived.TUNED))
         rows.append(
             (
                 Cell(app),
                 Cell(str(size)),
-                cells.value(of_method.get(derived.REFERENCE), 1e6),
+                cells.value(of_method.get(derived.REFERENCE), 1e6, series=origin),
                 cells.value(of_method.get(derived.MANUAL), 1e6),
                 cells.value(of_method.get(derived.TUNED), 1e6),
                 *(cells.value(cost.get(method), 100) for method in derived.PACKING),
-                advice(judged.get(comparison(panel, app, size))),
-                advice(tuned) if tuned else cells.NONE,
+                advice(judged.get(comparison(panel, app, size)), types),
+                advice(tuned, types) if tuned else cells.NONE,
             )
         )
     return Table(
@@ -128,7 +140,14 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         (
             Cell(app),
             Cell(str(size)),
-            *(cells.value(of_phase.get(phase), 1e6) for phase in derived.CREATION),
+            *(
+                cells.value(
+                    of_phase.get(phase),
+                    1e6,
+                    series=data.traced(panel, app, size, derived.DDT, phase),
+                )
+                for phase in derived.CREATION
+            ),
         )
         for (app, size), of_phase in found.items()
     )

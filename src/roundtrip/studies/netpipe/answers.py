@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from roundtrip.report import labels
 from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.studies.briefly import Told, line
 from roundtrip.studies.finding import worst
@@ -22,6 +23,8 @@ _NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measur
 def over_all(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
     """One line for each statement over all panels; `found` are the four findings of each."""
     compared = [four for four in found if any(finding.evidence for finding in four)]
+    if not compared and labels.only_simulated(four[0].panel.kind for four in found):
+        return (Answer((labels.ONLY_SIMULATED,)),)
     if not compared:
         return (Answer((Strong(_NONE),), "warn"),)
     alone = [four[0].panel.label for four in found if four not in compared]

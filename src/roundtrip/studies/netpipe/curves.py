@@ -115,8 +115,12 @@ class Curves(Panels[Panel]):
             .collect()
         )
 
+    def traced(self, panel: Panel, variant: str, size: int) -> str:
+        """The series of the time at one point, from which its bandwidth follows: `Cell.series`."""
+        return self.series(panel, size, variant=variant, phase="measure")
+
     def _panel(self, row: Row) -> Panel:
-        case, kind, place = row["case"], row["kind"], f"on {row['system']}:{row['partition']}"
+        case, kind, place = row["case"], row["kind"], panel.place(row)
         mode, _, buffers = case.partition("/")
         told = ("mode", "wan_rtt")  # by the case, and as `kind`
         parameters = sorted(panel.parameters(row).items())

@@ -11,6 +11,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import COUNT, Column, Table, Text, text_cells
 from roundtrip.report.data import Data
+from roundtrip.studies import cells
 from roundtrip.studies.netpipe import derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
@@ -27,12 +28,16 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
                 continue
             tail = tails[variant]
             values = [units.microseconds(tail[name]) for name in ("least", "p50", "p90", "p99")]
-            cells = (panel.label, title, units.interval(median, 1e6), *values)
+            counts = (str(tail["samples"]), batches.get(variant, units.NOTHING))
             rows.append(
-                text_cells(*cells, str(tail["samples"]), batches.get(variant, units.NOTHING))
+                (
+                    *text_cells(panel.label, title),
+                    cells.value(median, 1e6, series=curves.traced(panel, variant, 1)),
+                    *text_cells(*values, *counts),
+                )
             )
     times = ("Launch median, µs", "Least", "p50", "p90", "p99")
-    counts = ("Samples", "Messages a sample")
+    counted = ("Samples", "Messages a sample")
     return Table(
         "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
         "percentiles over all samples of all launches. A sample is the mean over a batch of "
@@ -40,7 +45,7 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
         (
             *(Column("Toolchain"), Column("Variant")),
             *(Column(name, "right", "µs") for name in times),
-            *(Column(name, "right", COUNT) for name in counts),
+            *(Column(name, "right", COUNT) for name in counted),
         ),
         tuple(rows),
     )

@@ -52,4 +52,8 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         unit=pl.lit("µs"),
         lower_is_better=pl.lit(True),
         depends_on=pl.col("variant").replace_strict(_COMPARED),
+        case="case",
+        variant="variant",
+        phase=pl.lit("measure"),
+        metric=pl.lit(None, pl.String),
     )

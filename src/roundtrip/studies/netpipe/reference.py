@@ -17,6 +17,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_interval
+from roundtrip.studies import cells
 from roundtrip.studies.netpipe import derived
 from roundtrip.studies.netpipe.curves import Curves
 
@@ -33,12 +34,18 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     rows = []
     for panel in curves.panels:
         place = curves.launches.filter(pl.col("case_id") == panel.key[0]).select(_PLACE).row(0)
-        reference = theirs.filter(*(pl.col(k) == v for k, v in zip(_PLACE, place, strict=True)))
+        here = [pl.col(name) == value for name, value in zip(_PLACE, place, strict=True)]
+        reference = theirs.filter(*here)
+        cases = launches.filter(*here)["case_id"].unique()
         if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
             continue
         ours = curves.of(curves.values, panel).filter(pl.col("variant") == derived.BASE)
         for size in _SIZES:
-            row = _row(panel.label, size, reference, ours, curves.level)
+            origins = (
+                data.origins.key(cases, size),
+                curves.traced(panel, derived.BASE, size),
+            )
+            row = _row(panel.label, size, reference, ours, curves.level, origins)
             if row:
                 rows.append(row)
     names = ("NetPIPE 3.7.2, µs", "Ours, median, µs", "Ours, least, µs")
@@ -71,7 +78,12 @@ def _medians(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
 
 
 def _row(
-    label: str, size: int, theirs: pl.DataFrame, ours: pl.DataFrame, level: float
+    label: str,
+    size: int,
+    theirs: pl.DataFrame,
+    ours: pl.DataFrame,
+    level: float,
+    origins: tuple[str, str],
 ) -> tuple[Cell, ...] | None:
     at_size = pl.col("size_bytes") == size
     their_times = theirs.filter(at_size)["seconds"].to_list()
@@ -81,9 +93,10 @@ def _row(
     reference = median_interval(their_times, level)
     median = median_interval(mine["seconds"].to_list(), level)
     least = median_interval(mine["least_seconds"].to_list(), level)
-    return text_cells(
-        label,
-        units.size(size),
-        *(units.interval(value, 1e6) for value in (reference, median, least)),
-        units.number(reference.median / least.median),
+    both = zip((reference, median), origins, strict=True)
+    return (
+        *text_cells(label, units.size(size)),
+        *(cells.value(value, 1e6, series=series) for value, series in both),
+        Cell(units.interval(least, 1e6)),
+        Cell(units.number(reference.median / least.median), series=origins[0]),
     )

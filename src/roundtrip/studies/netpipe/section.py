@@ -77,11 +77,14 @@ class NetPIPESection:
     def _findings(self, found: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not found:
             return []
+        curves = self._curves
         return [
             Heading(3, "The study's four findings beside ours"),
             Paragraph(_outcome_text(self._settings.great_loss, self._levels.equivalence_margin)),
             *(
-                tables.findings(number, statement, [four[number - 1] for four in found.values()])
+                tables.findings(
+                    curves, number, statement, [four[number - 1] for four in found.values()]
+                )
                 for number, statement in enumerate(published.STATEMENTS, 1)
             ),
         ]

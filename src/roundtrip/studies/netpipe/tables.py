@@ -46,14 +46,17 @@ def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
     )
 
 
-def findings(number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
+def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
     """One finding of the study: its words, its numbers, ours."""
     sizes = sorted({size for one in ours for size in one.compared})
     study = [_published_ratio(statement, size) for size in sizes]
     rows = [(Cell("The study, read off its figure"), *study, cells.NONE)]
     for finding in ours:
         evidence = dict(finding.evidence)
-        ratios = [_judged(evidence.get(size)) for size in sizes]
+        ratios = [
+            _judged(evidence.get(size), curves.traced(finding.panel, statement.variant, size))
+            for size in sizes
+        ]
         outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.label), *ratios, outcome))
     variant, base = derived.VARIANTS[statement.variant], derived.VARIANTS[statement.base]
@@ -77,11 +80,14 @@ def ratios(
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
     rows, title = [], derived.VARIANTS[derived.BASE]
     for panel in panels:
-        base = [
-            curves.at(curves.bandwidth, panel, variant=derived.BASE, size_bytes=size)
+        told = [
+            cells.value(
+                curves.at(curves.bandwidth, panel, variant=derived.BASE, size_bytes=size),
+                otherwise=cells.NOT_MEASURED,
+                series=curves.traced(panel, derived.BASE, size),
+            )
             for size in sizes
         ]
-        told = [cells.value(one, otherwise=cells.NOT_MEASURED) for one in base]
         rows.append(
             (
                 Cell(panel.label),
@@ -92,7 +98,10 @@ def ratios(
         for variant in derived.COMPARED:
             keys = [comparison(panel.key, variant, derived.BASE, size) for size in sizes]
             if any(key in judged for key in keys):
-                told = [_judged(judged.get(key), with_q=True) for key in keys]
+                told = [
+                    _judged(judged.get(key), curves.traced(panel, variant, size), with_q=True)
+                    for key, size in zip(keys, sizes, strict=True)
+                ]
                 rows.append((Cell(panel.label), Cell(derived.VARIANTS[variant]), *told))
     return Table(
         "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
@@ -168,11 +177,11 @@ def _reach(medians: pl.DataFrame) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def _judged(judged: Judged | None, with_q: bool = False) -> Cell:
+def _judged(judged: Judged | None, series: str, with_q: bool = False) -> Cell:
     words = ""
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return cells.judged(judged, _TONES, words)
+    return cells.judged(judged, _TONES, words, series)
 
 
 def _published_ratio(statement: Statement, size: int) -> Cell:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Column, Heading, Table, text_cells
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Table
+from roundtrip.studies import cells
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
 _BASE = "mpi"
@@ -19,13 +20,15 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     if not over:
         return []
 
-    def latency(panel: Panel) -> str:
+    def latency(panel: Panel) -> Cell:
         found = curves.at(curves.seconds, panel, variant=_BASE, size_bytes=1)
-        return units.interval(found, 1e6) if found else "not measured"
+        origin = curves.traced(panel, _BASE, 1)
+        return cells.value(found, 1e6, cells.NOT_MEASURED, origin)
 
-    def bandwidth(panel: Panel) -> str:
+    def bandwidth(panel: Panel) -> Cell:
         found = curves.at(curves.bandwidth, panel, variant=_BASE, size_bytes=_LARGE)
-        return units.interval(found) if found else "not measured"
+        origin = curves.traced(panel, _BASE, _LARGE)
+        return cells.value(found, otherwise=cells.NOT_MEASURED, series=origin)
 
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
@@ -47,11 +50,13 @@ def blocks(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     ]
 
 
-def _table(caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Panel], str]) -> Table:
+def _table(
+    caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Panel], Cell]
+) -> Table:
     rtts = sorted({panel.rtt_ms for panel in panels if panel.rtt_ms is not None})
     settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in panels}
     several = len(set(settings.values())) > 1
-    rows: dict[str, dict[float, str]] = defaultdict(dict)
+    rows: dict[str, dict[float, Cell]] = defaultdict(dict)
     for panel in panels:
         if panel.rtt_ms is not None:
             where = f"; {settings[panel]}" if several else ""
@@ -60,7 +65,7 @@ def _table(caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Pan
         caption,
         (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right", unit) for rtt in rtts)),
         tuple(
-            text_cells(name, *(cells.get(rtt, units.NOTHING) for rtt in rtts))
-            for name, cells in sorted(rows.items())
+            (Cell(name), *(row.get(rtt, cells.NONE) for rtt in rtts))
+            for name, row in sorted(rows.items())
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.studies import cells
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.series import Series, of_row
 
@@ -39,6 +42,8 @@ class Launches:
         self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(mine.iter_rows(named=True))
         self._told = data.told(derived.STUDY)
+        self._origins = data.origins
+        self.is_abba = data.is_abba
         self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
 
     @cached_property
@@ -99,12 +104,24 @@ class Launches:
         ]
 
     @cached_property
-    def _launches(self) -> dict[tuple[Series, float | None], list[str]]:
-        found: dict[tuple[Series, float | None], list[str]] = {}
+    def _passed(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
+        """The launches that came back, as rows of cases.parquet."""
+        found: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
         for row in self._rows:
             if row["status"] == "passed":
-                found.setdefault(self._series(row), []).append(row["launch"])
+                found.setdefault(self._series(row), []).append(row)
         return found
+
+    def value(self, series: Series, rtt: float | None, figure: str) -> Cell:
+        """`figure`, rate or time, over launches, with its series in the history."""
+        rows = self.points[series].get(rtt, {}).values()
+        values = [row[figure] for row in rows if math.isfinite(row[figure])]
+        return cells.value(self.interval(values), series=self.traced(series, rtt, figure))
+
+    def traced(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
+        """The series of `figure`, rate or time, in the history, as `Cell.series`."""
+        cases = {row["case_id"] for row in self._passed.get((series, rtt), ())}
+        return self._origins.key(cases, 0, metric=figure, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:
@@ -113,8 +130,8 @@ class Launches:
     def messages(self, series: Series) -> pl.DataFrame:
         """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
         of = [
-            names[0]
-            for (one, _), names in sorted(self._launches.items(), key=_by_rtt)
+            rows[0]["launch"]
+            for (one, _), rows in sorted(self._passed.items(), key=_by_rtt)
             if one == series
         ]
         return derived.messages(self._messages.filter(pl.col("launch") == of[0]))
@@ -220,5 +237,5 @@ def _history(told: Mapping[str, Any] | None) -> str:
     return str(verification.get("history") or "not measured")
 
 
-def _by_rtt(item: tuple[tuple[Series, float | None], list[str]]) -> float:
+def _by_rtt(item: tuple[tuple[Series, float | None], Any]) -> float:
     return item[0][1] or 0.0

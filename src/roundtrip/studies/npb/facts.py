@@ -7,17 +7,20 @@ from roundtrip.stats.summaries import Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.npb import derived, wan
 
+_RATES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
+
 FACTS = Facts(
     summaries=(
         derived.RATE,
         derived.OF_RANKS,
         derived.PARTS,
         wan.WAITED,
-        Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES),
+        _RATES,
         Summary("time", Kind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("rates, or times on own processors", derived.RATE, Pairing.ROUND, OVER_LAUNCHES),
+        Ratio("efficiency over nodes", _RATES, Pairing.APART),
     ),
     tails=(),
     no_tails="times whole computations, not latencies",

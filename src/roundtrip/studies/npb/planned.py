@@ -57,6 +57,10 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         unit=pl.lit("Mop/s"),
         lower_is_better=pl.lit(False),
         depends_on=pl.lit(MPI),
+        case="case",
+        variant="variant",
+        phase="phase",
+        metric="metric",
     )
 
 

@@ -45,7 +45,11 @@ def table(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 Cell(base.setup),
-                Cell(units.interval(speedup), base=base.label),
+                Cell(
+                    units.interval(speedup),
+                    base=base.label,
+                    series=launches.traced(series, None),
+                ),
                 Cell(_efficiency(series, base, speedup)),
             )
         )

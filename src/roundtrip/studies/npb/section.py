@@ -16,14 +16,24 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies.npb import derived, figures, scaling, sources, tables, times, verification
+from roundtrip.studies.npb import (
+    derived,
+    figures,
+    growth,
+    scaling,
+    sources,
+    tables,
+    times,
+    verification,
+)
 from roundtrip.studies.npb.answers import at_the_farthest, in_one_place, over_the_link
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.findings import Finding, findings, foremost
 from roundtrip.studies.npb.series import EMULATED
+from roundtrip.studies.npb.simulated import SimulatedSection
 from roundtrip.studies.npb.speedup import claims, refused
 from roundtrip.studies.npb.thresholds import Thresholds
-from roundtrip.studies.study import Claim
+from roundtrip.studies.study import Claim, Section
 
 
 class NpbSection:
@@ -31,6 +41,7 @@ class NpbSection:
 
     def __init__(self, data: Data) -> None:
         self._launches = Launches(data)
+        self._growth = growth.of(data, self._launches)
         self._settings = data.analysis.of(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
@@ -46,7 +57,8 @@ class NpbSection:
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
             blocks += self._over_the_link(judged, found)
-        blocks += [*_inside(launches), Heading(3, "What is sent"), times.messages(launches)]
+        blocks += [*_inside(launches), *self._growth.blocks("npb-growth")]
+        blocks += [Heading(3, "What is sent"), times.messages(launches)]
         blocks += [Heading(3, "Verified in two ways"), verification.table(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
         if against:
@@ -71,7 +83,7 @@ class NpbSection:
             ),
             verdicts=(
                 *((tables.verdicts(launches, foremost(found)),) if found else ()),
-                *((sources.verdicts(against),) if against else ()),
+                *((sources.verdicts(self._launches, against),) if against else ()),
             ),
             warnings=tuple(sources.warnings(against)),
         )
@@ -119,9 +131,13 @@ def _inside(launches: Launches) -> list[Block]:
     ]
 
 
-def section(data: Data) -> NpbSection | None:
-    """The section, if the bundle has launches of it that came back."""
-    return None if data.passed(derived.STUDY).is_empty() else NpbSection(data)
+def section(data: Data) -> Section | None:
+    """The section, if the bundle has launches of it that came back, measured or simulated."""
+    came = data.passed(derived.STUDY)
+    if came.is_empty():
+        return None
+    is_simulated = bool(came["simulated"].fill_null(False).all())
+    return SimulatedSection(data) if is_simulated else NpbSection(data)
 
 
 _QUESTION: Text = (

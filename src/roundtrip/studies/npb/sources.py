@@ -9,7 +9,7 @@ from roundtrip.report.blocks import RATIO, Cell, Column, Table, Tone
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.series import EMULATED, Series
+from roundtrip.studies.npb.series import EMULATED
 from roundtrip.studies.npb.speedup import NpbSources
 from roundtrip.studies.study import Claim
 
@@ -28,13 +28,13 @@ def compared(judged: Mapping[Claim, Judged]) -> Compared:
     return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
 
 
-def verdicts(found: Compared) -> Table:
+def verdicts(launches: Launches, found: Compared) -> Table:
     """A row for each benchmark, class and place, and a column for each number of ranks."""
     ranks = sorted({key.native.ranks for key in found})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
     for key, one in found.items():
         row = rows.setdefault((key.native.name, _place(key)), {})
-        row[key.native.ranks] = judged_cell(one)
+        row[key.native.ranks] = judged_cell(one, launches.traced(key.native, key.rtt))
     return Table(
         "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and 95 % interval; "
         "below 1 ours is slower.",
@@ -54,9 +54,11 @@ def rates(launches: Launches, found: Compared) -> Table:
     """Both rates and their ratio."""
     rows = []
     for key, one in found.items():
-        both = [_rate(launches, series, key.rtt) for series in (key.native, key.upstream)]
+        pair = (key.native, key.upstream)
+        both = [launches.value(series, key.rtt, "rate") for series in pair]
         link = "" if key.rtt is None else f" {key.rtt:g} ms"
-        rows.append((Cell(f"{key.native.label}{link}"), *both, judged_cell(one)))
+        ratio = judged_cell(one, both[0].series)
+        rows.append((Cell(f"{key.native.label}{link}"), *both, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
@@ -82,9 +84,9 @@ def warnings(found: Compared) -> Iterator[str]:
         yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
 
 
-def judged_cell(one: Judged) -> Cell:
-    """A ratio with its verdict."""
-    return cells.judged(one, _TONES, str(one.verdict))
+def judged_cell(one: Judged, series: str = "") -> Cell:
+    """A ratio with its verdict; `series` as in `Cell`."""
+    return cells.judged(one, _TONES, str(one.verdict), series)
 
 
 def _place(key: NpbSources) -> str:
@@ -92,8 +94,3 @@ def _place(key: NpbSources) -> str:
     placed = series.placement if series.ranks > 1 else ""
     where = f"{series.toolchain}, {placed}" if placed else series.toolchain
     return where if key.rtt is None else f"{where}, {EMULATED} {key.rtt:g} ms"
-
-
-def _rate(launches: Launches, series: Series, rtt: float | None) -> Cell:
-    found = launches.points[series].get(rtt, {})
-    return cells.value(launches.interval([one["rate"] for one in found.values()]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from roundtrip.stats.intervals import Interval
+from roundtrip.stats.rounds import in_twos
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.npb import derived, planned, wan
 from roundtrip.studies.npb.data import Launches
@@ -148,10 +149,14 @@ def over_ranks(launches: Launches, series: Series) -> list[float]:
 
 def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
     """The speed-up that is judged: measured where both or neither shares processors."""
+    judged = measured if is_measured(launches, series) else separated
+    return judged(launches, series, rtt)
+
+
+def is_measured(launches: Launches, series: Series) -> bool:
+    """Whether the speed-up that is judged is a ratio of rates, as they were measured."""
     base = launches.base_of(series)
-    if base is None or base.shared == series.shared:
-        return measured(launches, series, rtt)
-    return separated(launches, series, rtt)
+    return base is None or base.shared == series.shared
 
 
 def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
@@ -229,9 +234,14 @@ def _split(figures: dict[str, float]) -> tuple[float, float]:
 
 
 def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
-    points = launches.points
-    pairs = launches.pairs(points[one].get(rtt, {}), points[other].get(rtt, {}))
-    return [first["rate"] / second["rate"] for first, second in pairs]
+    first, second = (launches.points[side].get(rtt, {}) for side in (one, other))
+    found = launches.pairing(first, second)
+    ratios = {
+        number: first[mine]["rate"] / second[theirs]["rate"]
+        for number, (mine, theirs) in zip(found.numbers, found.pairs, strict=True)
+    }
+    is_abba = launches.is_abba and one.environ != other.environ
+    return in_twos(ratios) if is_abba else list(ratios.values())
 
 
 def same_problem(one: Series, other: Series) -> bool:

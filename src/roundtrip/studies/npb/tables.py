@@ -17,6 +17,7 @@ from roundtrip.studies.npb.sources import judged_cell
 from roundtrip.studies.npb.speedup import (
     NpbSpeedup,
     NpbTransports,
+    is_measured,
     round_trips,
     rtt_of_speedup,
     transport_pairs,
@@ -126,7 +127,10 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
                 (
                     Cell(named),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    replace(judged_cell(one), base=f"{pair[1].label} {rtt:g} ms"),
+                    replace(
+                        judged_cell(one, launches.traced(pair[0], rtt)),
+                        base=f"{pair[1].label} {rtt:g} ms",
+                    ),
                 )
             )
     return Table(
@@ -143,7 +147,8 @@ def _speedup(
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
-        return replace(judged_cell(one), base=_base(launches, series))
+        origin = launches.traced(series, rtt) if is_measured(launches, series) else ""
+        return replace(judged_cell(one, origin), base=_base(launches, series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
             points = launches.points

@@ -23,11 +23,10 @@ def inside(launches: Launches) -> Table:
     for series in launches.inside:
         rounds = list(launches.points[series][None].values())
         place = series.partition + (", ranks share processors" if series.shared else "")
-        whole = cells.value(
-            launches.interval([one["time"] for one in rounds if math.isfinite(one["time"])])
-        )
-        each = cells.value(launches.interval([one["rate"] / series.ranks for one in rounds]))
-        rate, *parts = _times(launches, rounds)
+        whole = launches.value(series, None, "time")
+        rate, *parts = _times(launches, series, None)
+        shares = launches.interval([one["rate"] / series.ranks for one in rounds])
+        each = cells.value(shares, series=rate.series)
         rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
         "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
@@ -50,18 +49,19 @@ def over_the_link(launches: Launches) -> Table:
     """Compute and communication of every series and RTT, and the speed-up from both."""
     rows = []
     for series in launches.over_the_link:
-        for rtt, found in launches.points[series].items():
+        for rtt in launches.points[series]:
             ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
+            origins = (launches.traced(series, rtt), "")
             base = launches.base_of(series)
             over = base.label if base else ""
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
-                    *_times(launches, list(found.values())),
+                    *_times(launches, series, rtt),
                     cells.value(launches.interval(_added(launches, series, rtt or 0.0))),
                     *(
-                        replace(cells.value(launches.interval(values)), base=over)
-                        for values in ratios
+                        replace(cells.value(launches.interval(values), series=origin), base=over)
+                        for values, origin in zip(ratios, origins, strict=True)
                     ),
                 )
             )
@@ -135,9 +135,10 @@ _TIME_COLUMNS = (
 )
 
 
-def _times(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
+def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
     """Rate, compute, communication in all and by rank; NPB's own programs report only the rate."""
-    rate = cells.value(launches.interval([one["rate"] for one in rounds]))
+    rate = launches.value(series, rtt, "rate")
+    rounds = list(launches.points[series][rtt].values())
     if not all(one["compute"] for one in rounds):
         return rate, *[cells.NOT_MEASURED] * 3
     parts = ("compute", "communication")

@@ -1,4 +1,4 @@
-"""The answers of the OSU section: latency, bandwidth, and whether NetPIPE agrees."""
+"""The answers of the OSU section: latency, bandwidth, collectives, and whether NetPIPE agrees."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ _COLLECTIVES = (("allreduce", 8, "allreduce"), ("barrier", 0, "barrier"))
 
 
 def over_all(curves: Curves, found: Sequence[Comparison]) -> Answer:
-    """The smallest and the largest of all panels, and how often NetPIPE agrees."""
+    """The smallest and the largest of all panels, and how often NetPIPE agrees.
+
+    Collectives only where there is nothing else: their times are of different numbers of ranks.
+    """
     told = []
     if values := _all(curves, lambda panel: _latency(curves, panel)):
         told.append(f"latency {_range(values, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
         told.append(f"bandwidth up to {_range([rate for _, rate in peaks])} MB/s")
+    if not told:
+        told += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
     if counts := _counts(found):
         told.append(counts)
-    return Answer((f"{_capital('; '.join(told) or 'measured, see below')}.",), _tone(found))
+    kinds = {panel.kind for panel in curves.panels}
+    kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
+    return Answer((f"{_capital('; '.join(told) or 'see below')}{kind}.",), _tone(found))
 
 
 def of_panel(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answer:
@@ -40,12 +47,25 @@ def of_panel(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answe
             told.append(f"{name} {units.microseconds(value.median)} µs")
     if counts := _counts(mine):
         told.append(counts)
-    words = "; ".join(told) or "measured, see below"
+    words = "; ".join(told) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _tone(mine))
 
 
 def _latency(curves: Curves, panel: Panel) -> Interval | None:
     return curves.point(panel, "latency", "half_round_trip_time", 8)
+
+
+def _collective(curves: Curves, benchmark: str, size: int, name: str) -> str:
+    found = {
+        panel: value.median
+        for panel in curves.panels
+        if (value := curves.point(panel, benchmark, "operation_time", size))
+    }
+    if not found:
+        return ""
+    few, many = (of(panel.ranks for panel in found) for of in (min, max))
+    ranks = f"{few}" if few == many else f"{few} to {many}"
+    return f"{name} {_range([*found.values()], 1e6)} µs on {ranks} ranks"
 
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:

@@ -37,7 +37,10 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both values at one size: seconds for `latency`, MB/s for the others."""
+    """Both values at one size: seconds for `latency`, MB/s for the others.
+
+    `series`: those of the two, as `Cell.series`.
+    """
 
     panel: Panel
     pair: Pair
@@ -45,6 +48,7 @@ class Comparison:
     osu: Interval
     ours: Interval
     outcome: str
+    series: tuple[str, str] = ("", "")
 
 
 def compare(data: Data, curves: Curves) -> list[Comparison]:
@@ -60,12 +64,23 @@ def compare(data: Data, curves: Curves) -> list[Comparison]:
             for size in settings.compared_sizes:
                 at = (pl.col("case") == pair.case) & (pl.col("size_bytes") == size)
                 column = "seconds" if pair.metric != "bandwidth" else "bandwidth"
-                values = mine.filter(at)[column].to_list()
+                rows = mine.filter(at)
+                values = rows[column].to_list()
                 osu = curves.point(panel, pair.benchmark, pair.metric, size)
                 if values and osu:
                     ours = median_interval(values, curves.level)
                     told = outcome(osu, ours, settings)
-                    found.append(Comparison(panel, pair, size, osu, ours, told))
+                    series = (
+                        curves.traced(panel, pair.benchmark, pair.metric, size),
+                        data.origins.key(
+                            rows["case_id"].unique(),
+                            size,
+                            case=pair.case,
+                            variant=netpipe.BASE,
+                            phase="measure",
+                        ),
+                    )
+                    found.append(Comparison(panel, pair, size, osu, ours, told, series))
     return found
 
 
@@ -117,14 +132,17 @@ def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
 def _row(one: Comparison) -> tuple[Cell, ...]:
     scale, unit = (1.0, "MB/s") if one.pair.metric == "bandwidth" else (1e6, "µs")
     named = (one.panel.label, one.pair.words, units.size(one.size_bytes))
-    both = (Cell(units.interval(value, scale), unit=unit) for value in (one.osu, one.ours))
-    ratio = Cell(units.number(one.osu.median / one.ours.median))
+    both = (
+        Cell(units.interval(value, scale), unit=unit, series=series)
+        for value, series in zip((one.osu, one.ours), one.series, strict=True)
+    )
+    ratio = Cell(units.number(one.osu.median / one.ours.median), series=one.series[0])
     return *map(Cell, named), *both, ratio, Cell("", TONES[one.outcome], one.outcome)
 
 
 def _netpipe(data: Data) -> pl.DataFrame:
     """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
-    launches = placed(data.passed(netpipe.STUDY)).select("launch", *PLACE, "kind")
+    launches = placed(data.passed(netpipe.STUDY)).select("launch", "case_id", *PLACE, "kind")
     samples = data.samples.filter(
         (pl.col("study") == netpipe.STUDY)
         & (pl.col("phase") == "measure")

@@ -66,6 +66,14 @@ class Curves(Panels[Panel]):
         mine = self.of(self.intervals, panel, benchmark=benchmark, metric=metric)
         return self.at(mine, panel, size_bytes=size)
 
+    def traced(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
+        """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
+        mine = self.of(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
+        phases = mine["phase"].unique().to_list()
+        if len(phases) != 1:
+            return ""
+        return self.series(panel, size, case=benchmark, metric=metric, phase=phases[0])
+
     def _rows(self) -> pl.DataFrame:
         """With the column versions."""
         versions = self.samples.select("launch", "variant").unique().collect()
@@ -83,6 +91,7 @@ class Curves(Panels[Panel]):
             where=f"{row['ranks']} ranks {where}",
             kind=row["kind"],
             launches=row["launches"],
+            facts=(panel.place(row), row["environ"]),
             place=tuple(row[name] for name in PLACE),
             ranks=row["ranks"],
             versions=tuple(row["versions"]),

@@ -19,8 +19,8 @@ import polars as pl
 from roundtrip.stats.summaries import MEAN, MEDIAN, TOTAL, Kind, Summary
 
 STUDY = "osu"
-#: Messages of a validation run, and those before it that are not counted.
-_VALIDATED, _WARM_UP = 20, 2
+#: Messages of a validation run and of a simulated one, and those before that are not counted.
+_FEW, _WARM_UP = 20, 2
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,29 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
     return chosen
 
 
-def validation(benchmark: Benchmark, help_text: str, largest: int) -> list[str] | None:
+def few(benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0) -> list[str]:
+    """Options for few messages of each size, as where they all take the same simulated time.
+
+    0 `iterations` are 20.
+    """
+    chosen = options(benchmark, help_text, largest, iterations or _FEW)
+    return [*chosen, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
+
+
+def validation(
+    benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
+) -> list[str] | None:
     """Options for validating what arrives; None if the program cannot.
+
+    20 messages of a size, or `iterations` if they are fewer, but not 0.
 
     It is a separate run: comparing the data between two messages moves it through the caches,
     which made messages of 8 bytes a quarter slower.
     """
     if "--validation" not in help_text or benchmark.name == "barrier":
         return None
-    chosen = options(benchmark, help_text.replace("--tail-lat", ""), largest, _VALIDATED)
-    return [*chosen, "-x", str(_WARM_UP), "-c"]
+    count = min(iterations or _FEW, _FEW)
+    return [*few(benchmark, help_text.replace("--tail-lat", ""), largest, count), "-c"]
 
 
 #: Statistics that the programs compute, by phase in samples.csv; the first one present counts.

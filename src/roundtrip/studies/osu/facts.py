@@ -17,7 +17,10 @@ FACTS = Facts(
         _OVER_LAUNCHES,
         Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
     ),
-    ratios=(Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.APART),),
+    ratios=(
+        Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.APART),
+        Ratio("efficiency over nodes", _OVER_LAUNCHES, Pairing.APART),
+    ),
     tails=(Tail("latency", {"case": "latency", "phase": "average"}),),
     made_with=("mpi_library", "compiler", "compiler_flags"),
 )

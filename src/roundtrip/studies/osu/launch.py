@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from roundtrip.studies import foreign
 from roundtrip.studies.metrics import METRICS
@@ -17,11 +18,15 @@ MEASURED, VALIDATED = "osu.txt", "validation.txt"
 
 @dataclass(frozen=True)
 class Ran:
-    """What the output does not tell: command, ranks, hosts as they name themselves."""
+    """What the output does not tell: command, ranks, hosts as they name themselves.
+
+    `simulated`: by what, as in run.json; None where real ranks ran.
+    """
 
     command: Sequence[str]
     ranks: int
     hosts: Sequence[str]
+    simulated: Mapping[str, Any] | None = None
 
 
 def convert(folder: Path, output: Output, validated: bool, ran: Ran) -> None:
@@ -48,6 +53,7 @@ def convert(folder: Path, output: Output, validated: bool, ran: Ran) -> None:
         "ranks": ran.ranks,
         "hosts": list(ran.hosts),
         "points": points,
+        "simulated": ran.simulated,
     }
     foreign.write(folder / MEASURED, record, _rows(output, variant), output.notes)
 

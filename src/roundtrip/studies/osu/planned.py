@@ -46,4 +46,8 @@ def speeds(samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         unit=pl.when(is_rate).then(pl.lit("MB/s")).otherwise(pl.lit("µs")),
         lower_is_better=~is_rate,
         depends_on=pl.lit(MPI),
+        case="case",
+        variant="variant",
+        phase="phase",
+        metric="metric",
     )

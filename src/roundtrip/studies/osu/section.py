@@ -19,7 +19,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.evidence import where_measured
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
-from roundtrip.studies.osu import answers, beside_netpipe, derived, figures, tables
+from roundtrip.studies.osu import answers, beside_netpipe, derived, figures, growth, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
 from roundtrip.studies.osu.curves import Curves
 from roundtrip.studies.osu.thresholds import Thresholds
@@ -51,6 +51,7 @@ class OSUSection:
             shown = figures.draw(curves, kind)
             if shown:
                 drawn += [Heading(3, kind.name.capitalize()), Gallery(kind.caption, shown)]
+        drawn += growth.of(curves).blocks("osu-growth")
         numbers = [tables.times(curves), tables.rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
         settings = self._data.analysis.of(Thresholds)

@@ -55,7 +55,10 @@ def rates(curves: Curves) -> Table:
                     Cell(panel.label),
                     Cell(benchmark.name),
                     *(_point(curves, panel, benchmark, size) for size in _SIZES),
-                    Cell(f"{units.number(peak['median'])} at {units.size(peak['size_bytes'])}"),
+                    Cell(
+                        f"{units.number(peak['median'])} at {units.size(peak['size_bytes'])}",
+                        series=curves.traced(panel, **where, size=peak["size_bytes"]),
+                    ),
                     _rate(curves, panel, benchmark),
                 )
             )
@@ -113,8 +116,15 @@ def validation(data: Data, curves: Curves) -> Table:
 def _point(
     curves: Curves, panel: Panel, benchmark: Benchmark, size: int, scale: float = 1.0
 ) -> Cell:
-    return cells.value(curves.point(panel, benchmark.name, benchmark.metric, size), scale)
+    return _value(curves, panel, benchmark.name, benchmark.metric, size, scale)
 
 
 def _rate(curves: Curves, panel: Panel, benchmark: Benchmark) -> Cell:
-    return cells.value(curves.point(panel, benchmark.name, "message_rate", 8), 1e-6)
+    return _value(curves, panel, benchmark.name, "message_rate", 8, 1e-6)
+
+
+def _value(
+    curves: Curves, panel: Panel, benchmark: str, metric: str, size: int, scale: float
+) -> Cell:
+    found = curves.point(panel, benchmark, metric, size)
+    return cells.value(found, scale, series=curves.traced(panel, benchmark, metric, size))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies.finding import worst
@@ -22,6 +22,8 @@ def over_all(
     """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
     lines = [*_passes(curves, panels, settings), *_gains(curves, panels)]
     told = [Answer((line,)) for line in lines]
+    if not told and not found and labels.only_simulated(panel.kind for panel in panels):
+        return (Answer((labels.ONLY_SIMULATED,)),)
     if not found:
         return (*told, Answer(("No reason of the study could be tested.",), "warn"))
     by_reason: dict[str, list[Finding]] = {}

@@ -58,10 +58,10 @@ class Panel(panel.Panel):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Measured before emulated, and from one node to several."""
+        """Measured before emulated, from one node to several, and from few ranks to many."""
         known = list(_PLACEMENTS.values())
         placed = next((i for i, name in enumerate(known) if self.where.startswith(name)), 9)
-        return bool(self.kind), placed, self.toolchain, self.key
+        return bool(self.kind), placed, self.toolchain, self.passes, self.key
 
 
 class Curves(Panels[Panel]):
@@ -115,6 +115,10 @@ class Curves(Panels[Panel]):
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
         return self.at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
+    def traced(self, panel: Panel, variant: str, size: int) -> str:
+        """The series of the time per pass at one point, as `Cell.series`."""
+        return self.series(panel, size, variant=variant, metric=derived.METRIC)
+
     def over_best(self, panel: Panel, variant: str = derived.REGION) -> dict[int, list[float]]:
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.of(self.values, panel)
@@ -154,6 +158,8 @@ class Curves(Panels[Panel]):
         """A panel named by its placement and link, with the passes that its launches recorded."""
         link = panel.parameters(row).get("link")
         named = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
+            named = f"{row['ranks']} ranks on {row['ranks']} nodes"
         shared, network = _passes(row["case"], self.details.get(row["launch"], {}))
         return Panel(
             key=(row["case_id"], row["case"]),
@@ -161,6 +167,7 @@ class Curves(Panels[Panel]):
             where=named + (f", {link} link" if link else ""),
             kind=row["kind"],
             launches=row["launches"],
+            facts=(panel.place(row), row["environ"]),
             shared=shared,
             network=network,
             hub_mbit_s=settings.number(row["emulation"], "hub_mbit_s"),

@@ -38,6 +38,7 @@ import polars as pl
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 
 STUDY = "ring"
+METRIC = "time_per_pass"
 REGION = "region"
 REGION_UDP = "region-udp"
 FLOOR = "cache-line"
@@ -168,7 +169,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """
     keys = [*by, *POINT]
     return (
-        samples.filter(pl.col("metric") == "time_per_pass")
+        samples.filter(pl.col("metric") == METRIC)
         .group_by(keys)
         .agg(seconds=SECONDS.formed("value"), samples=pl.len().cast(pl.Int64))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)

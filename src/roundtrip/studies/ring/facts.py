@@ -7,18 +7,21 @@ from roundtrip.stats.summaries import MEDIAN, PERCENTILES, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 from roundtrip.studies.ring import derived
 
+_PASS = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
+
 FACTS = Facts(
     summaries=(
         derived.SECONDS,
         Summary("time of a pass", Kind.COST, "the sizes of a launch", MEDIAN),
         Summary("time of a lap", Kind.COST, "the laps of all launches", PERCENTILES),
-        Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES),
+        _PASS,
         Summary("effective bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio(
             "effective bandwidths of two transports", derived.SECONDS, Pairing.LAUNCH, OVER_LAUNCHES
         ),
+        Ratio("efficiency over nodes", _PASS, Pairing.APART),
     ),
     tails=(Tail("the time of a lap", {"metric": "lap_time"}),),
     clock="rank 0 reads its own clock",

@@ -8,6 +8,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import RATIO, Cell, Column, Table, text_cells
+from roundtrip.studies import cells
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.tables import limited
@@ -40,7 +41,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
                 (
                     Cell(panel.label),
                     Cell(panel.title(name)),
-                    Cell(units.interval(found)),
+                    cells.value(found, series=curves.traced(panel, name, _SIZE)),
                     limited(share, least, is_least=True)
                     if is_ours or share is None
                     else Cell(units.interval(share)),

@@ -50,8 +50,10 @@ def _rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell
     names = [name for name in derived.READ if derived.read_of(name) in measured]
     rows = []
     for name in names:
-        found = [curves.bandwidth_at(panel, derived.read_of(name), size) for size in sizes]
-        rows.append(_row(panel, f"{panel.title(name)}, MB/s", found))
+        variant = derived.read_of(name)
+        found = [curves.bandwidth_at(panel, variant, size) for size in sizes]
+        traced = [curves.traced(panel, variant, size) for size in sizes]
+        rows.append(_row(panel, f"{panel.title(name)}, MB/s", found, traced))
     if derived.REGION not in names:
         return rows
     all_read = [(derived.read_of(derived.REGION), derived.read_of(name)) for name in names]
@@ -62,15 +64,23 @@ def _rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell
                 ratios = curves.ratio(panel, region, other)
                 what = f"Region over {panel.title(name)}{suffix}"
                 found = [curves.interval(ratios.get(size, [])) for size in sizes]
-                rows.append(_row(panel, what, found, base=panel.title(name)))
+                traced = [curves.traced(panel, region, size) for size in sizes]
+                rows.append(_row(panel, what, found, traced, base=panel.title(name)))
     return rows
 
 
 def _row(
-    panel: Panel, what: str, found: Sequence[Interval | None], base: str = ""
+    panel: Panel,
+    what: str,
+    found: Sequence[Interval | None],
+    traced: Sequence[str],
+    base: str = "",
 ) -> tuple[Cell, ...]:
-    """Values, or ratios to `base`."""
-    values = [cells.value(one, otherwise=cells.NOT_MEASURED) for one in found]
+    """Values, or ratios to `base`; `traced` are their series, as in `Cell`."""
+    values = [
+        cells.value(one, otherwise=cells.NOT_MEASURED, series=series)
+        for one, series in zip(found, traced, strict=True)
+    ]
     if base:
         values = [replace(one, unit=RATIO, base=base) for one in values]
     return (Cell(panel.label), Cell(what), *values)

@@ -17,7 +17,17 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.finding import of_study
-from roundtrip.studies.ring import answers, derived, figures, laps, network, read, skipped, tables
+from roundtrip.studies.ring import (
+    answers,
+    derived,
+    figures,
+    growth,
+    laps,
+    network,
+    read,
+    skipped,
+    tables,
+)
 from roundtrip.studies.ring.curves import Curves
 from roundtrip.studies.ring.findings import claims, findings
 from roundtrip.studies.ring.thresholds import Thresholds
@@ -55,12 +65,13 @@ class RingSection:
             *([tables.crossovers(self._curves, shared)] if shared else []),
             *read.blocks(self._curves, panels, self._settings.compared_sizes),
             *laps.laps(self._curves),
+            *growth.of(self._curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for statement in derived.STATEMENTS:
             ours = [finding for finding in found if finding.statement == statement]
             if ours:
-                blocks.append(tables.reasons(statement, ours, self._settings))
+                blocks.append(tables.reasons(self._curves, statement, ours, self._settings))
         if left_out := skipped.left_out(self._curves, panels):
             blocks += [Heading(3, "What was left out"), left_out]
         blocks += [Heading(3, "How to read the ring"), Items(_READING)]

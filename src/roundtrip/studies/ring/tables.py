@@ -42,7 +42,10 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             limited(judged[0], settings.most_hand_overs),
             limited(judged[1], 1 + settings.flat_within),
             limited(judged[2], 1 + settings.flat_within),
-            limited(judged[3], settings.least_gain, is_least=True),
+            replace(
+                limited(judged[3], settings.least_gain, is_least=True),
+                series=curves.traced(panel, derived.REGION, derived.STUDY_SIZE),
+            ),
             cells.value(two_sided),
         ]
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
@@ -95,12 +98,19 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def reasons(statement: Statement, ours: Sequence[Finding], settings: Thresholds) -> Table:
+def reasons(
+    curves: Curves, statement: Statement, ours: Sequence[Finding], settings: Thresholds
+) -> Table:
     """One reason of the study: our ratios, and whether it holds."""
     rows = []
     for finding in ours:
         evidence = dict(finding.evidence)
-        ratios = [cells.judged(evidence.get(size)) for size in settings.compared_sizes]
+        ratios = [
+            cells.judged(
+                evidence.get(size), series=curves.traced(finding.panel, finding.variant, size)
+            )
+            for size in settings.compared_sizes
+        ]
         pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
         outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.label), Cell(pair), *ratios, outcome))

@@ -17,6 +17,4 @@ export UCX_SYSV_HUGETLB_MODE=try
 export UCX_IB_GID_INDEX=3
 export UCX_IB_TRAFFIC_CLASS=106
 export PATH=@SPACK_ENV@/.spack-view/mvapich-4.0-pgchq5x/bin:$PATH
-export Boost_ROOT=@SPACK_ENV@/.spack-view/boost-1.81.0-3wkrkjp
-export CMAKE_PREFIX_PATH=@SPACK_ENV@/.spack-view/cli11-2.5.0-ryxavmc:@SPACK_ENV@/.spack-view/nlohmann-json-3.12.0-uyapslj:@SPACK_ENV@/.spack-view/pvm-3.4.6-k4rodoj:$CMAKE_PREFIX_PATH
 srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-5j3pesa/bin/ring --samples samples.csv --budget=30 --precision=2 --end=16777216 --interface=eth0

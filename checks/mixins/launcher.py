@@ -1,0 +1,16 @@
+"""Which launcher starts the ranks of an environment."""
+
+from reframe.core.backends import getlauncher
+
+
+def starts_steps(launcher):
+    """Whether its launches are steps of the job that runs ReFrame, and not jobs of their own."""
+    return launcher.registered_name == "srunalloc"
+
+
+def of_environment(job, extras):
+    """The launcher that an environment's `extras` name; without one, the job's own."""
+    own = extras.get("launcher")
+    if own and not (starts_steps(job.launcher) and own == "srun"):  # it is srun that starts a step
+        return getlauncher(own)()
+    return job.launcher

@@ -1,0 +1,39 @@
+"""Launches on pairs of nodes that a campaign names: one for each pair, or for each node alone.
+
+The environment variable ROUNDTRIP_PAIRS names them, in JSON: ``hosts``, lists of one or two nodes,
+and the round in which they meet.  Without it the scheduler chooses the nodes.
+"""
+
+import json
+import os
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_before
+
+_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
+
+
+class OnPairs(rfm.RegressionTestPlugin):
+    """Tells the scheduler which nodes a launch takes."""
+
+    if _ROUND:
+        #: The number of the pair in its round: names of nodes belong in no name of a test.
+        pair = parameter(range(len(_ROUND["hosts"])), type=int)
+
+    @property
+    def pair_hosts(self):
+        """The nodes of this launch; none if the scheduler chooses."""
+        return _ROUND["hosts"][self.pair] if _ROUND else []
+
+    @property
+    def pair_facts(self):
+        """What case.json says of the round."""
+        return {key: _ROUND[key] for key in ("pair_round", "pair_night_round")} if _ROUND else {}
+
+    @run_before("run")
+    def go_to_the_pair(self):
+        if self.pair_hosts:
+            self.job.options += [f"--nodelist={','.join(self.pair_hosts)}"]
+            # Where a partition asks for one switch, a pair on two would wait for what cannot be.
+            if any("--switches" in option for option in self.current_partition.access):
+                self.job.options += ["--switches=2"]

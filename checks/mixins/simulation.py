@@ -1,0 +1,89 @@
+"""A launch on hosts that SimGrid simulates: its platform, and what shows that it went well."""
+
+import pathlib
+
+import reframe as rfm
+from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.exceptions import SanityError
+
+from roundtrip.errors import UserError
+from roundtrip.simulated import ended, platform
+from roundtrip.sites.prebuilt import SIMULATED
+
+#: The least time limit of a simulation, s: its budget is of simulated time, and does not tell how
+#: long it takes.
+_PATIENCE = 3600
+_SITES = pathlib.Path(__file__).resolve().parents[2] / "site-configs"
+
+
+class OnSimulatedHosts(rfm.RegressionTestPlugin):
+    """What a test finds out about the hosts that its partition simulates."""
+
+    @property
+    def simulated(self):
+        """Whether the times of this launch come from a model."""
+        return SIMULATED in self.current_environ.features
+
+    @property
+    def simulation(self):
+        """What is simulated: the partition's, which a check may change."""
+        return dict(self.current_partition.extras["simulated"])
+
+    @property
+    def platform_file(self):
+        """The platform's file, before it is filled in."""
+        name = self.current_partition.extras["simulated"]["platform"]
+        return _SITES / self.current_system.name / "platforms" / f"{name}.xml"
+
+    def lay_out(self, ranks):
+        """Write the platform, with a host for each of `ranks` ranks, into the stage folder.
+
+        UserError if it has fewer hosts.
+        """
+        what = self.simulation
+        made = platform.read(self.platform_file, what["host_flops"], what.get("added_rtt_ms"))
+        made.write(pathlib.Path(self.stagedir), ranks)
+        return made
+
+
+class Simulation(OnSimulatedHosts):
+    """Acts on partitions that say in their extras what they simulate (``simulated``)."""
+
+    #: Why the check would tell nothing under a simulator, where it is skipped then.
+    why_not_simulated = variable(str, value="")
+
+    @run_after("init", always_last=True)
+    def run_where_it_tells_something(self):
+        if self.why_not_simulated:
+            self.valid_prog_environs = [
+                f"{wanted} -{SIMULATED}" for wanted in self.valid_prog_environs
+            ]
+
+    @run_before("run", always_last=True)
+    def lay_out_the_platform(self):
+        if not self.simulated:
+            return
+        try:
+            self.laid_out = self.lay_out(self.num_tasks)
+        except UserError as error:
+            self.skip(str(error))
+        self.env_vars.update(self.laid_out.variables)
+        self.time_limit = max(self.time_limit or 0, _PATIENCE)
+        if hasattr(self, "build"):  # a program of ours: two launches are to be equal
+            self.executable_opts = [*self.executable_opts, "--seed=1"]
+        self.keep_files = [*self.keep_files, platform.PLATFORM_FILE, platform.HOSTS_FILE]
+
+    @property
+    def simulated_by(self):
+        """`simulated` of run.json, for the launch of a program that does not say it; or None."""
+        if not self.simulated:
+            return None
+        version = self.current_environ.extras["mpi_version"]
+        return {"simgrid": version, **self.laid_out.facts}
+
+    @run_before("sanity")
+    def require_that_the_simulation_went_well(self):
+        if self.simulated:
+            said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
+            if wrong := ended.fault(said):
+                raise SanityError(f"SimGrid: {wrong}")

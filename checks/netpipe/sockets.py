@@ -1,0 +1,61 @@
+"""NetPIPE inside a node, between cores of one socket and between two sockets."""
+
+import json
+import pathlib
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function
+
+from roundtrip.sites import launchers
+from roundtrip.sites.scales import ON_SOCKETS
+
+from .netpipe import NetPIPE
+
+#: Of the node where the job runs: a line ``.../cpu3/topology/physical_package_id:1`` a processor.
+_SOCKETS = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
+
+
+@rfm.simple_test
+class NetPIPEOnSockets(NetPIPE):
+    """Two ranks, each bound to a core; the launch fails if they are not where they should be."""
+
+    descr = "NetPIPE between two cores of a node: of one socket, and of two"
+
+    #: `one-socket`, `two-sockets`: where in a node the two cores are.
+    placement = parameter(ON_SOCKETS, type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.need("shared-memory", "sockets_2")
+        self.num_tasks_per_node = 2
+
+    @run_before("run")
+    def bind_to_sockets(self):
+        launcher = self.job.launcher
+        launcher.options = launchers.on_sockets(
+            launcher.registered_name, self.placement, launcher.options
+        )
+        self.prerun_cmds += [f"grep -H . {_SOCKETS} > sockets.txt"]
+        self.keep_files += ["sockets.txt"]
+
+    @sanity_function
+    def launch_is_whole_and_placed(self):
+        wanted = {"one-socket": 1, "two-sockets": 2}[self.placement]
+        told = "the ranks are on {0} sockets instead of {1}: see sockets.txt and run.json"
+        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), wanted, msg=told)])
+
+    @sn.deferrable
+    def sockets(self):
+        """How many sockets the ranks are on; 0 if one of them may run on several."""
+        folder = pathlib.Path(self.stagedir)
+        at = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
+        places = json.loads((folder / "run.json").read_text())["placement"]
+        each = [{at[cpu] for cpu in place["cpus"]} for place in places]
+        return len(set.union(*each)) if all(len(one) == 1 for one in each) else 0
+
+
+def _socket(line):
+    """Number and socket of a processor."""
+    path, _, socket = line.rpartition(":")
+    return int(path.split("/cpu")[2].split("/")[0]), int(socket)

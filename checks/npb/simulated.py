@@ -1,0 +1,129 @@
+"""The NAS Parallel Benchmarks on more hosts than anybody has at hand, which SimGrid simulates.
+
+Matsuda, Kudoh and Ishikawa (CCGrid 2003) had 16 hosts in each of two clusters.  How fast these
+were they do not say, and it decides what a longer round trip costs: so it is swept here.
+"""
+
+import shlex
+import sys
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
+
+from roundtrip import paths
+from roundtrip.sites import scales
+from roundtrip.sites.prebuilt import SIMULATED
+from roundtrip.studies.npb import derived as npb
+
+from ..mixins.figures import Figures
+from ..mixins.placement import Placement
+from ..mixins.record import Recorded
+from .npb import NATIVE_ENVIRONS, NPBBase, build_npb
+
+_SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
+
+
+@rfm.simple_test
+class NPBSimulated(NPBBase):
+    """Each rank on a simulated host, as fast as the partition says."""
+
+    descr = "NAS Parallel Benchmarks on many simulated hosts"
+
+    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    problem_class = parameter(["S", "A"], type=str, loggable=True)
+    #: Number of ranks.
+    ranks = parameter([16, 64, 128, 256], type=int, loggable=True)
+    source = parameter([npb.NATIVE], type=str, loggable=True)
+    #: `one-per-node`: each rank on a host.
+    placement = parameter(["one-per-node"], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.start(self.ranks)
+        self.num_tasks_per_node = 1
+        self.need(self.placement, *scales.counted(self.ranks, 1))
+
+    @run_after("init", always_last=True)
+    def need_simulated_hosts(self):
+        self.valid_prog_environs = [_SIMULATOR]
+        self.needs = [*self.needs, SIMULATED]
+
+
+@rfm.simple_test
+class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+    """One cluster of 16 hosts and two: each recorded once and replayed at every point.
+
+    A launch is a simulation for each speed of a host on one cluster, and for each speed and each
+    round-trip time on two; ``points/`` keeps a file of each.
+    """
+
+    study = npb.STUDY
+    descr = "NAS Parallel Benchmarks on two simulated clusters over one, at many host speeds"
+    valid_prog_environs = [_SIMULATOR]
+    num_tasks = 32
+    sourcesdir = None
+    build = fixture(build_npb, scope="environment")
+
+    #: BT and SP take square numbers of ranks, which 32 is not.
+    benchmark = parameter(["CG", "EP", "FT", "IS", "LU", "MG"], type=str, loggable=True)
+    problem_class = parameter(["S", "W", "A"], type=str, loggable=True)
+    placement = parameter(["one-per-node"], type=str, loggable=True)
+    #: Speeds of a host, Mflop/s.
+    mflops = variable(
+        typ.List[float], value=[10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0], loggable=True
+    )
+    #: By how much a round trip between the clusters is longer, ms; the study's.
+    rtts = variable(typ.List[float], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
+    #: Files of what was measured elsewhere and is drawn beside it, from the checkout's root on.
+    marks = variable(typ.List[str], value=[], loggable=True)
+    #: Seconds after which a launch is given up.
+    limit = variable(int, value=3600, loggable=True)
+
+    @run_after("init")
+    def choose_ranks(self):
+        self.skip_if(
+            not npb.legal_ranks(self.benchmark, self.problem_class, self.num_tasks),
+            f"{self.benchmark} of class {self.problem_class} cannot run on {self.num_tasks} ranks",
+        )
+        self.need(self.placement, "two-clusters")
+        self.needs = [*self.needs, SIMULATED]
+        self.keep_files = [*self.keep_files, "points"]
+        self.time_limit = f"{self.limit}s"
+
+    @run_before("run")
+    def set_command(self):
+        """It starts smpirun itself, for each point."""
+        self.job.launcher = getlauncher("local")()
+        self.executable = f"{shlex.quote(sys.executable)} -m roundtrip.studies.npb.sweep"
+        self.executable_opts += [
+            f"--program={shlex.quote(self.build.program)}",
+            f"--platform={shlex.quote(str(self.platform_file))}",
+            f"--benchmark={self.benchmark}",
+            f"--class={self.problem_class}",
+            f"--mflops={','.join(f'{speed:g}' for speed in self.mflops)}",
+            f"--rtts={','.join(f'{rtt:g}' for rtt in self.rtts)}",
+        ]
+        if self.marks:
+            files = ",".join(str(paths.checkout() / name) for name in self.marks)
+            self.executable_opts.append(f"--marks={shlex.quote(files)}")
+
+    @sanity_function
+    def every_point_is_there(self):
+        points = len(self.mflops) * (1 + len(self.rtts))
+        found = sn.count(sn.extractall(r"^npb,", "samples.csv"))
+        return sn.all(
+            [
+                self.launch_is_whole(),
+                sn.assert_eq(found, points, msg="it has {0} points instead of {1}"),
+            ]
+        )

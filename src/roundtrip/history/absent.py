@@ -1,0 +1,107 @@
+"""Nodes that the newest night of a campaign over pairs did not measure, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.collect import manifest
+from roundtrip.collect.tables import disk
+from roundtrip.collect.tables.schema import ADDED, CASES
+from roundtrip.errors import UserError
+from roundtrip.history import pairs as between
+from roundtrip.history import published
+
+FAILED, MISSING = "failed", "missing"
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A node in the night that began at `night`.
+
+    `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
+    `FAILED`, if no launch on it came back, or `MISSING`, if none was made.  `last` is the newest
+    night that measured it, "" if none did; times are ISO 8601.
+    """
+
+    node: str
+    state: str
+    reason: str
+    night: str
+    last: str
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether launches were made on it, and none came back."""
+        return self.state == FAILED
+
+
+def of(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
+    """Those of the newest night in `folder`, of a campaign on a site, by name.
+
+    `pairs`: columns `PAIRS`, of all nights.  UserError for a bundle that cannot be read.
+    """
+    newest = published.counting(folder)[0][-1:]
+    if not newest:
+        return []
+    bundle = newest[0].bundle
+    checked = manifest.verify(bundle)
+    columns = ["launch", "status", "reason", "hosts"]
+    launches = disk.table(bundle / "cases.parquet", CASES, columns, ADDED["cases"])
+    told = {
+        **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
+        **_failed(launches),
+        **{
+            one["node"]: (one["state"], one["reason"])
+            for one in checked.data.get("nodes_not_measured") or []
+        },
+    }
+    measured = set(_hosts(launches, "passed"))
+    last = _last(pairs)
+    started = str(checked.data["started"])
+    return [
+        Absent(node, *told[node], started, last.get(node, ""))
+        for node in sorted(told.keys() - measured)
+    ]
+
+
+def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    counts: Counter[str] = Counter(_hosts(launches, FAILED))
+    reasons: dict[str, Counter[str]] = {}
+    rows = launches.filter(pl.col("status") == FAILED).drop_nulls("hosts")
+    for hosts, reason in rows.select("hosts", "reason").rows():
+        for host in hosts:
+            reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
+    return {
+        host: (FAILED, f"none of {count} launches came back, {reasons[host].most_common(1)[0][0]}")
+        for host, count in counts.items()
+    }
+
+
+def _hosts(launches: pl.DataFrame, status: str) -> Iterator[str]:
+    """The hosts of each launch that ended so, once for each launch."""
+    for hosts in launches.filter(pl.col("status") == status)["hosts"].drop_nulls():
+        yield from set(hosts)
+
+
+def _planned(bundle: Path) -> list[str]:
+    """The nodes of the meetings that were planned."""
+    file = bundle / between.PLAN
+    plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
+    try:
+        parts = plan["partitions"].values()
+        return [str(host) for part in parts for one in part["pairs"] for host in one["hosts"]]
+    except (AttributeError, KeyError, TypeError):
+        raise UserError("not the plan of a night", file) from None
+
+
+def _last(pairs: pl.DataFrame) -> dict[str, str]:
+    """The newest night in which each node was measured."""
+    both = pl.concat([pairs.select("night", "host"), pairs.select("night", host="other")])
+    return dict(both.group_by("host").agg(pl.col("night").max()).iter_rows())

@@ -1,0 +1,149 @@
+"""What launches between pairs of nodes measured: latency, its tail and bandwidth of each launch.
+
+A measure joins all series of a launch that tell the same: of each, how it differs from the median
+over all pairs of the night, so that launches may lack sizes.  The tail is the mean of the messages
+over their median: lost packets are too rare to move a median, and cost far more than it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from roundtrip.history.schema import PAIRS
+from roundtrip.sites.scales import ON_SOCKETS
+from roundtrip.stats.nodes.settings import Settings
+from roundtrip.studies.metrics import METRICS
+
+LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
+#: Parameters of a launch's check that mark a campaign over pairs: the round of the whole design,
+#: and of the night.
+ROUND, NIGHT_ROUND = "pair_round", "pair_night_round"
+#: A bundle of such a campaign has this file, the plan of its rounds.
+PLAN = "env/pairs.json"
+#: With fewer messages a launch has no tail.
+_LEAST_MESSAGES = 30
+_GROUP = ["study", "place", "environ", "is_alone"]
+_SERIES = ["case", "variant", "size_bytes", "metric"]
+_COSTLY = {name: metric.lower_is_better for name, metric in METRICS.items()}
+
+
+def names(parameters: pl.DataFrame) -> pl.Series:
+    """The launches of a campaign over pairs; `parameters` has the columns launch and name."""
+    return parameters.filter(pl.col("name") == ROUND)["launch"].unique()
+
+
+def of(
+    samples: pl.LazyFrame,
+    launches: pl.DataFrame,
+    parameters: pl.DataFrame,
+    placement: pl.DataFrame,
+    settings: Settings,
+) -> pl.DataFrame:
+    """Columns `PAIRS` but night and digest, by launch; the frames are tables of a bundle.
+
+    Of `placement` launch, rank, host and switch are used.
+    """
+    known = _launches(launches, parameters, placement)
+    if known.is_empty():
+        return none()
+    small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
+    is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
+    mine = pl.col("launch").is_in(known["launch"].to_list())
+    found = (
+        samples.filter(mine, pl.col("phase") == "measure", pl.col("value") > 0)
+        .filter((is_time & (small | large)) | (is_rate & large))
+        .group_by("launch", *_SERIES, "unit")
+        .agg(median=pl.col("value").median(), mean=pl.col("value").mean(), n=pl.len())
+        .collect()
+        .filter(pl.col("size_bytes").max().over("launch", "case") > 0)
+        .join(known, on="launch")
+    )
+    better = pl.col("metric").replace_strict(_COSTLY, default=True, return_dtype=pl.Boolean)
+    cost = pl.when(better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
+    usual = pl.col("median").median().over(*_GROUP, *_SERIES)
+    told = found.with_columns(
+        excess=cost - cost.median().over(*_GROUP, *_SERIES),
+        usual=usual,
+        measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
+    )
+    rows = pl.concat([_centres(told), _tails(found.filter(is_time & small))])
+    return rows.join(known, on=["launch", *_GROUP]).select(*_OWN).sort("launch", "measure")
+
+
+def none() -> pl.DataFrame:
+    """No launches between nodes: the columns of `PAIRS` without night and digest."""
+    return pl.DataFrame(schema=_OWN)
+
+
+_OWN = {name: kind for name, kind in PAIRS.items() if name not in ("night", "digest")}
+
+
+def _is_large(settings: Settings) -> pl.Expr:
+    return pl.col("size_bytes") >= settings.large_bytes
+
+
+def _launches(
+    launches: pl.DataFrame, parameters: pl.DataFrame, placement: pl.DataFrame
+) -> pl.DataFrame:
+    """One row a launch of one or two nodes that passed: what `PAIRS` says of it, and `is_alone`."""
+    told = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
+    placed = parameters.filter(pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS))
+    sockets = placed.select("launch", on=pl.format(", {}", "value"))
+    rounds = told.select("launch", "name", "number").sort("launch", "name")
+    # That of the night says what was near in time; it comes first in the order of names.
+    rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
+    switches = placement.select("launch", "host", "switch").unique(
+        ["launch", "host"], keep="first", maintain_order=True
+    )
+    passed = launches.filter(pl.col("status") == "passed").join(rounds, on="launch")
+    passed = passed.join(sockets, on="launch", how="left")
+    hosts = pl.col("hosts").list.unique(maintain_order=True)
+    found = passed.filter(hosts.list.len().is_between(1, 2)).select(
+        "launch",
+        pl.col("round").cast(pl.Int64, strict=False).fill_null(0),
+        "study",
+        "environ",
+        place=pl.format("{}:{}{}", "system", "partition", pl.col("on").fill_null("")),
+        host=hosts.list.get(0),
+        other=hosts.list.get(1, null_on_oob=True).fill_null(""),
+        is_alone=hosts.list.len() == 1,
+    )
+    for name, column in (("switch", "host"), ("other_switch", "other")):
+        of_host = switches.rename({"host": column, "switch": name})
+        found = found.join(of_host, on=["launch", column], how="left")
+    return found.with_columns(pl.col("switch", "other_switch").fill_null(""))
+
+
+def _centres(told: pl.DataFrame) -> pl.DataFrame:
+    """Latency and bandwidth of each launch; the level is that of the end of the sizes."""
+    is_time = pl.col("unit") == "s"
+    ends = told.group_by(*_GROUP, "measure").agg(
+        end=pl.when(pl.col("measure").first() == LATENCY)
+        .then(pl.col("size_bytes").min())
+        .otherwise(pl.col("size_bytes").max())
+    )
+    rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
+    level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
+    at_end = told.join(ends, on=[*_GROUP, "measure"]).filter(pl.col("size_bytes") == pl.col("end"))
+    levels = at_end.group_by(*_GROUP, "measure").agg(level=level.median())
+    excess = told.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
+    unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
+    return excess.join(levels, on=[*_GROUP, "measure"]).with_columns(unit=unit).select(*_ROW)
+
+
+def _tails(small: pl.DataFrame) -> pl.DataFrame:
+    """Mean over median of each launch, over all its short messages."""
+    pooled = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
+    found = small.group_by("launch", *_GROUP).agg(tail=pooled.log(), n=pl.col("n").sum())
+    usual = pl.col("tail").median().over(*_GROUP)
+    return (
+        found.filter(pl.col("n") >= _LEAST_MESSAGES)
+        .with_columns(measure=pl.lit(TAIL), unit=pl.lit("1"))
+        .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
+        .select(*_ROW)
+    )
+
+
+_ROW: Sequence[str] = ("launch", *_GROUP, "measure", "excess", "level", "unit")

@@ -1,0 +1,163 @@
+"""Sick nodes in words: for a report and for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from roundtrip.history.nodes import Name
+from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
+from roundtrip.report import units
+from roundtrip.stats.nodes.launches import Kind
+from roundtrip.stats.nodes.told import Evidence, Judged, Mute, Named
+
+#: From here on an effect is told as a factor, not in percent.
+_FACTOR = 3.0
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def of(one: Evidence) -> Name:
+    """What the evidence is of."""
+    assert isinstance(one.measure, Name)  # noqa: S101  every measure here has such a name
+    return one.measure
+
+
+def size(effect: float, measure: str) -> str:
+    """``+38 %`` of a logarithm; ``41 times`` where that reads better; of bandwidth ``-40 %``."""
+    if measure != BANDWIDTH and math.exp(effect) >= _FACTOR:
+        return f"{units.number(math.exp(effect))} times"
+    part = percent(effect, measure)
+    sign = "+" if part >= 0 else "\N{MINUS SIGN}"
+    return f"{sign}{abs(part):.0f}\N{NO-BREAK SPACE}%"
+
+
+def percent(effect: float, measure: str) -> float:
+    """The effect in percent of what is usual: more latency, a longer tail, less bandwidth."""
+    return 100 * math.expm1(-effect if measure == BANDWIDTH else effect)
+
+
+def interval(one: Evidence) -> str:
+    """``[31, 45]`` in the unit of `size`; "" without one."""
+    told, measure = one.tested, of(one).measure
+    if told.low is None or told.high is None:
+        return ""
+    if measure != BANDWIDTH and math.exp(told.effect) >= _FACTOR:
+        ends = [units.number(math.exp(end)) for end in (told.low, told.high)]
+    else:
+        some = sorted(percent(end, measure) for end in (told.low, told.high))
+        ends = [f"{end:.0f}".replace("-", "\N{MINUS SIGN}") for end in some]
+    return f" [{ends[0]},\N{NO-BREAK SPACE}{ends[1]}]"
+
+
+def holds_none(one: Evidence) -> bool:
+    """Whether the interval of the median holds no effect: some launches saw none, most did.
+
+    What names a unit is `q`, of all its launches together.
+    """
+    return one.tested.low is not None and one.tested.low <= 0
+
+
+def chance(q: float) -> str:
+    """A chance of a false discovery, with six digits."""
+    return "below 0.000001" if q < 1e-6 else f"{q:.6f}"
+
+
+def named(one: Named, found: Judged) -> str:
+    """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence."""
+    # What is between nodes is told first: its partners say whose effect it is.
+    first = min(one.evidence, key=lambda each: of(each).is_alone)
+    told = first.tested
+    more = len({of(other).measure for other in one.evidence} - {of(first).measure})
+    also = f"; and {units.plural(more, 'other measure')}" if more else ""
+    what = f"{what_of(of(first))} {size(told.effect, of(first).measure)}{interval(first)}"
+    why = f"; q {chance(first.q)}, not the interval, names it" if holds_none(first) else ""
+    partners = _with(one, first, found.sight[first.measure].measured)
+    return f"{what}{partners}, {counted(told.nights, 'night')}{also}{why}"
+
+
+def what_of(name: Name) -> str:
+    """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
+    words = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
+    inside = " inside the node" if name.is_alone else ""
+    return f"{words[name.measure]}{inside}"
+
+
+def where(name: Name, marks: Mapping[str, str]) -> str:
+    """``partition cluster, openmpi41-boost181 (EMULATED NODES)``; `marks`: by environment."""
+    return f"{name.place}, {name.environ}{marked([name.environ], marks)}"
+
+
+def marked(environs: Iterable[str], marks: Mapping[str, str]) -> str:
+    """`` (EMULATED NODES)``, what is said of these environments; "" of real hardware."""
+    told = sorted({marks[one] for one in environs if marks.get(one)})
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def title(one: Named, marks: Mapping[str, str]) -> str:
+    """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
+    mark = marked((of(each).environ for each in one.evidence), marks)
+    if one.kind is Kind.LINK:
+        return f"The link {one.name} is sick{mark}"
+    if one.kind is Kind.SWITCH:
+        return f"{one.name} is sick, with {counted(len(one.members), 'node')}{mark}"
+    return f"{one.name} is sick{mark}"
+
+
+def healthy(judged: Judged, marks: Mapping[str, str]) -> str:
+    """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
+
+    Where these launches can show nothing: how many more rounds would do.  `marks`: by environment.
+    """
+    mark = marked((one.environ for one in judged.sight if isinstance(one, Name)), marks)
+    count = units.plural(len(judged.nodes), "node")
+    seen: dict[str, str] = {}
+    for name, one in judged.sight.items():
+        if one.would_see is not None and isinstance(name, Name):
+            seen.setdefault(what_of(name), _seen(name, one.would_see))
+    if not seen:
+        rounds = min((one.rounds for one in judged.sight.values()), default=0)
+        needs = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
+        return f"Cannot tell of {count}{mark}: {needs}."
+    told = ", ".join(seen[key] for key in sorted(seen, key=_order)[:2])
+    return f"No node stands out of {len(judged.nodes)}{mark}; {told} would have been seen."
+
+
+_FEW = "too few nodes were measured"
+
+
+def mute(some: tuple[Mute, ...]) -> str:
+    """``Of 3 nodes nothing can be told: needs 2 more rounds``."""
+    rounds = max(one.rounds for one in some)
+    count = units.plural(len(some), "node")
+    return f"Of {count} nothing can be told: needs {units.plural(rounds, 'more round')}."
+
+
+def counted(count: int, one: str) -> str:
+    """``two nights``: a small number in words."""
+    number = _COUNTS[count] if count < len(_COUNTS) else str(count)
+    return f"{number} {one}{'s' * (count != 1)}"
+
+
+def _with(one: Named, evidence: Evidence, nodes: int) -> str:
+    """`nodes` of its partition were measured: a node meets no others."""
+    told, name = evidence.tested, of(evidence)
+    if one.kind is Kind.LINK or name.is_alone:
+        return f", {units.plural(told.launches, 'launch', 'launches')}"
+    others = nodes - len(one.members)
+    if told.partners >= others:
+        return f" with all {others} partners"
+    return f" with {told.partners} of {others} partners"
+
+
+def _seen(name: Name, effect: float) -> str:
+    if name.measure == LATENCY:
+        more = units.number(math.expm1(effect) * name.level * 1e6, 2)
+        return f"latency +{more}\N{NO-BREAK SPACE}µs"
+    return f"{what_of(name)} {size(effect, name.measure)}"
+
+
+def _order(words: str) -> int:
+    for place, first in enumerate(("latency", "bandwidth", "tail")):
+        if words == first or (first == "tail" and words.startswith(first)):
+            return place
+    return 3

@@ -1,0 +1,40 @@
+"""Which series of the history the values of a report are, so that a number can lead to its nights.
+
+The history page of a published night has every series that a launch of it measured.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any
+
+import polars as pl
+
+from roundtrip.history.schema import SERIES
+from roundtrip.report.pages import series
+
+
+class Origins:
+    """The series of launch medians, columns `MEDIANS`, each with its key on the history page."""
+
+    def __init__(self, medians: pl.DataFrame) -> None:
+        self._at: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(list)
+        keys = []
+        for names in medians.select(*SERIES).unique().iter_rows(named=True):
+            keys.append(series.key(names))
+            self._at[names["case_id"], names["size_bytes"]].append((names, keys[-1]))
+        self.keys = frozenset(keys)
+
+    def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
+        """The key of the one series of these case ids with these `names`, columns of `SERIES`.
+
+        "" if there is none, or if there are several, so that the value is of no single one.
+        """
+        found = [
+            key
+            for case in cases
+            for known, key in self._at.get((case, size_bytes), ())
+            if names.items() <= known.items()
+        ]
+        return found[0] if len(found) == 1 else ""

@@ -1,0 +1,128 @@
+"""Which node is sick: the answer, its evidence, a map of all pairs, and each node's nights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from roundtrip.history import nodes as measured
+from roundtrip.report import labels, units
+from roundtrip.report import nodes as words
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Column,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    text_cells,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.pages import marks
+from roundtrip.report.sections import nodes_effects, nodes_map
+from roundtrip.stats.nodes.counts import Oftener, oftener
+from roundtrip.stats.nodes.judge import judge
+from roundtrip.stats.nodes.told import Judged
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.studies.facts import Facts
+
+ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
+QUESTION = "Which node is sick?"
+_OF_LAUNCH = Summary("a measure of a launch", Kind.COST, "the samples of a launch", MEDIAN)
+#: For the audit.
+FACTS = Facts(
+    summaries=(_OF_LAUNCH, Summary("an effect of a node", Kind.COST, "its launches", MEDIAN)),
+    tables=("nodes",),
+)
+_SHOWN = 12
+
+
+def part(data: Data) -> Part | None:
+    """What stands out; None for a report that compares no nodes and of which none stands out."""
+    level = data.analysis.nodes.false_discovery_level
+    counts = {
+        "failed": oftener(_went(data, pl.col("status") == "failed"), level),
+        "were disturbed": oftener(_went(data, pl.col("disturbed").fill_null(False)), level),
+    }
+    pairs = pl.concat([data.history.pairs, data.pairs])
+    if data.pairs.is_empty() and not any(counts.values()):
+        return None
+    settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
+    found = judge(measured.measures(pairs, settings), settings, confidence)
+    # A night all of whose launches failed says by the nights before it what was emulated.
+    known = marks.by_environ(data.history.provenance) | labels.by_environ(data.launches)
+    blocks: list[Block] = [
+        *nodes_effects.evidence(found, data.nights, known),
+        *nodes_map.galleries(nodes_map.Nights(pairs, known, found)),
+        *nodes_map.cores(data, known),
+        *nodes_effects.effects(found, data.nights, measured.switches(pairs), known),
+        *_not_measured(data, words.marked(known, known)),
+        _basis(pairs, found),
+    ]
+    answers = tuple(_answers(found, counts, data, known))
+    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
+
+
+def _went(data: Data, wrong: pl.Expr) -> list[tuple[list[str], bool]]:
+    """Hosts of each launch, and whether it went wrong; those that failed count as not disturbed."""
+    known = data.launches.filter(pl.col("status").is_in(["passed", "failed"])).drop_nulls("hosts")
+    return [(list(hosts), bad) for hosts, bad in known.select("hosts", wrong=wrong).rows()]
+
+
+def _answers(
+    found: Judged, counts: dict[str, list[Oftener]], data: Data, known: Mapping[str, str]
+) -> Iterator[Answer]:
+    for one in found.named:
+        told = f"{words.named(one, found)}."
+        yield Answer((Strong(f"{words.title(one, known)}: "), told), "bad")
+    for how, some in counts.items():
+        for node in some:
+            (bad, count), (others, rest) = node.here, node.elsewhere
+            text = f"{bad} of {count} launches on it {how}, {others} of {rest} elsewhere."
+            mark = words.marked(known, known)
+            yield Answer((Strong(f"{node.name} stands out{mark}: "), text), "bad")
+    if found.nodes and not found.named:
+        yield Answer((words.healthy(found, known),), "good" if _sees(found) else "plain")
+    if found.mute and _sees(found):
+        yield Answer((words.mute(found.mute),))
+    if gone := data.manifest.data.get("nodes_not_measured"):
+        first = f"{gone[0]['node']} ({gone[0]['state']})"
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        yield Answer((Strong("Not measured: "), f"{first}{more}."), "warn")
+
+
+def _sees(found: Judged) -> bool:
+    return any(one.would_see is not None for one in found.sight.values())
+
+
+def _not_measured(data: Data, mark: str) -> Iterator[Block]:
+    gone = data.manifest.data.get("nodes_not_measured") or []
+    if gone:
+        yield Heading(3, "Not measured")
+        columns = (Column("Node"), Column("State"), Column("Reason"))
+        rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in gone)
+        yield Table(f"Nodes that could not be measured this night{mark}.", columns, rows)
+    if names := _few(data):
+        yield Items(tuple((one,) for one in names))
+
+
+def _few(data: Data) -> list[str]:
+    """Pairs of which no launch came back this night."""
+    known = data.launches.filter(pl.col("status") == "failed").drop_nulls("hosts")
+    pairs = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
+    came = {tuple(sorted(row)) for row in data.pairs.select("host", "other").unique().rows()}
+    lost = sorted(pairs - came) if not data.pairs.is_empty() else []
+    told = [f"{one} and {other}: no launch between them came back." for one, other in lost[:_SHOWN]]
+    return told + ([f"and {len(lost) - _SHOWN} more pairs"] if len(lost) > _SHOWN else [])
+
+
+def _basis(pairs: pl.DataFrame, found: Judged) -> Paragraph:
+    launches = pairs.select("night", "launch").n_unique()
+    nights = units.plural(pairs["night"].n_unique(), "night")
+    told = f"{launches} launches of {nights} on {units.plural(len(found.nodes), 'node')}, "
+    how = "false discoveries are controlled over all nodes, measures and windows of nights."
+    return Paragraph((f"{told}{found.tests} tests; {how}",), is_note=True)

@@ -1,0 +1,32 @@
+"""What went wrong with launches: those that did not come back, and those that were disturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Answer, Strong
+from roundtrip.report.data import Data
+
+QUESTION = "Did every launch come back?"
+
+
+def answers(data: Data) -> tuple[Answer, ...]:
+    """One line for each thing that is wrong; one that says so where nothing is."""
+    found = tuple(_faults(data))
+    return found or (Answer(("Every launch came back, and none was disturbed.",), "good"),)
+
+
+def _faults(data: Data) -> Iterator[Answer]:
+    counts = dict(data.launches.group_by("status").len().iter_rows())
+    passed = counts.get("passed", 0)
+    if missing := counts.get("missing", 0):
+        told = units.plural(missing, "expected launch", "expected launches")
+        yield Answer((Strong("Incomplete: "), f"{told} missing."), "bad")
+    if failed := counts.get("failed", 0):
+        attempts = units.plural(failed, "attempt", "attempts")
+        yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
+    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
+    if disturbed:
+        told = f"{units.plural(disturbed, 'launch', 'launches')} of {passed}"
+        yield Answer((Strong("Disturbed: "), told, "; kept and marked."), "warn")

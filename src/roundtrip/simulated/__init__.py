@@ -1,0 +1,1 @@
+"""What sites that SimGrid simulates need: their platforms, as files for ``smpirun``."""

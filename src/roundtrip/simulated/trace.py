@@ -1,0 +1,170 @@
+"""Traces of simulated launches, cut to the timed section: what each rank computed and sent.
+
+SimGrid writes an index, whose lines name a file for each rank, and in these a line for each action:
+``<rank> <action> <numbers>``.  Nothing in them depends on the speed of hosts or of the network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip.errors import UserError
+
+#: What the replay of SimGrid 3.32 knows: actions that have no buffer; collectives whose numbers of
+#: elements are those of a buffer; collectives whose numbers are those for each rank.
+_PLAIN = (
+    *("compute", "sleep", "send", "isend", "recv", "irecv", "sendRecv", "wait", "waitall"),
+    *("test", "barrier"),
+)
+_OF_ALL = (
+    *("bcast", "reduce", "allreduce", "reducescatter"),
+    *("alltoallv", "allgatherv", "gatherv", "scatterv"),
+)
+_OF_EACH = ("alltoall", "allgather", "gather", "scatter")
+#: Work of nothing: so a program marks where its timed section begins, and where it ends.
+_MARK = ["compute", "0"]
+#: What a file begins with: the rank is made; it takes part in a collective that moves nothing but
+#: has buffers as large as any to come, because SimGrid 3.32 frees those that it enlarges while
+#: others use them; and all ranks meet, as before the timed section.
+_HEAD = 3
+_NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?", re.ASCII)
+_MOST_RANKS = 65_536
+_MOST_LINE = 1_000_000  # an alltoallv names as many counts as there are ranks, twice
+_MOST_BUFFER = 2**31 - 1  # SimGrid counts in int
+_BYTE = 6  # SimGrid's number for the type of a byte
+_MOST_ELEMENT = 16  # bytes of the largest type that it numbers
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The timed section of a launch: a folder with a file a rank, which may be moved."""
+
+    folder: Path
+
+    @property
+    def files(self) -> list[Path]:
+        """A file a rank, in the order of ranks.  UserError if one is missing."""
+        found = {file.name for file in self.folder.glob("rank-*.txt")}
+        names = [f"rank-{rank}.txt" for rank in range(len(found))]
+        if not found or found != set(names):
+            raise UserError(
+                "it is no trace: it lacks files of ranks, rank-0.txt and on", self.folder
+            )
+        return [self.folder / name for name in names]
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks the launch had."""
+        return len(self.files)
+
+    def head(self, rank: int, folder: Path) -> Path:
+        """A file in `folder` with what the rank does before the timed section, and nothing else."""
+        with self.files[rank].open() as lines:
+            head = [next(lines, "") for _ in range(_HEAD)]
+        file = folder / f"rank-{rank}.txt"
+        file.write_text("".join([*head, f"{rank} finalize\n"]))
+        return file
+
+    def operations(self) -> float:
+        """The operations that all ranks declared as their work; UserError for a bad line."""
+        return sum(
+            float(words[2])
+            for file in self.files
+            for _, words in _lines(file)
+            if words[1] == "compute"
+        )
+
+
+def cut(index: Path, folder: Path) -> Trace:
+    """Write the timed section of the trace that `index` names into `folder`, which is made.
+
+    UserError, with file and line, for what is no trace, was cut off, has no timed section, or holds
+    what a replay does not know.  Files are read beside or below the index only.
+    """
+    files = _named(index)
+    buffer = max(_largest(file, rank, len(files)) for rank, file in enumerate(files))
+    nothing = f"{buffer}{' 0' * len(files)}"
+    folder.mkdir(parents=True)
+    for rank, file in enumerate(files):
+        with (folder / f"rank-{rank}.txt").open("w") as out:
+            head = ["init", f"alltoallv {nothing} {nothing} {_BYTE} {_BYTE}", "barrier"]
+            out.writelines(f"{rank} {line}\n" for line in head)
+            out.writelines(f"{' '.join(words)}\n" for words in _section(file, rank))
+            out.write(f"{rank} finalize\n")
+    return Trace(folder)
+
+
+def _largest(file: Path, rank: int, ranks: int) -> int:
+    """Bytes that the largest buffer of a collective in the timed section needs, at most."""
+    largest = 1
+    for words in _section(file, rank):
+        # Of those with counts for each rank, what is received follows these.
+        numbers = (
+            [words[2], *words[3 + ranks : 4 + ranks]] if words[1].endswith("v") else words[2:4]
+        )
+        if words[1] in (*_OF_ALL, *_OF_EACH):
+            elements = max((int(float(number)) for number in numbers), default=0)
+            each = ranks if words[1] in _OF_EACH else 1
+            largest = max(largest, elements * each * _MOST_ELEMENT)
+    if largest > _MOST_BUFFER:
+        raise UserError(f"a collective of {largest} bytes: no rank has so much memory", file)
+    return largest
+
+
+def _named(index: Path) -> list[Path]:
+    """The files that an index names, in the order of ranks."""
+    home = index.parent.resolve()
+    found = []
+    for number, line in enumerate(_text(index).splitlines(), 1):
+        file = (home / line.strip()).resolve()
+        if not file.is_relative_to(home) or not file.is_file():
+            raise UserError(f"{line[:80]!r} is no file beside the index", index, number)
+        found.append(file)
+    if not 0 < len(found) <= _MOST_RANKS:
+        raise UserError(f"it names {len(found)} files, not one a rank", index)
+    return found
+
+
+def _section(file: Path, rank: int) -> Iterator[list[str]]:
+    """The actions of a rank between its two marks."""
+    marks = 0
+    for number, words in _lines(file):
+        if words[0] != str(rank):
+            raise UserError(f"an action of rank {words[0]} among those of {rank}", file, number)
+        if words[1:] == _MARK:
+            marks += 1
+        elif marks == 1:
+            if words[1] not in (*_PLAIN, *_OF_ALL, *_OF_EACH):
+                told = f"'{words[1]}' in the timed section, which cannot be replayed"
+                raise UserError(told, file, number)
+            yield words
+    if marks != 2:
+        raise UserError(
+            f"{marks} marks of a timed section instead of 2: cut off, or of another program", file
+        )
+
+
+def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a rank's file, with their numbers: rank, action, numbers."""
+    with file.open(encoding="ascii", errors="replace") as lines:
+        for number, line in enumerate(iter(lambda: lines.readline(_MOST_LINE), ""), 1):
+            words = line.split()
+            if not line.endswith("\n"):
+                raise UserError("the line has no end: the trace was cut off", file, number)
+            if len(words) < 2 or not words[1].isalnum() or not _numbers(words[:1] + words[2:]):
+                raise UserError(f"{line[:80]!r} is no action of a rank", file, number)
+            yield number, words
+
+
+def _numbers(words: list[str]) -> bool:
+    return all(_NUMBER.fullmatch(word) for word in words)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"it cannot be read: {error}", file) from None

@@ -1,0 +1,85 @@
+"""What is told of nodes, switches and links."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from roundtrip.stats.nodes.launches import Kind, Unit
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
+
+    `low` and `high` are None with too few launches for an interval.  `p`: how likely healthy
+    launches alone are so bad; `newest`: the median effect in the newest night in which it was
+    measured.  `nights` were used, of the `window`.
+    """
+
+    unit: Unit
+    effect: float
+    low: float | None
+    high: float | None
+    p: float
+    launches: int
+    partners: int
+    nights: int
+    window: int
+    newest: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a unit is named in one measure: its window with the least `q`."""
+
+    measure: Hashable
+    tested: Tested
+    q: float
+
+
+@dataclass(frozen=True)
+class Named:
+    """A node, switch or link that stands out; the strongest evidence comes first."""
+
+    kind: Kind
+    name: str
+    members: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Mute:
+    """A node of which nothing can be told, and how many more rounds would do."""
+
+    name: str
+    launches: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one measure can show: all nodes in all nights of the widest window.
+
+    `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
+    would be told with the power asked for; None if these launches can show none, and then `rounds`
+    more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the number of
+    nodes with launches, also those of which too few came back to tell anything.
+    """
+
+    effects: tuple[Tested, ...]
+    would_see: float | None
+    rounds: int
+    spread: float
+    measured: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All that is told.  `nodes` were measured, `tests` were made."""
+
+    named: tuple[Named, ...]
+    mute: tuple[Mute, ...]
+    sight: Mapping[Hashable, Sight]
+    nodes: tuple[str, ...]
+    tests: int

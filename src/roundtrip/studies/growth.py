@@ -1,0 +1,201 @@
+"""How the time of one thing grows with the nodes: its efficiency against the ideal growth.
+
+A study says which time would be ideal on so many ranks, in any unit: a tree of messages needs log2
+of the ranks, a ring as many passes as ranks.  Efficiency is that growth over the measured one, both
+from the fewest nodes of the same toolchain and placement on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from roundtrip.report import drawn, figures, labels, units
+from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table, Text
+from roundtrip.report.figures import LIGHT, Theme
+from roundtrip.report.plot import Curve, View
+from roundtrip.stats.intervals import median_intervals
+from roundtrip.studies import axes, charts, panel
+from roundtrip.studies.axes import Axis
+from roundtrip.studies.colours import GREY, palette
+from roundtrip.studies.layers import Arm, Drawing
+
+CAPTION: Text = (
+    "Efficiency against the number of nodes: the growth of the time that would be ideal over the "
+    "measured one, from the fewest nodes on. Median over launches, bars are 95 % rank intervals of "
+    "the time there, with the time on the fewest nodes taken as its median. Grey: ideal.",
+)
+#: Name of a thing -> ranks -> time that is ideal, in any unit.
+Ideal = Callable[[str, int], float]
+
+
+def constant(thing: str, ranks: int) -> float:
+    """Of what takes as long on any number of ranks, if nothing is lost."""
+    return 1.0
+
+
+_HEIGHT = 220
+_IDEAL = "Ideal"
+#: Columns of the times that `Growth.of` takes; `value` is a time in any unit.
+TIMES = {
+    "thing": pl.String,
+    "kind": pl.String,
+    "line": pl.String,
+    "nodes": pl.Int64,
+    "ranks": pl.Int64,
+    "value": pl.Float64,
+}
+_PLACE = ("kind", "line", "nodes", "ranks")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Efficiencies: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n."""
+
+    frame: pl.DataFrame
+
+    @staticmethod
+    def of(times: pl.DataFrame, ideal: Ideal, level: float) -> Growth:
+        """From one row a launch, with the columns of `TIMES`; others do not matter.
+
+        Lines on one number of nodes alone are left out.
+        """
+        keys = ["thing", "kind", "line", "nodes", "ranks"]
+        found = median_intervals(times.select(list(TIMES)), keys, "value", level).sort(keys)
+        line = ["thing", "kind", "line"]
+        several = pl.col("nodes").n_unique().over(line) > 1
+        rows = [
+            row
+            for _, group in found.filter(several).group_by(line, maintain_order=True)
+            for row in _against_the_fewest(group.rows(named=True), ideal)
+        ]
+        return Growth(pl.DataFrame(rows, infer_schema_length=None))
+
+    def __bool__(self) -> bool:
+        return not self.frame.is_empty()
+
+    def blocks(self, name: str) -> list[Block]:
+        """Heading, figures with names that begin with `name`, and the table; nothing if empty."""
+        if not self:
+            return []
+        return [
+            Heading(3, "Efficiency over nodes"),
+            Gallery(CAPTION, self.plots(name)),
+            self.table(),
+        ]
+
+    def table(self) -> Table:
+        """A row for each thing and line, a column for each number of nodes."""
+        counts = sorted(set(self.frame["nodes"])) if self else []
+        rows = []
+        keys = ["thing", "kind", "line"]
+        for named, group in self.frame.group_by(keys, maintain_order=True) if self else ():
+            thing, kind, line = map(str, named)
+            told = {row["nodes"]: _told(row) for row in group.iter_rows(named=True)}
+            cells = [Cell(told.get(count, units.NOTHING)) for count in counts]
+            rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
+        return Table(
+            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
+            (
+                Column("What"),
+                Column("Where"),
+                *(Column(units.plural(n, "node"), "right") for n in counts),
+            ),
+            tuple(rows),
+        )
+
+    def plots(self, name: str) -> tuple[Figure, ...]:
+        """A figure for each thing, with a line for each toolchain and placement."""
+        if not self:
+            return ()
+        drawings = [
+            _drawing(f"{name}-{number}", str(thing), str(kind), group)
+            for number, ((thing, kind), group) in enumerate(
+                self.frame.group_by(["thing", "kind"], maintain_order=True), 1
+            )
+        ]
+        top = 1.1 * max(100.0, *(float(one.frame["median"].max()) for one in drawings))  # type: ignore[arg-type]
+        nodes = sorted(set(self.frame["nodes"]))
+
+        def both(theme: Theme) -> tuple[Axis, Axis]:
+            x_axis = alt.Axis(title="Nodes", values=nodes, format="d", grid=False)
+            y_axis = figures.named_axis("Efficiency (%)", tickCount=5, gridColor=theme.grid)
+            return axes.log_axis((nodes[0], nodes[-1]), x_axis), axes.linear_axis(
+                (0.0, top), y_axis
+            )
+
+        def draw(one: Drawing, theme: Theme) -> Any:
+            x, y = both(theme)
+            line = alt.Chart(_ideal_rows(nodes)).mark_line(
+                color=theme.muted, strokeWidth=1, opacity=0.7
+            )
+            below = [drawn.bound(line.encode(x.x(), y.y("median:Q")), "ideal efficiency")]
+            return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
+
+        def views(one: Drawing) -> tuple[View, ...]:
+            shown = charts.view(one, "Efficiency", *both(LIGHT), has_bars=True)
+            points = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
+            return (replace(shown, curves=(Curve(_IDEAL, GREY, points, 1.0, True), *shown.curves)),)
+
+        return charts.rendered(drawings, "Efficiency over nodes", draw, views)
+
+
+def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+    """`values` with the columns kind, line, nodes and ranks of their launches.
+
+    `launches` are those of a study, as `Data.passed` has them.  A line is a toolchain and a
+    placement; a partition too, where there are several.  Launches that tell no hosts are left out.
+    """
+    mine = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
+    several = mine["partition"].n_unique() > 1
+    told = []
+    for row in panel.placed(mine).rows(named=True):
+        place = labels.PLACEMENTS.get(row["placement"], row["placement"])
+        line = (row["toolchain"], place, row["partition"] if several else "")
+        nodes = len(set(row["hosts"] or ()))
+        if nodes and row["ranks"]:
+            named = ", ".join(filter(None, line))
+            told.append((row["launch"], row["kind"], named, nodes, row["ranks"]))
+    schema = {"launch": pl.String, **{name: TIMES[name] for name in _PLACE}}
+    return values.join(pl.DataFrame(told, schema=schema, orient="row"), on="launch")
+
+
+def _against_the_fewest(rows: Sequence[Mapping[str, Any]], ideal: Ideal) -> list[dict[str, Any]]:
+    base, found = rows[0], []
+    for row in rows:
+        thing = row["thing"]
+        grown = ideal(thing, row["ranks"]) / ideal(thing, base["ranks"])
+        best = 100 * base["median"] * grown
+        is_base = row is base
+        found.append(
+            {
+                **{key: row[key] for key in ("thing", "kind", "line", "nodes", "ranks", "n")},
+                "time": row["median"],
+                "x": row["nodes"],
+                "median": best / row["median"],
+                "low": None if is_base or row["high"] is None else best / row["high"],
+                "high": None if is_base or row["low"] is None else best / row["low"],
+            }
+        )
+    return found
+
+
+def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
+    lines = sorted(set(rows["line"]))
+    arms = {line: Arm(line, colour) for line, colour in palette(lines).items()}
+    frame = rows.with_columns(arm="line").select("arm", "x", "median", "low", "high", "n")
+    return Drawing(name, thing, kind or "over the fewest nodes", frame, arms)
+
+
+def _ideal_rows(nodes: Sequence[int]) -> pl.DataFrame:
+    return pl.DataFrame({"x": [nodes[0], nodes[-1]], "median": [100.0, 100.0]})
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    low, high = row["low"], row["high"]
+    spread = f" ({units.number(low)} to {units.number(high)})" if low and high else ""
+    return f"{units.number(row['median'])} %{spread}, {row['ranks']} ranks"

@@ -1,0 +1,241 @@
+"""The NPB section of simulated launches: how fast hosts may be for a slow link to pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    PURE,
+    RATIO,
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Gallery,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Table,
+    Text,
+)
+from roundtrip.report.data import Data
+from roundtrip.report.origins import Origins
+from roundtrip.stats.verdicts import Judged
+from roundtrip.studies import cells
+from roundtrip.studies.npb import derived, marked, wan
+from roundtrip.studies.npb.hostspeeds import CHECK, Curves, Sweeps
+from roundtrip.studies.npb.hostspeeds_figure import CAPTION, MARKED, SIMULATED, speedups
+from roundtrip.studies.npb.sweep import ONE, case_at, longer
+from roundtrip.studies.study import Claim
+
+_BASE = "One cluster, s"
+
+
+class SimulatedSection:
+    """Sweeps over host speeds, and what the benchmarks did on many simulated hosts."""
+
+    def __init__(self, data: Data) -> None:
+        self._curves = Sweeps(data).curves
+        self._launches = data.passed(derived.STUDY).filter(pl.col("check") != CHECK)
+        self._samples = data.samples
+        self._origins = data.origins
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """None: a simulation gives the same values each time."""
+        return {}
+
+    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+        """The figure, where the study's numbers are found, and rates on many hosts."""
+        blocks: list[Block] = [Paragraph(_QUESTION)]
+        if self._curves:
+            blocks += [
+                Heading(3, f"Two clusters over one, {SIMULATED}"),
+                Gallery((*CAPTION, *_marked(self._curves)), speedups(self._curves)),
+                found_at(self._curves),
+                each_point(self._curves, self._origins),
+                *marked.blocks(self._curves),
+                Heading(3, "How to read it"),
+                Items(_READING),
+            ]
+        if not self._launches.is_empty():
+            blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rates()]
+        return Part(
+            anchor="npb",
+            title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
+            blocks=tuple(blocks),
+            answers=tuple(map(_answer, self._curves)),
+        )
+
+    def _rates(self) -> Table:
+        wanted = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
+        rates = dict(wanted.select("launch", "value").collect().iter_rows())
+        rows = self._launches.unique("case_id", keep="first").sort("case_id").iter_rows(named=True)
+        return Table(
+            f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
+            (Column("Case"), Column("Ranks", "right", PURE), Column("Mop/s", "right")),
+            tuple(
+                (
+                    Cell(f"{row['case_id']} ({SIMULATED})"),
+                    Cell(str(row["ranks"])),
+                    Cell(units.number(rates[row["launch"]]), series=self._rate(row["case_id"]))
+                    if row["launch"] in rates
+                    else cells.NONE,
+                )
+                for row in rows
+            ),
+        )
+
+    def _rate(self, case_id: str) -> str:
+        """The series of a case's rate."""
+        return self._origins.key([case_id], 0, metric="rate", phase="total")
+
+
+def _marked(curves: Sequence[Curves]) -> Text:
+    """What the figures mark, if anything."""
+    return (" ", *MARKED) if any(one.marks.origins for one in curves) else ()
+
+
+def found_at(curves: Sequence[Curves]) -> Table:
+    """Up to which host speed the second cluster pays at the longest delay, and the study's number
+    is found; and the ratio of computing to latency there."""
+    rows = []
+    for one in curves:
+        far = one.rtts[-1]
+        published = wan.PUBLISHED.get(one.benchmark) if far == wan.STUDY_RTT_MS else None
+        even, there = one.speed_at(far, 1.0), published and one.speed_at(far, published)
+        waited = one.waited(max(one.one))
+        rows.append(
+            (
+                Cell(f"{one.name} ({SIMULATED})"),
+                Cell(f"{far:g}"),
+                _speed(even),
+                Cell(units.number(published)) if published else cells.NONE,
+                _speed(there),
+                cells.NONE if waited is None else Cell(units.number(waited)),
+                _ratio(one, even),
+                _ratio(one, there),
+            )
+        )
+    return Table(
+        f"{SIMULATED}: the host speed up to which two clusters beat one, and at which the study's "
+        "number is found; and there, how long a rank of one cluster computes for each second of "
+        "round trips that are waited for.",
+        (
+            Column("Benchmark"),
+            Column("Longer by, ms", "right"),
+            Column("Break-even, Mflop/s", "right"),
+            Column("The study", "right", PURE),
+            Column("Found at, Mflop/s", "right"),
+            Column("Round trips waited for", "right", PURE),
+            Column("Computing over waiting, at break-even", "right", PURE),
+            Column("Computing over waiting, at the study's", "right", PURE),
+        ),
+        tuple(rows),
+    )
+
+
+def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
+    """A row for each benchmark and host speed, a column for each delay, and the base in seconds."""
+
+    def series(one: Curves, speed: float, variant: str) -> str:
+        case = case_at(one.benchmark, one.problem_class, speed)
+        return origins.key([one.case_id], 0, case=case, variant=variant, metric="time")
+
+    rtts = sorted({rtt for one in curves for rtt in one.rtts})
+    rows = [
+        (
+            Cell(f"{one.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
+            Cell(units.number(one.one[speed]), series=series(one, speed, ONE)),
+            *(
+                Cell(
+                    units.number(one.one[speed] / one.two[rtt][speed]),
+                    series=series(one, speed, longer(rtt)),
+                )
+                if speed in one.two.get(rtt, {})
+                else cells.NONE
+                for rtt in rtts
+            ),
+        )
+        for one in curves
+        for speed in sorted(one.one)
+    ]
+    return Table(
+        f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
+        "between them is longer.",
+        (
+            Column("Benchmark"),
+            Column(_BASE, "right"),
+            *(Column(f"+{rtt:g} ms", "right", RATIO, _BASE) for rtt in rtts),
+        ),
+        tuple(rows),
+    )
+
+
+def _speed(found: float | None) -> Cell:
+    return Cell(units.number(found)) if found else cells.NONE
+
+
+def _ratio(one: Curves, speed: float | None) -> Cell:
+    found = one.computing(speed) if speed else None
+    return cells.NONE if found is None else Cell(units.number(found))
+
+
+def _answer(one: Curves) -> Answer:
+    far = one.rtts[-1]
+    found = one.speedups(far)
+    even = one.speed_at(far, 1.0)
+    if even:
+        told = f"two clusters beat one up to {units.number(even)} Mflop/s a host at +{far:g} ms"
+    else:
+        always = min(found.values()) >= 1
+        told = f"two clusters {'always' if always else 'never'} beat one at +{far:g} ms, " + (
+            f"from {min(found):g} to {max(found):g} Mflop/s a host"
+        )
+    return Answer((Strong(one.name), f" ({SIMULATED}): {told}."))
+
+
+_QUESTION: Text = (
+    "In 2003 Matsuda, Kudoh and Ishikawa joined two clusters of 16 hosts by a link with a "
+    "round-trip time of up to 4 ms. Whether a second cluster pays depends on how long a host "
+    "computes between two messages, so on how fast it is, which the study's abstract does not say: "
+    "here it is swept.",
+)
+_READING: tuple[Text, ...] = (
+    (
+        "Each point is one simulation: the declared work and the messages of a verified launch, "
+        "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
+    ),
+    (
+        "A host speed counts the operations of the benchmark that runs, as the programs declare "
+        "them by NPB's formula: Mop/s of one rank on any machine are Mflop/s of a host. So one "
+        "host speed is not one processor. A processor that does 1000 Mop/s of one benchmark does "
+        "many times more or less of another, because the formulas count different things: IS "
+        "counts keys, EP pairs of random numbers with all that they cost, LU every operation on "
+        "data that stay in cache, CG those on scattered data.",
+    ),
+    (
+        "Compare a benchmark with itself along its curve. Across benchmarks compare what a "
+        "processor did at each, or the ratio of computing to latency, not the host speed.",
+    ),
+    (
+        "Where ranks repeat work, as the ranks of a grid column do in CG, they declare more than "
+        "the formula counts, which counts it once. The ratio of computing to latency is of what "
+        "they declare.",
+    ),
+    (
+        "The ratio of computing to latency is how long a rank of one cluster computes, over the "
+        "round trips that two clusters wait for. If communication cost nothing else, a speed-up S "
+        "would need 1 / (1/S - 1/2) of it: 2 to break even, 2.6 for 1.13, 3.3 for 1.24.",
+    ),
+    (
+        "One processor gives all of the study's numbers only where they are found at the same part "
+        "of its rates. Where they are not, its proportions between benchmarks, its network, the "
+        "problem class or the protocol differed from those here, and which of them is open: the "
+        "study's abstract names none.",
+    ),
+)

@@ -1,0 +1,230 @@
+"""A benchmark on one simulated cluster and on two, at many host speeds and round-trip times.
+
+    python -m roundtrip.studies.npb.sweep --program build/npb --platform grid.xml --benchmark MG
+
+Both are recorded once and replayed at each point (`roundtrip.simulated.replay`), and every point is
+a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
+is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE` or `longer(rtt)`.  Files of
+what was measured elsewhere (`marks`) are copied into run.json, and into no row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.simulated import platform, replay
+from roundtrip.simulated.trace import Trace
+from roundtrip.studies import foreign
+from roundtrip.studies.npb import marks
+from roundtrip.studies.npb.derived import STUDY
+
+ONE = "one cluster"
+#: Ranks of one cluster and of both, as in the study.
+RANKS = (16, 32)
+_RECORDED_AT = 1e9  # flop/s; a trace does not depend on it
+_WORKERS = 2
+#: What run.json tells of the recorded launch.
+_KEPT = (
+    "mpi",
+    "boost",
+    "compiler",
+    "clock",
+    "timing",
+    "hosts",
+    "placement",
+    "version",
+)
+
+
+def longer(rtt_ms: float) -> str:
+    """The variant of both clusters, with a round trip that is longer by so many ms."""
+    return f"two clusters, +{rtt_ms:g} ms"
+
+
+def case_at(benchmark: str, problem_class: str, mflops: float) -> str:
+    """The case of a point at a host speed."""
+    return f"{benchmark}/{problem_class}/{mflops:g}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulation: `seconds` of the timed section; `added_rtt_ms` is None on one cluster."""
+
+    benchmark: str
+    problem_class: str
+    ranks: int
+    host_flops: float
+    added_rtt_ms: float | None
+    platform_sha256: str
+    seconds: float
+
+    @property
+    def case(self) -> str:
+        """As in samples.csv."""
+        return case_at(self.benchmark, self.problem_class, self.host_flops / 1e6)
+
+    @property
+    def variant(self) -> str:
+        """As in samples.csv."""
+        return ONE if self.added_rtt_ms is None else longer(self.added_rtt_ms)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is asked for; `file` is the platform's."""
+
+    program: Path
+    file: Path
+    benchmark: str
+    problem_class: str
+    mflops: tuple[float, ...]
+    rtts_ms: tuple[float, ...]
+    seed: int
+    marks: tuple[Path, ...] = ()
+
+    def marked(self) -> list[dict[str, Any]]:
+        """What the files of marks have of this benchmark; UserError if one is none."""
+        return [marks.read(file, self.benchmark, self.problem_class) for file in self.marks]
+
+    def recorded(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
+        """The trace on so many hosts, in `folder`, and run.json of the launch that it is of.
+
+        UserError if the benchmark cannot run on them, or was not verified.
+        """
+        asked = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
+        command: list[str | Path] = [self.program, *asked]
+        place = platform.read(self.file, _RECORDED_AT, 0.0)
+        trace = replay.record([*command, f"--seed={self.seed}"], ranks, place, folder)
+        run = files.read_json(folder / replay.RUN)
+        if run[STUDY]["verified"] is not True:
+            raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
+        return trace, run
+
+    def points(self, traces: Sequence[Trace]) -> Iterator[Point]:
+        """Every point, of the traces on one cluster and on both."""
+        settings = [
+            (trace, flops * 1e6, rtt)
+            for trace, rtts in zip(traces, ((None,), self.rtts_ms), strict=True)
+            for rtt in rtts
+            for flops in self.mflops
+        ]
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            yield from pool.map(lambda one: self._point(*one), settings)
+
+    def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
+        place = platform.read(self.file, flops, rtt or 0.0)
+        return Point(
+            self.benchmark,
+            self.problem_class,
+            trace.ranks,
+            flops,
+            rtt,
+            place.variables[platform.SHA256],
+            replay.replay(trace, place),
+        )
+
+
+def run(sweep: Sweep, output: Path) -> None:
+    """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
+    marked = sweep.marked()
+    folder = output.with_name("points")
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as scratch:
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            places = [Path(scratch, f"{ranks}") for ranks in RANKS]
+            both = list(pool.map(sweep.recorded, RANKS, places))
+        declared = both[0][0].operations()
+        found = []
+        for point in sweep.points([trace for trace, _ in both]):
+            name = f"{point.case} {point.variant}".replace("/", "-").replace(" ", "-")
+            text = json.dumps({**asdict(point), "simulated": True}, indent=1)
+            (folder / f"{name}.json").write_text(f"{text}\n")
+            found.append(point)
+    told = both[1][1]
+    details = {name: told[STUDY][name] for name in ("benchmark", "class", "operations", "verified")}
+    record = {
+        **{name: told[name] for name in _KEPT if name in told},
+        "simulated": _simulated(sweep, told),
+        "workload": "npb-sweep",
+        "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
+        "ranks": RANKS[1],
+        "seed": sweep.seed,
+        "points": [_told(point) for point in found],
+        STUDY: {**details, "declared": declared, "marks": marked},
+    }
+    output.write_text("".join(f"{one.case} {one.variant}: {one.seconds!r} s\n" for one in found))
+    foreign.write(output, record, map(_row, found), {"simulated": record["simulated"]})
+
+
+def _simulated(sweep: Sweep, told: dict[str, Any]) -> dict[str, Any]:
+    """By what: the platform without speeds and delays, of which each point has its own."""
+    digest = hashlib.sha256(sweep.file.read_bytes()).hexdigest()
+    kept = {name: told["simulated"][name] for name in ("simgrid", "platform")}
+    return {**kept, "platform_sha256": digest}
+
+
+def _told(point: Point) -> dict[str, Any]:
+    known = {"median_s": point.seconds, "status": "converged", "verified": True}
+    return foreign.point(point.case, point.variant, 0, **known)
+
+
+def _row(point: Point) -> tuple[object, ...]:
+    return STUDY, point.case, point.variant, 0, "total", 0, "time", point.seconds, "s"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; status 2 and one line for what the user can mend."""
+    parser = argparse.ArgumentParser(prog="sweep", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--program", type=Path, required=True, help="our npb, built for SimGrid")
+    parser.add_argument("--platform", type=Path, required=True, help="two clusters of 16 hosts")
+    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--class", dest="problem_class", default="S")
+    parser.add_argument("--mflops", type=_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
+    parser.add_argument("--rtts", type=_numbers, default=(0.0, 4.0), help="ms")
+    parser.add_argument("--marks", type=_files, default=(), help="of `markings`, with commas")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
+    asked = parser.parse_args(arguments)
+    sweep = Sweep(
+        asked.program,
+        asked.platform,
+        asked.benchmark,
+        asked.problem_class,
+        asked.mflops,
+        asked.rtts,
+        asked.seed,
+        asked.marks,
+    )
+    try:
+        run(sweep, asked.samples.with_name("sweep.txt"))
+    except UserError as error:
+        print(f"sweep: {error}", file=sys.stderr)
+        return 2
+    print(f"ROUNDTRIP COMPLETE ranks={RANKS[1]} hosts={RANKS[1]}")
+    return 0
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(foreign.number, text.split(",")))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _files(text: str) -> tuple[Path, ...]:
+    return tuple(Path(name) for name in text.split(",") if name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

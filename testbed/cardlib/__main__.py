@@ -1,0 +1,61 @@
+"""`testbed/card`: what the README promises of Spack, done once on the virtual cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import way
+from steps import StepError, Steps, table
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+GET = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
+  git clone --depth=2 -b v1.1.0 https://github.com/spack/spack.git ~/spack
+  export SPACK_ROOT=~/spack
+  without internet: docs/cluster.md"""
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="testbed/card",
+        description="Install by Spack, launch by Slurm on the virtual cluster, and report.",
+        epilog="Exit status: 0 all steps; 1 one of them failed; 2 there is no Spack.",
+    )
+    parser.add_argument("--slice", metavar="MPI,BOOST", help="one toolchain: openmpi@4.1.4,1.81.0")
+    parser.add_argument("--cache", type=Path, default=_cache(), help="build cache [%(default)s]")
+    parser.add_argument("--site", default="virtual-spack", help="[%(default)s]")
+    parser.add_argument("--campaign", default="card", help="of the night [%(default)s]")
+    parser.add_argument("--name", default="card", help="of the virtual cluster [%(default)s]")
+    parser.add_argument("--nodes", default="2+2", help="of the virtual cluster [%(default)s]")
+    parser.add_argument("--cpu-weight", help="of the virtual cluster, on a busy machine: 10000")
+    parser.add_argument("--second", action="store_true", help="also restore to a second prefix")
+    parser.add_argument("--prefix", type=Path, help="install here, and only from the build cache")
+    return parser.parse_args(words)
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "roundtrip" / "card"
+
+
+def main() -> int:
+    asked = arguments()
+    spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
+    if not spack.is_file():
+        print(GET, file=sys.stderr)
+        return 2
+    steps = Steps()
+    try:
+        way.go(way.Card(CHECKOUT, spack, asked), steps)
+    except StepError as error:
+        print(f"card: {error}", file=sys.stderr)
+        return 1
+    finally:
+        print(table(steps.done))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""The build cache on "another machine": a second, empty prefix, with the first one out of sight."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steps import Steps, run
+
+if TYPE_CHECKING:
+    from way import Card
+
+#: Longer than the first prefix, so that every path in a program must change.
+LONGER = "another-machine/with/a-longer/path/to/what-it-was/given"
+#: In a mount namespace of its own: hides the folder $1, keeps what is written to the checkout $2,
+#: such as the view of its environment, in $3 instead, and runs the rest.
+ELSEWHERE = (
+    'mount -t tmpfs hidden "$1" && '
+    'mount -t overlay checkout -o "lowerdir=$2,upperdir=$3/written,workdir=$3/work" "$2" && '
+    'cd "$2" && shift 3 && exec "$@"'
+)
+
+
+def restore(card: Card, steps: Steps, first: str) -> None:
+    """Run the card once more where the prefix `first` is empty, with the build cache only."""
+    with tempfile.TemporaryDirectory(dir=card.asked.cache, prefix="second-") as folder:
+        for name in (LONGER, "written", "work"):
+            (Path(folder) / name).mkdir(parents=True)
+        again = [sys.executable, Path(__file__).parent, *card.words()]
+        with steps.step("second prefix, the first hidden (steps above)"):
+            space = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ELSEWHERE, "sh"]
+            places = [first, card.checkout, folder, *again, "--prefix", Path(folder) / LONGER]
+            run([*space, *places], card.checkout)

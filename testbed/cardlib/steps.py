@@ -1,0 +1,89 @@
+"""Steps, each timed, and the table of what they took."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class StepError(Exception):
+    """A step that did not work; its text names the command."""
+
+
+@dataclass
+class Step:
+    """What one step took, in seconds: by the clock, and of processors; `size` is in bytes."""
+
+    name: str
+    clock: float = 0.0
+    processor: float = 0.0
+    size: int | None = None
+    fine: bool = False
+
+
+@dataclass
+class Steps:
+    """The steps so far."""
+
+    done: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Time the block as the step `name`."""
+        print(f"\ncard: {name}", flush=True)
+        one = Step(name)
+        self.done.append(one)
+        clock, processor = time.monotonic(), _processor()
+        try:
+            yield one
+            one.fine = True
+        finally:
+            one.clock, one.processor = time.monotonic() - clock, _processor() - processor
+
+
+def run(words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None) -> None:
+    """Run a command with its output in view; StepError if it does not succeed."""
+    sys.stdout.flush()
+    if subprocess.run(words, cwd=folder, env={**os.environ, **(more or {})}).returncode:
+        raise StepError(f"failed: {' '.join(map(str, words))}")
+
+
+def said(
+    words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None
+) -> str | None:
+    """What a command writes; None if it does not succeed."""
+    done = subprocess.run(
+        words, cwd=folder, env={**os.environ, **(more or {})}, capture_output=True, text=True
+    )
+    return None if done.returncode else done.stdout.strip()
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below `folder`; 0 if there is none."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(file.stat().st_size for file in files)
+
+
+def table(steps: Sequence[Step]) -> str:
+    """A line a step: minutes by the clock, minutes of processors, MB."""
+    lines = [f"\n{'step':<44} {'minutes':>8} {'of CPU':>8} {'MB':>7}"]
+    for one in steps:
+        held = "" if one.size is None else f"{one.size / 1e6:.0f}"
+        mark = "" if one.fine else "  FAILED"
+        lines.append(
+            f"{one.name:<44} {one.clock / 60:>8.1f} {one.processor / 60:>8.1f} {held:>7}{mark}"
+        )
+    return "\n".join(lines)
+
+
+def _processor() -> float:
+    """Processor seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

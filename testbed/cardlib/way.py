@@ -1,0 +1,181 @@
+"""The steps of the card, in order: environment, installation, cluster, checks, night."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import second
+import what
+from steps import StepError, Steps, run, said, size
+
+WORKLOADS = "roundtrip-workloads"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What was asked for, and the commands that do it."""
+
+    checkout: Path
+    spack: Path
+    asked: argparse.Namespace
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """As `site-configs/activate` and `spack env activate` have it."""
+        part = self.checkout / "site-configs" / self.asked.site / "spack"
+        return {
+            "ROUNDTRIP_SITE_SPACK": os.environ.get("ROUNDTRIP_SITE_SPACK", str(part)),
+            "ROUNDTRIP_SITE": self.asked.site,
+            "SPACK_ENV": str(self.checkout),
+        }
+
+    @property
+    def roundtrip(self) -> Path:
+        return self.checkout / ".venv" / "bin" / "roundtrip"
+
+    def command(self, *words: str | Path) -> list[str | Path]:
+        """Spack in the environment of the checkout, with the build caches as mirrors."""
+        return [self.spack, "-C", self._settings(), "-e", self.checkout, *words]
+
+    def _settings(self) -> Path:
+        """A folder with what Spack is told for this card only."""
+        asked = self.asked
+        folder = Path(asked.cache / ("settings-second" if asked.prefix else "settings"))
+        folder.mkdir(parents=True, exist_ok=True)
+        caches = {"card": self.packages_cache(), "card-workloads": self.workloads_cache()}
+        mirrors = {
+            name: {"url": place.as_uri(), "binary": True, "source": False, "signed": False}
+            for name, place in caches.items()
+            if place and place.is_dir()
+        }
+        tree = {"install_tree": {"root": str(asked.prefix)}} if asked.prefix else {}
+        # JSON is YAML.
+        (folder / "mirrors.yaml").write_text(json.dumps({"mirrors": mirrors}))
+        (folder / "config.yaml").write_text(json.dumps({"config": tree}))
+        return folder
+
+    def words(self) -> list[str]:
+        """The options of this card, for one on another cluster that does the same."""
+        asked = self.asked
+        words = ["--cache", asked.cache, "--site", asked.site, "--name", f"{asked.name}2"]
+        words += ["--nodes", asked.nodes, *(["--slice", asked.slice] if asked.slice else [])]
+        words += ["--cpu-weight", asked.cpu_weight] if asked.cpu_weight else []
+        return [str(word) for word in words]
+
+    def packages_cache(self) -> Path:
+        """Where all but the workloads is kept."""
+        return Path(self.asked.cache / "packages")
+
+    def workloads_cache(self) -> Path | None:
+        """Where the workloads of exactly these sources are kept; None if git does not know them.
+
+        Spack knows the workloads by the path of their sources, so it would restore older ones.
+        """
+        dirty = said(["git", "status", "--porcelain", "workloads"], self.checkout)
+        tree = said(["git", "rev-parse", "HEAD:workloads"], self.checkout)
+        return None if dirty or not tree else self.asked.cache / f"workloads-{tree[:12]}"
+
+    def wanted(self) -> list[str]:
+        """The specs to install: those of one toolchain, or none, which is all."""
+        if not self.asked.slice:
+            return []
+        mpi, _, boost = self.asked.slice.partition(",")
+        return [f"{WORKLOADS} ^{mpi} ^boost@={boost}"]
+
+    def cluster(self, *words: str | Path) -> list[str | Path]:
+        """A command of the virtual cluster."""
+        return [self.checkout / "testbed" / "vcluster", "--name", self.asked.name, *words]
+
+    def on_the_cluster(self, script: str) -> list[str | Path]:
+        """A shell script on its head node, on the site and with the environment active."""
+        active = f". site-configs/activate {self.asked.site} && export SPACK_ENV={self.checkout}"
+        return self.cluster("exec", "bash", "-c", f"{active} && {script}")
+
+
+def go(card: Card, steps: Steps) -> None:
+    """All of it; StepError at the first step that fails.  The cluster is down afterwards."""
+    tree, only = card.checkout, ["--cache-only"] if card.asked.prefix else []
+    with steps.step("concretize, unless the lock file is current"):
+        if said([card.roundtrip, "site", "lock"], tree, card.environment) is None:
+            run(card.command("-v", "concretize", "--force"), tree, card.environment)
+        run([card.roundtrip, "site", "lock"], tree, card.environment)
+    toolchain = chosen(card)
+    with steps.step("install: what the build cache lacks is built") as one:
+        run(card.command("install", *only, *card.wanted()), tree, card.environment)
+        prefix = store(card)
+        one.size = size(Path(prefix))
+    if not card.asked.prefix:
+        with steps.step("push to the build cache") as one:
+            push(card)
+            one.size = size(card.asked.cache)
+    launch(card, steps, prefix, toolchain)
+    if card.asked.second:
+        second.restore(card, steps, prefix)
+
+
+def chosen(card: Card) -> str | None:
+    """The name of the toolchain that is asked for; None if all are.  StepError if there is none."""
+    if not card.asked.slice:
+        return None
+    mpi, _, boost = card.asked.slice.partition(",")
+    words = [card.roundtrip, "site", "lock"]
+    listed = said(words, card.checkout, {**card.environment, "COLUMNS": "200"}) or ""
+    rows = [line.split() for line in listed.splitlines() if "boost@" in line]
+    fit = [row[0] for row in rows if f"boost@{boost}" in row and mpi in row]
+    if len(fit) != 1:
+        known = ", ".join(row[0] for row in rows)
+        raise StepError(f"no toolchain is {card.asked.slice} (as openmpi@4.1.4,1.81.0): {known}")
+    return fit[0]
+
+
+def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None:
+    """Boot the cluster with the software in `prefix` in view: the checks by hand, then a night.
+
+    Of `toolchain` only, if one is given.
+    """
+    try:
+        with steps.step("boot the virtual cluster"):
+            shares = [word for folder in (prefix, card.checkout) for word in ("--share", folder)]
+            weight = ["--cpu-weight", card.asked.cpu_weight] if card.asked.cpu_weight else []
+            options = ["--nodes", card.asked.nodes, "--accounting", *shares, *weight]
+            run(card.cluster("up", *options), card.checkout)
+        with steps.step("reframe -c checks -r, by srun"):
+            checks = what.CHEAPEST if toolchain or card.asked.prefix else what.ALL
+            script = what.by_hand(card.asked.site, toolchain, checks)
+            run(card.on_the_cluster(script), card.checkout)
+            if lost := what.not_run(card.checkout, checks):
+                raise StepError(f"no case passed of {', '.join(lost)}")
+        if not card.asked.prefix:
+            with steps.step("sbatch campaigns/nightly.sbatch, to a report"):
+                campaign = what.campaign(card.checkout, card.asked.campaign, toolchain)
+                run(card.on_the_cluster(what.night(campaign)), card.checkout)
+    finally:
+        subprocess.run(card.cluster("down"), cwd=card.checkout)
+
+
+def push(card: Card) -> None:
+    """Keep what is installed in the build caches; what they hold already is left alone."""
+    words = ["find", "--no-groups", "--format", "{name} {hash}"]
+    listed = said(card.command(*words), card.checkout, card.environment) or ""
+    found = [line.split() for line in listed.splitlines() if len(line.split()) == 2]
+    ours = [f"/{hash_}" for name, hash_ in found if name == WORKLOADS]
+    others = [f"/{hash_}" for name, hash_ in found if name != WORKLOADS]
+    for place, hashes in ((card.workloads_cache(), ours), (card.packages_cache(), others)):
+        if place and hashes:
+            place.mkdir(parents=True, exist_ok=True)
+            words = ["buildcache", "push", "--unsigned", "--only=package", "--update-index"]
+            run(card.command(*words, place.as_uri(), *hashes), card.checkout, card.environment)
+
+
+def store(card: Card) -> str:
+    """Where Spack installs."""
+    code = "import spack.store; print(spack.store.STORE.unpadded_root)"
+    found = said(card.command("python", "-c", code), card.checkout, card.environment)
+    if not found:
+        raise StepError("`spack python` does not run: see `spack config get config`")
+    return found.splitlines()[-1]

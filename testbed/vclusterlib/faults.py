@@ -1,0 +1,84 @@
+"""Makes a node sick while the cluster runs: a slow or lossy cable, a slow processor.
+
+A sick cable is our link program between the node's port and its bridge, whatever emulates the WAN:
+
+  well   eth1 = f-a1 -- brA          sick   eth1 = f-a1 -- link -- x-a1 = y-a1 -- brA
+
+A slow processor is a CPU quota for all that runs on the node: as one whose clock is modulated, it
+stands still for a part of each millisecond or few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from vclusterlib import cgroup, network, processes
+from vclusterlib.daemons import Daemons
+from vclusterlib.errors import UserError
+from vclusterlib.link import LinkSettings, UserspaceLink
+from vclusterlib.node import pid_file
+from vclusterlib.spec import Node, Spec
+from vclusterlib.state import State
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a node suffers from: seconds that its cable adds each way, share of frames that it loses
+    each way, share of a processor that its programs have together (0: all)."""
+
+    latency: float = 0.0
+    loss: float = 0.0
+    cpu: float = 0.0
+
+
+class Faults:
+    """The faults of all nodes; used by the world alone."""
+
+    def __init__(self, state: State, spec: Spec, daemons: Daemons, program: str) -> None:
+        self._state = state
+        self._spec = spec
+        self._daemons = daemons
+        self._program = program
+        self._cables: dict[str, UserspaceLink] = {}
+        self._now: dict[str, Fault] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """By node: its faults."""
+        return {name: asdict(fault) for name, fault in sorted(self._now.items())}
+
+    def change(self, name: str, changes: dict[str, float], clear: bool) -> None:
+        """Change what `name` suffers from; with `clear` it is well.  UserError if it cannot be."""
+        if self._spec.fabric != "wan":
+            raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
+        node = self._spec.node(name)
+        asked = Fault() if clear else replace(self._now.get(name, Fault()), **changes)
+        self._set_cable(node, asked)
+        cgroup.limit(self._state, name, self._processes(name), asked.cpu)
+        self._now.pop(name, None)
+        if asked != Fault():
+            self._now[name] = asked
+
+    def _set_cable(self, node: Node, asked: Fault) -> None:
+        sick = bool(asked.latency or asked.loss)
+        if sick and node.name not in self._cables:
+            self._cables[node.name] = self._insert(node)
+        if sick:
+            settings = LinkSettings(rtt=2 * asked.latency, loss=asked.loss)
+            network.segment_in_software(["eth1"], settings.packets, node.name)
+            self._cables[node.name].apply(settings)
+        elif self._cables.pop(node.name, None):
+            self._daemons.stop(f"cable-{node.name}", 2)
+            network.run_batch("ip", network.well_cable_script(node))
+            network.segment_in_software(["eth1"], False, node.name)
+
+    def _insert(self, node: Node) -> UserspaceLink:
+        network.run_batch("ip", network.sick_cable_script(node))
+        ports = [f"f-{node.name}", f"x-{node.name}"]
+        senders = [f"y-{node.name}"]
+        name = f"cable-{node.name}"
+        return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders)
+
+    def _processes(self, name: str) -> list[int]:
+        first = int(pid_file(self._state, name).read_text())
+        return processes.beside(first)

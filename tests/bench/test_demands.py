@@ -1,0 +1,108 @@
+"""``make calibration`` fails where a demand is missed beyond chance, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from roundtrip.bench.calibration import __main__ as command
+from roundtrip.bench.calibration import demands, nodes, planted, quiet
+from roundtrip.bench.calibration.estimates import Estimate, Told
+from roundtrip.stats.nights.told import Told as Answer
+
+ALARMS = "false alarms, Gaussian, 365 nights"
+POWER = "power, AR(1) 0.3, 10 of 90 nights, +2 sd"
+
+
+@pytest.mark.parametrize(
+    ("made", "status", "last"),
+    [
+        # [0.23 %, 0.39 %] is wholly above 0.20 %.
+        (Estimate(ALARMS, 60, 20_000), 1, "0 met, 0 cannot be told, 1 failed"),
+        (Estimate(ALARMS, 20, 20_000), 0, "1 met, 0 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 45, 20_000), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 2, 500), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(POWER, 390, 1000), 1, "0 met, 0 cannot be told, 1 failed"),
+        (Estimate(POWER, 536, 1000), 0, "1 met, 0 cannot be told, 0 failed"),
+        (Estimate(POWER, 440, 1000), 0, "0 met, 1 cannot be told, 0 failed"),
+        # Nothing is promised of this noise.
+        (Estimate("false alarms, Student t4, 365 nights", 900, 20_000), 0, "0 failed"),
+    ],
+)
+def test_the_status_says_whether_a_demand_failed(
+    made: Estimate,
+    status: int,
+    last: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def table() -> Iterator[Told]:
+        yield from ("a row", made)
+
+    monkeypatch.setattr(command, "tables", lambda *_: {"alarms": table})
+    assert command.main(["--only", "alarms"]) == status
+    first, *failed, end = capsys.readouterr().out.splitlines()
+    assert first == "a row"
+    assert len(failed) == status
+    assert end.endswith(last)
+
+
+def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
+    found = [Estimate(POWER, 390, 1000), Estimate(ALARMS, 60, 20_000)]
+    assert list(demands.failures(found)) == [
+        f"demand failed: {POWER}: 390 of 1000, 39.00% [35.96%, 42.10%]; demanded: at least 45.00%",
+        f"demand failed: {ALARMS}: 60 of 20000, 0.30% [0.23%, 0.39%]; demanded: at most 0.20%",
+    ]
+
+
+def test_the_tables_have_a_row_for_every_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        quiet,
+        "counted",
+        lambda models, *_: ((model, quiet.Counted(500, 0, 500, 0, 0)) for model in models),
+    )
+    monkeypatch.setattr(planted.Planted, "told", lambda *_: [Answer(used=90)])
+    monkeypatch.setattr(planted.Planted, "_places", lambda _: iter(()))
+    monkeypatch.setattr(planted.Planted, "_newest", lambda _: iter(()))
+    monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
+    monkeypatch.setattr(nodes, "quiet", lambda *_, **__: 0)
+    monkeypatch.setattr(nodes, "planted", lambda *_, **__: {3, 11, 20})
+    made = command.tables(500, 1)
+    rows = [
+        told.row
+        for name in ("alarms", "power", "nodes")
+        for told in made[name]()
+        if isinstance(told, Estimate)
+    ]
+    assert len(rows) == len(set(rows))
+    assert demands.DEMANDS.keys() <= set(rows)
+
+
+class _Here:
+    """Stands for a pool of processes."""
+
+    def __init__(self, _: int) -> None: ...
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    map = staticmethod(map)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--series", "0"], "--series 0: must be at least 1\n"),
+        (["--series", "-5"], "--series -5: must be at least 1\n"),
+        (["--processes", "0"], "--processes 0: must be at least 1\n"),
+        (["--rivals", "--series", "0"], "--series 0: must be at least 1\n"),
+    ],
+)
+def test_a_number_that_makes_no_sense_is_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(arguments) == 2
+    assert capsys.readouterr() == ("", told)

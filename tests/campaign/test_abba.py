@@ -1,0 +1,58 @@
+"""Rounds of `roundtrip ab --order abba`: in twos, mirrored, by coins that a run goes on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import abba, model, pair
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.model import CheckPlan
+from roundtrip.campaign.site import Case
+from roundtrip.errors import UserError
+
+WANTED = [
+    Expected(Case("Ping", (("mode", mode),), "0", "local", "smp", environ), "ping.py", (), "ping")
+    for mode in ("one", "other")
+    for environ in ("b", "a")
+]
+
+
+def order(seed: int, number: int) -> str:
+    sides = abba.sides(WANTED, seed, number)
+    assert sorted(len(side) for side in sides) == [2, 2]
+    for side in sides:
+        assert len({item.case.environ for item in side}) == 1
+    return "".join(side[0].case.environ for side in sides)
+
+
+def test_the_second_round_of_two_is_the_first_one_mirrored() -> None:
+    for first in range(1, 400, 2):
+        assert order(7, first) == order(7, first + 1)[::-1]
+
+
+def test_the_coins_are_fair_differ_by_seed_and_are_those_of_the_seed_again() -> None:
+    firsts = [[order(seed, number) for number in range(1, 401, 2)] for seed in (1, 2)]
+    assert all(70 < one.count("ab") < 130 for one in firsts)
+    assert firsts[0] != firsts[1]
+    assert firsts[0] == [order(1, number) for number in range(1, 401, 2)]
+
+
+def test_a_toolchain_that_was_given_up_leaves_the_other_one() -> None:
+    alone = [item for item in WANTED if item.case.environ == "b"]
+    assert abba.sides(alone, 7, 3) == [alone]
+
+
+def test_the_seed_is_in_the_campaign_that_a_resumed_run_reads(tmp_path: Path) -> None:
+    plans = (CheckPlan("Ping", 0),)
+    for seed in (None, 0, 4294967295):
+        content = pair.text(("a", "b"), plans, 1.0, abba_seed=seed)
+        assert model.load(pair.written(tmp_path, ("a", "b"), content)).abba_seed == seed
+
+
+def test_a_seed_is_of_a_sequential_run_only(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text('abba_seed = 3\n\n[[check]]\nname = "Ping"\n')
+    with pytest.raises(UserError, match=r"one.toml:1: abba_seed is for a run of `roundtrip ab`"):
+        model.load(file)

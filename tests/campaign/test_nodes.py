@@ -1,0 +1,142 @@
+"""What Slurm says of nodes: those that can be measured, and why others cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign import nodes
+from roundtrip.campaign.nodes import Node
+from roundtrip.collect import records
+from roundtrip.errors import UserError
+
+LISTING = """\
+n10|idle|(null)|none
+n9|mixed|ib,fat|none
+n1|allocated+|(null)|none
+n2|drained|ib|bad cable | rail 2
+n3|idle*|(null)|none
+n4|down~|(null)|Not responding
+n5|idle$|(null)|none
+n6|reserved|(null)|
+n9|mixed|ib,fat|none
+"""
+
+
+#: Of nodes whose numbers have one digit: ``n[1,9]`` as a line each.
+HOSTNAMES = (
+    'for n in $(echo "$3" | tr -dc "0-9,-" | tr "," " "); do seq -f n%g ${n%-*} ${n#*-}; done'
+)
+
+
+def site(folder: Path, sinfo: str, **partition: object) -> Any:
+    """A site whose sinfo is this shell script."""
+    for name, script in (("sinfo", sinfo), ("scontrol", HOSTNAMES)):
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    partitions = {"p": {"scheduler": "slurm", **partition}}
+    return SimpleNamespace(
+        name="s", environment=environment, partitions=partitions, checkout=folder
+    )
+
+
+def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -> None:
+    assert nodes.parsed(LISTING) == [
+        Node("n1", "allocated"),
+        Node("n2", "drained", "bad cable | rail 2", ("ib",)),
+        Node("n3", "idle", "not responding"),
+        Node("n4", "down", "Not responding"),
+        Node("n5", "idle", "in maintenance"),
+        Node("n6", "reserved", "Slurm gives no reason"),
+        Node("n9", "mixed", "", ("ib", "fat")),
+        Node("n10", "idle"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("access", "asked"),
+    [
+        (["--partition=long -A x"], "--partition=long"),
+        (["-p short"], "--partition=short"),
+        ([], ""),
+    ],
+)
+def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
+    tmp_path: Path, access: list[str], asked: str
+) -> None:
+    here = site(
+        tmp_path,
+        'echo "$*" > asked; echo "a1|idle|(null)|none"'.replace("asked", f"{tmp_path}/a"),
+        access=access,
+    )
+    assert nodes.of_partition(here, "p") == [Node("a1", "idle")]
+    words = (tmp_path / "a").read_text().split()
+    assert [word for word in words if word.startswith("--partition")] == [asked] * bool(asked)
+
+
+@pytest.mark.parametrize(
+    ("access", "names"),
+    [
+        (["--constraint=ib"], ["n2", "n9"]),
+        (["-C", "ib&fat"], ["n9"]),
+        (["-p x -C ib,fat"], ["n9"]),
+        (["--constraint='(ib&fat)|none'"], ["n9"]),
+        (["--nodelist=n[1-3,9]"], ["n1", "n2", "n3", "n9"]),
+        (["-w n[1-3,9]", "--exclude=n2"], ["n1", "n3", "n9"]),
+        (["--nodelist=n1", "--nodelist=n9"], ["n9"]),
+        (["--constraint=ib", "--exclude=n9"], ["n2"]),
+    ],
+)
+def test_only_nodes_that_the_options_of_the_partition_choose(
+    tmp_path: Path, access: list[str], names: list[str]
+) -> None:
+    here = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
+    assert [node.name for node in nodes.of_partition(here, "p")] == names
+
+
+@pytest.mark.parametrize(
+    ("access", "said"),
+    [
+        ("--constraint=gpu", "none of the 8 nodes of partition 'p' .* ask for: --constraint=gpu"),
+        (
+            "--constraint=[ib*1&fat*1]",
+            r"told by --constraint=\[ib\*1&fat\*1\]: brackets and counts",
+        ),
+        ("--constraint='(ib'", r"=\(ib: a parenthesis is not closed; right are features with &"),
+        ("--constraint=ib&", "a feature is missing"),
+        ("--constraint='ib fat'", "'fat' is not expected there"),
+    ],
+)
+def test_options_that_choose_no_node_are_one_line(tmp_path: Path, access: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        nodes.of_partition(site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p")
+
+
+def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
+    here = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
+    with pytest.raises(UserError, match="of partition 'p': sinfo: error: Invalid partition"):
+        nodes.of_partition(here, "p")
+
+
+def test_only_slurm_tells_nodes(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="scheduler is 'local', and only Slurm tells them"):
+        nodes.of_partition(site(tmp_path, "exit 1", scheduler="local"), "p")
+
+
+def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
+    nodes.record({"p": nodes.parsed(LISTING)}, tmp_path)
+    told = records.read(tmp_path / "env" / "nodes.json")["partitions"]["p"]
+    assert told["hosts"] == ["n1", "n9", "n10"]
+    assert told["not_measured"][0] == {
+        "host": "n2",
+        "state": "drained",
+        "reason": "bad cable | rail 2",
+    }
+    assert json.loads((tmp_path / "env" / "nodes.json").read_text())["schema"] == 1

@@ -1,0 +1,93 @@
+"""A campaign on all nodes: where it is refused, and that a resumed night keeps its pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign import nodes, tonight
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.nodes import Node
+from roundtrip.campaign.site import Case
+from roundtrip.campaign.tree import RunTree
+from roundtrip.collect import nodes as lost
+from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.errors import UserError
+
+CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
+PLAN = Matrix((Expected(CASE, "f.py", (), "netpipe", nodes=2),), ())
+
+
+def campaign(folder: Path, **changes: Any) -> Campaign:
+    file = folder / "pairs.toml"
+    return Campaign("pairs", file, "t", 1, 0, 60, (), **({"nodes_line": 3} | changes))
+
+
+def site(scheduler: str = "slurm") -> Any:
+    return SimpleNamespace(name="s", partitions={"p": {"scheduler": scheduler}})
+
+
+def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
+    told = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
+    with pytest.raises(UserError, match=told) as caught:
+        tonight.require(campaign(tmp_path), site("local"), PLAN)
+    assert str(caught.value).startswith(f"{tmp_path}/pairs.toml:3: ")
+    tonight.require(campaign(tmp_path), site("squeue"), PLAN)
+    tonight.require(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
+
+
+def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
+    monkeypatch.setattr(nodes, "of_partition", lambda *_: said)
+    first = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [one.meetings[0].hosts for one in first.launched] == [("a", "b")]
+    assert "lost  p: c is drained: cable" in list(first.lines())
+    tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
+    tree.mkdir(parents=True)
+    first.write(tree)
+    said[:] = [Node("a", "down", "dead"), Node("b", "idle"), Node("c", "idle")]
+    again = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree))
+    assert again.matrix == first.matrix
+    other = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [one.meetings[0].hosts for one in other.launched] == [("b", "c")]
+
+
+def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
+    monkeypatch.setattr(nodes, "of_partition", lambda *_: said)
+    ordinary = campaign(tmp_path, nodes_line=None)
+    night = tonight.arrange(ordinary, site(), PLAN, tmp_path, None)
+    assert night.launched == list(PLAN.expected)
+    assert list(night.lines()) == ["lost  p: c is drained: bad DIMM"]
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    night.write(tree)
+    (told,) = lost.told(tree, Pseudonyms(("c",), b"key"))["nodes_not_measured"]
+    assert (told["state"], told["reason"]) == ("drained", "bad DIMM")
+    again = tonight.arrange(ordinary, site(), PLAN, tmp_path, RunTree(tree))
+    assert again.nodes == {}, "a resumed run keeps what Slurm said when it began"
+
+
+@pytest.mark.parametrize("scheduler", ["local", "slurm"])
+def test_where_slurm_does_not_tell_its_nodes_any_other_campaign_runs_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str
+) -> None:
+    def refuse(*_: object) -> list[Node]:
+        raise UserError("Slurm says: access denied")
+
+    monkeypatch.setattr(nodes, "of_partition", refuse)
+    ordinary = campaign(tmp_path, nodes_line=None)
+    night = tonight.arrange(ordinary, site(scheduler), PLAN, tmp_path, None)
+    assert night == tonight.Tonight(PLAN)
+    night.write(tmp_path)
+    assert not (tmp_path / "env").exists()
+    with pytest.raises(UserError, match="access denied"):
+        tonight.arrange(campaign(tmp_path), site(scheduler), PLAN, tmp_path, None)

@@ -1,0 +1,59 @@
+"""What a launch on simulated hosts finds in its folder, and for how long it may run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from roundtrip.simulated import platform
+
+CHECKOUT = Path(__file__).parents[2]
+FILE = CHECKOUT / "checks" / "mixins" / "simulation.py"
+spec = importlib.util.spec_from_file_location("simulation", FILE)
+assert spec is not None
+assert spec.loader is not None
+simulation = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(simulation)
+
+
+def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
+    """A launch of four ranks on `odin`, its hook run."""
+    check = SimpleNamespace(
+        simulated=True,
+        simulation={"platform": "odin", "host_flops": 1e9},
+        platform_file=CHECKOUT / "site-configs" / "simulated" / "platforms" / "odin.xml",
+        current_environ=SimpleNamespace(extras={"mpi_version": "3.32"}),
+        stagedir=folder,
+        num_tasks=4,
+        env_vars={},
+        keep_files=[],
+        time_limit=time_limit,
+    )
+    check.lay_out = lambda ranks: simulation.OnSimulatedHosts.lay_out(check, ranks)
+    simulation.Simulation.lay_out_the_platform(check)
+    return check
+
+
+@pytest.mark.parametrize(("asked", "given"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
+def test_a_budget_of_simulated_time_limits_no_real_time(
+    tmp_path: Path, asked: float | None, given: float
+) -> None:
+    assert launched(tmp_path, asked).time_limit == given
+
+
+def test_what_simulated_a_program_of_others_is_told_for_it(tmp_path: Path) -> None:
+    check = launched(tmp_path, None)
+    assert (tmp_path / platform.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
+    told = simulation.Simulation.simulated_by.fget(check)
+    assert told == {
+        "simgrid": "3.32",
+        "platform": check.env_vars[platform.NAME],
+        "platform_sha256": check.env_vars[platform.SHA256],
+        "host_flops": json.loads(check.env_vars[platform.FLOPS]),
+    }
+    check.simulated = False
+    assert simulation.Simulation.simulated_by.fget(check) is None

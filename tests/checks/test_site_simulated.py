@@ -1,0 +1,115 @@
+"""Site `simulated` in the pinned ReFrame: what it offers, and what it skips with which reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import claims, matrix, model
+from roundtrip.campaign.site import Site
+from roundtrip.collect import analysis
+from roundtrip.sites import scripts
+
+CHECKOUT = Path(__file__).parents[2]
+CAMPAIGN = """\
+[[check]]
+name = "NPBSimulated"
+toolchains = ["smpi-boost181"]
+parameters = { benchmark = ["CG", "BT"], problem_class = ["A"] }
+
+[[check]]
+name = "DDTBench"
+partitions = ["odin"]
+toolchains = ["smpi-boost181"]
+parameters = { app = ["FFT"], sizes = ["largest"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def toolchains(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toolchains")
+    for name in ("smpi-boost181", "openmpi41-boost181"):
+        (folder / name).mkdir()
+        (folder / name / "toolchain.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def site(toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(toolchains))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    return Site("simulated", CHECKOUT)
+
+
+def test_simulators_are_there_and_nothing_else_is(site: Site) -> None:
+    assert sorted(site.toolchains) == ["smpi-boost174", "smpi-boost181"]
+    assert all("simulated" in one["features"] for one in site.toolchains.values())
+    assert {name: p["extras"]["nodes"] for name, p in site.partitions.items()} == {
+        "grid": 32,
+        "odin": 128,
+        "hdr": 1024,
+        "hdr256": 256,
+        "hdr512": 512,
+    }
+    for name, partition in site.partitions.items():
+        what = partition["extras"]["simulated"]
+        assert what["platform"] == name.rstrip("0123456789")
+        assert (site.folder / "platforms" / f"{what['platform']}.xml").is_file()
+        assert partition["environs"] == ["smpi-boost181"]
+
+
+def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
+    listed = site.cases(["checks/npb/simulated.py"])
+    case = next(one for one in listed if one.check == "NPBHostSpeeds")
+    (script,) = scripts.render(site, [case])
+    command = script.text.splitlines()[-1].split()
+    assert command[1:5] == ["-m", "roundtrip.studies.npb.sweep", "--samples", "samples.csv"]
+
+
+def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
+    site: Site, tmp_path: Path
+) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(CAMPAIGN)
+    made = matrix.build(model.load(file), site)
+    wanted = {(one.case.partition, *dict(one.case.parameters).values()) for one in made.expected}
+    ran = {(case[0], *(word for word in case if word in ("CG", "BT"))) for case in wanted}
+    assert ran == {(place, which) for place in site.partitions for which in ("CG", "BT")}
+    reasons = {one.reason for one in made.skipped}
+    assert "it is not simulated: SMPI charges no time for packing" in reasons
+    assert any("nodes_256 (it has 128)" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(("name", "launches"), [("simulated", 2), ("simulated-night", 1)])
+def test_the_shipped_campaigns_can_run_and_claim_nothing(
+    site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = model.load(CHECKOUT / "campaigns" / f"{name}.toml")
+    made = matrix.build(declared, site)
+    assert declared.launches == launches
+    assert "SIMULATED" in declared.title
+    assert all(one.simulated for one in made.expected)
+    checks = {one.case.check for one in made.expected}
+    assert checks >= {"NPBHostSpeeds", "NetPIPE", "NPBSimulated"}
+    told = claims.outlook(declared, made, analysis.default())
+    told.require_speech()
+    assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
+    reasons = {one.case.split("/")[0]: one.reason for one in made.skipped}
+    if name == "simulated":
+        assert {"DDTBench", "OSUGroup", "Ring"} <= reasons.keys()
+        assert all(reasons.values())
+
+
+def test_a_machine_that_measures_simulates_nothing(
+    toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(toolchains))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    local = Site("local", CHECKOUT)
+    assert not [name for name in local.toolchains if name.startswith("smpi")]
+    listed = {case.check for case in local.cases(["checks/npb/simulated.py"])}
+    assert listed == set()
+    described = json.dumps(local.describe(["checks/npb/simulated.py"]))
+    assert "NPBSimulated" in described

@@ -1,0 +1,24 @@
+"""``roundtrip collect``: the bundle of a run, whose path is all that it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from roundtrip.cli import app
+from roundtrip.cli import collect as command
+from roundtrip.collect import manifest
+
+
+def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
+    assert command  # it is known to the app once it is imported
+    tree = make_tree(launches=2)
+    done = CliRunner().invoke(app, ["collect", str(tree.path)])
+    assert done.exit_code == 0
+    (line,) = done.stdout.splitlines()
+    built = Path(line.removeprefix("bundle: "))
+    assert built.parent == tree.path / "bundles"
+    assert manifest.verify(built).data["campaign"] == "synthetic"

@@ -1,0 +1,83 @@
+"""Launches between pairs of nodes: one case, whatever the nodes, and none of their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import rewritten
+from support.hosts import pseudonym
+
+from roundtrip.collect import bundle, manifest, records
+from roundtrip.errors import UserError
+from roundtrip.report import data
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+
+
+def change(file: Path, **changes: object) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def test_all_pairs_are_launches_of_one_case() -> None:
+    place = ("virtual", "grid", "tcp")
+    first, other = (
+        records.named_case_id(f"NetPIPE %placement=one-per-node %pair={number}", *place)
+        for number in (0, 13)
+    )
+    assert first == other == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
+
+
+def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    folder = min(tree.path.rglob("run.json")).parent
+    parameters = {"pair_round": 3, "pair_night_round": 1}
+    change(folder / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
+    (folder / "run.json").unlink()
+    built = bundle.build(tree.path)
+    cases = pl.read_parquet(built / "cases.parquet").filter(pl.col("status") == "failed")
+    assert cases["hosts"].to_list() == [[pseudonym("cn07"), pseudonym("cn12")]]
+    told = pl.read_parquet(built / "parameters.parquet").join(cases, on="launch")
+    assert told.select("name", "number").rows() == [("pair_night_round", 1), ("pair_round", 3)]
+    assert not [
+        file for file in built.rglob("*") if file.is_file() and b"cn07" in file.read_bytes()
+    ]
+
+
+def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    file = next(tree.path.rglob("run.json"))
+    places = json.loads(file.read_text())["placement"]
+    change(file, placement=[places[0] | {"switch": "leaf-3"}, places[1]])
+    built = bundle.build(tree.path)
+    found = pl.read_parquet(built / "placement.parquet")["switch"].to_list()
+    assert found[1] is None
+    assert found[0].startswith("switch-") and len(found[0]) == len("switch-12345678")
+    forged = rewritten(
+        built, lambda placement: placement.with_columns(switch=pl.lit("two words")), "placement"
+    )
+
+    with pytest.raises(UserError, match="switch 'two words' is not a name of a switch"):
+        data.read(forged)
+
+
+def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    drained = {"host": "cn07", "state": "drained", "reason": "cn07: DIMM 3"}
+    told = {"schema": 1, "partitions": {"p": {"hosts": ["cn01"], "not_measured": [drained]}}}
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(told))
+    built = bundle.build(tree.path)
+    name = pseudonym("cn07")
+    entry = {"node": name, "state": "drained", "reason": f"{name}: DIMM 3"}
+    assert manifest.verify(built).data["nodes_not_measured"] == [entry]
+    assert b"cn0" not in (built / "env" / "nodes.json").read_bytes()
+
+
+def test_a_run_that_asked_no_scheduler_says_nothing_of_its_nodes(make_tree: Maker) -> None:
+    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    assert "nodes_not_measured" not in manifest.verify(built).data

@@ -1,0 +1,106 @@
+"""What simulated a launch: in its files, in the tables of a bundle, in the facts of a night."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import rewritten
+
+from roundtrip.collect import bundle, launches, manifest, simulation
+from roundtrip.collect.tables import disk
+from roundtrip.collect.tables.schema import ADDED, CASES, PLACEMENT
+from roundtrip.errors import UserError
+from roundtrip.history import facts
+from roundtrip.report import data
+from roundtrip.report.simulated import notice
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Any]
+SIMULATED = {
+    "simgrid": "3.32",
+    "platform": "grid-1ms",
+    "platform_sha256": "5e" * 32,
+    "host_flops": 2e8,
+}
+
+
+def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
+    make_tree: Maker,
+) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
+    built = bundle.build(tree.path)
+    found = data.read(built).launches
+    assert found.select(*simulation.COLUMNS).row(0) == tuple(SIMULATED.values())
+    checked = manifest.verify(built)
+    told = facts.of(built, checked, found, pl.DataFrame(schema=PLACEMENT))
+    assert (ENVIRON, "simulated: platform", "grid-1ms") in told
+    assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in told
+
+
+@pytest.mark.parametrize(
+    ("case", "run", "told"),
+    [
+        ({"simulated": True}, {}, "run.json names no simulator"),
+        ({}, {"simulated": SIMULATED}, "case.json says that it is not simulated"),
+        (
+            {"simulated": True},
+            {"simulated": {**SIMULATED, "platform": None}},
+            "run.json:[0-9]+: simulated",
+        ),
+    ],
+)
+def test_a_simulated_launch_that_does_not_say_by_what_fails(
+    make_tree: Maker, case: dict[str, Any], run: dict[str, Any], told: str
+) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    simulate(tree.path, case, run)
+    (launch,) = launches.scan(tree.path)
+    assert launch.status == "failed"
+    assert re.search(told, launch.reason)
+
+
+def test_what_simulated_a_launch_that_failed_is_not_told(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
+    for name in ("samples.csv", "run.json"):
+        first, second = sorted(tree.path.rglob(name))
+        second.write_bytes(first.read_bytes())
+    found = data.read(bundle.build(tree.path)).launches.filter(pl.col("status") != "missing")
+    told = found.select("status", "simulated_simgrid").sort("status").rows()
+    assert told == [("failed", None), ("passed", "3.32")]
+
+
+def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
+    """Add to case.json and run.json of each launch."""
+    for name, more in (("case.json", case), ("run.json", run)):
+        for file in tree.rglob(name):
+            file.write_text(json.dumps({**json.loads(file.read_text()), **more}, indent=1))
+
+
+def test_a_launch_at_many_host_speeds_has_none_of_its_own(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,)).path
+    swept = {name: value for name, value in SIMULATED.items() if name != "host_flops"}
+    simulate(tree, {"simulated": True}, {"simulated": swept})
+    built = data.read(bundle.build(tree))
+    assert built.launches["simulated_host_flops"].to_list() == [None]
+    assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(built))
+
+
+def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
+    make_tree: Maker,
+) -> None:
+    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    old = rewritten(built, lambda cases: cases.drop(*simulation.COLUMNS))
+    assert data.read(old).launches["simulated_simgrid"].to_list() == [None]
+    cases = disk.table(old / "cases.parquet", CASES, [*facts.COLUMNS], ADDED["cases"])
+    assert cases["simulated_host_flops"].to_list() == [None]
+    forged = rewritten(old, lambda cases: cases.with_columns(simulated=pl.lit(True)))
+    with pytest.raises(UserError, match="simulated_simgrid"):
+        data.read(forged)

@@ -1,0 +1,200 @@
+"""What sites ask of nights, by a real Slurm: options, preemption, maintenance, scancel, one job."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.virtual import (
+    CHECKOUT,
+    Virtual,
+    await_true,
+    booted,
+    campaign,
+    checkout_with,
+    lacking,
+    patient,
+)
+
+pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+PREEMPTS = Path(__file__).parents[1] / "data" / "slurm-preempts"
+STEPS = """
+[partition.steps]
+unless = "hub"
+description = "Inside cluster A, as steps of the job of the night"
+scheduler = "local"
+launcher = "srunalloc"
+access = []
+extras = { nodes = 2 }
+features = ["one-per-node", "shared-memory"]
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    home, options = tmp_path_factory.mktemp("asked"), ["--slurm", str(PREEMPTS)]
+    with booted(home, f"asked-{os.getpid()}", options=options) as cluster:
+        yield cluster
+
+
+def record(cluster: Virtual, job: str) -> str:
+    return cluster.ok("exec", "scontrol", "show", "job", job)
+
+
+def tiny(
+    cluster: Virtual, name: str, launches: int, budget: float = 2, minutes: float = 120
+) -> Path:
+    file = cluster.share / f"{name}.toml"
+    file.write_text(campaign(launches, cases=1, budget=budget, minutes=minutes))
+    return file
+
+
+def came(cluster: Virtual, name: str) -> int:
+    """Launches of a campaign that came back; a session that only builds leaves no record."""
+    output = "*/*/rounds/*/output/*/*/*/NetPIPE*"
+    return len(list((cluster.share / "runs" / name).glob(f"{output}/run.json")))
+
+
+@dataclass(frozen=True)
+class Run:
+    """``roundtrip run`` of a campaign on the head."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    @staticmethod
+    def of(cluster: Virtual, file: Path) -> Run:
+        command = cluster.on_site(f"roundtrip run {file} --site virtual --wait --allow-mute")
+        output = file.with_suffix(".out")
+        with output.open("wb") as stream:
+            process = subprocess.Popen(
+                command,
+                cwd=CHECKOUT,
+                env=cluster.environment,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )
+        return Run(process, output)
+
+    def says(self) -> str:
+        return self.output.read_text(errors="replace")
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def end(self) -> str:
+        """What it said, when it has ended, and well."""
+        assert self.process.wait(patient(300)) == 0, self.says()
+        return self.says()
+
+
+def test_the_next_night_is_asked_for_as_the_first_was(cluster: Virtual) -> None:
+    file = cluster.share / "options.toml"
+    file.write_text("")  # the night ends at once, and still has a successor
+    first = cluster.submit(
+        file,
+        *("--account=hpc", "--time=33", "--nice=7", "--mail-user=ops", "--mail-type=FAIL"),
+        *("--exclude=a1", "--mem=100", "--comment=for the operators"),
+    )
+    assert cluster.await_end(first) == 2
+    (next_,) = [job for job, _, state in cluster.jobs() if state == "PENDING"]
+    told = record(cluster, next_)
+    for wanted in (
+        *("Account=hpc", "TimeLimit=00:33:00", "Nice=7", "MailUser=ops", "MailType=FAIL"),
+        *("ExcNodeList=a1", "MinMemoryNode=100M", f"StdOut={cluster.share}/night-{next_}.out"),
+        f"Comment=for the operators roundtrip-nightly {file} virtual",
+    ):
+        assert wanted in told, told
+    again = cluster.submit(file)
+    assert cluster.await_end(again) == 2, "it did not wait for the night that is pending"
+    cluster.ok("exec", "scancel", next_)
+    assert cluster.jobs() == []
+
+
+def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_once(
+    cluster: Virtual,
+) -> None:
+    file = tiny(cluster, "cancelled", 3)
+    # a night has the date of the day on which it begins: none begins while this test runs
+    begin = {"ROUNDTRIP_NIGHTLY_BEGIN": f"{datetime.now() - timedelta(hours=2):%H:%M}"}
+    job = cluster.submit(file, **begin)
+    assert await_true(lambda: came(cluster, "cancelled") >= 1, 600), cluster.output(job)
+    cluster.ok("exec", "scancel", job)
+    reports = cluster.share / "reports" / "cancelled"
+    assert await_true(lambda: list(reports.glob("*/*/r1/report.html")), 90), cluster.output(job)
+    assert await_true(lambda: len(cluster.jobs()) == 1, 60), "only the next night is left"
+    again = cluster.submit(file, **begin)
+    assert cluster.await_end(again) == 0, cluster.output(again)
+    (tree,) = (cluster.share / "runs" / "cancelled" / "virtual").iterdir()
+    assert json.loads((tree / "state.json").read_text())["finished"]
+    once_more = cluster.submit(file, **begin)
+    assert cluster.await_end(once_more) == 0
+    assert re.search(r"night \d{4}-\d\d-\d\d has been measured: /", cluster.output(once_more))
+    assert came(cluster, "cancelled") == 3
+    cluster.ok("exec", "scancel", "--name=roundtrip-nightly")
+
+
+def in_steps(site: str) -> str:
+    """Site `virtual` with a partition of steps, and Open MPI's launcher as most sites have it."""
+    table = "[launch.openmpi]\n"
+    return site.replace(table, f'{table}launcher = "srun"\n') + STEPS
+
+
+def test_all_launches_of_a_night_are_steps_of_one_job(cluster: Virtual) -> None:
+    checkout = checkout_with(cluster.share / "checkout", in_steps)
+    file = cluster.share / "steps.toml"
+    both = '["one-per-node", "shared-memory"]'
+    text = campaign(1, cases=1).replace('"clusterA"', '"steps"')
+    file.write_text(text.replace('["one-per-node"]', both))
+    held = ("--partition=clusterA", "--nodes=2", "--ntasks=2", "--exclusive")
+    job = replace(cluster, checkout=checkout).submit(file, *held, ROUNDTRIP_NIGHTLY_BEGIN="never")
+    assert cluster.await_end(job) == 0, cluster.output(job)
+    assert "2 cases: 2 of 2 launches came back" in cluster.output(job)
+    (page,) = (cluster.share / "reports" / "steps").glob("*/*/r1/report.html")
+    cases = pl.read_parquet(page.parent / "bundle" / "cases.parquet")
+    assert sorted(map(len, map(set, cases["hosts"]))) == [1, 2]
+    after = cluster.ok("exec", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
+    assert int(after) == int(job) + 1, "Slurm saw another job"
+
+
+def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
+    run = Run.of(cluster, tiny(cluster, "preempted", 4, budget=4))
+
+    def preempts() -> bool:
+        """Whether a launch made way for an urgent job; stopped ranks do not end before that."""
+        listed = cluster.ok("exec", "squeue", "-h", "-p", "clusterA", "-t", "R", "-o", "%i").split()
+        if not listed or cluster.run("exec", "scancel", "--signal=STOP", f"{listed[0]}.0").stderr:
+            return False
+        urgent = ("--wait", "-purgent", "-N2", "--output=/dev/null", "--wrap=true")
+        cluster.ok("exec", "sbatch", *urgent)
+        return "JobState=PREEMPTED" in record(cluster, listed[0])
+
+    assert await_true(lambda: preempts() or run.ended(), 240)
+    said = run.end()
+    assert "1 case: 4 of 4 launches came back" in said
+    assert "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case" in said
+    (page,) = (cluster.share / "reports" / "preempted").glob("*/*/r1/report.html")
+    assert "Slurm displaced 1 launch (1 preempted)" in page.read_text()
+
+
+def test_a_maintenance_is_waited_for(cluster: Virtual) -> None:
+    cluster.ok(
+        *("exec", "scontrol", "create", "reservation", "ReservationName=upgrade"),
+        *("StartTime=now", "Duration=60", "Nodes=a[1-2]", "Flags=MAINT", "Users=root"),
+    )
+    run = Run.of(cluster, tiny(cluster, "kept", 1, budget=0.5))
+    told = r"Slurm keeps a\[1-2\] for maintenance until .* \(reservation upgrade\)"
+    assert await_true(lambda: re.search(told, run.says()) or run.ended(), 240)
+    assert not run.ended(), run.says()
+    cluster.ok("exec", "scontrol", "delete", "ReservationName=upgrade")
+    said = run.end()
+    assert "1 case: 1 of 1 launches came back" in said
+    assert "Slurm displaced 1 launch (1 for a maintenance)" in said

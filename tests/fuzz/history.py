@@ -1,0 +1,48 @@
+"""The tables of the nights before a run, in its bundle, and the section that is made of them."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from support.nights import CAMPAIGN, SITE, Nights
+
+from roundtrip.collect import manifest
+from roundtrip.history import attached, ledger
+from roundtrip.history.annotations import Annotation
+from roundtrip.report import html
+from roundtrip.report.blocks import Report
+from roundtrip.report.data import Data
+from roundtrip.report.sections import history
+
+#: The tables that a bundle holds of them.
+TABLES = tuple(f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes"))
+_NIGHTS = 14
+
+
+@cache
+def bundle() -> Path:
+    """A night with others before it, on which the kernel changed and somebody said so."""
+    folder = Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "reports"
+    made = Nights(
+        folder,
+        series=3,
+        launches=2,
+        samples=2,
+        change=lambda night, _: 1.2 if night >= _NIGHTS // 2 else 1.0,
+        kernel=lambda night: "6.1" if night >= _NIGHTS // 2 else "6.0",
+    )
+    newest = made.write(_NIGHTS)[-1] / "bundle"
+    since = datetime.fromisoformat(made.started(_NIGHTS // 2))
+    said = Annotation.model_validate({"from": since, "text": "a new kernel"})
+    known = ledger.read(folder, CAMPAIGN, SITE, [said])
+    attached.add(newest, manifest.verify(newest), known, [said])
+    return newest
+
+
+def shown(data: Data) -> None:
+    """Draws what the nights tell: whatever the readers took must have its place on the page."""
+    part = history.part(data)
+    html.render(Report("", (), (), (part,), series=data.nights.keys))

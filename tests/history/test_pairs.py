@@ -1,0 +1,97 @@
+"""Launches between pairs of nodes leave the ordinary series, and give each node one of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
+
+from roundtrip.collect import analysis, manifest
+from roundtrip.history import attached, ledger, nodes
+from roundtrip.report import data
+from roundtrip.stats.nodes.judge import judge
+
+THRESHOLDS = analysis.default()
+
+
+def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01})
+    writer.night(0), writer.night(1)
+    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    assert known.warnings == ()
+    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth"}
+    assert known.pairs["night"].n_unique() == 2
+    found = judge(nodes.measures(known.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
+    why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.named}  # type: ignore[attr-defined]
+    assert why.keys() == {pseudonym(3), pseudonym(9)}
+    assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
+    # The cache tells the same, and so does what a later night takes with it.
+    assert ledger.read(tmp_path, CAMPAIGN, SITE).pairs.equals(known.pairs)
+
+
+def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
+    Pairs(tmp_path, nodes=8, slow={3: 100e-6}).night(0)
+    nights = ledger.read(tmp_path, CAMPAIGN, SITE).nights
+    assert set(nights["variant"]) == {pseudonym(node) for node in range(8)}
+    assert set(nights["metric"]) == {"node_latency", "node_tail", "node_bandwidth"}
+    latency = nights.filter(metric="node_latency").sort("median")
+    assert latency["variant"][-1] == pseudonym(3)
+    assert 40e-6 < latency["median"][3] < 65e-6 and 100e-6 < latency["median"][-1] < 210e-6
+    rate = nights.filter(pl.col("metric") == "node_bandwidth")
+    assert not rate["lower_is_better"].any() and set(rate["unit"]) == {"MB/s"}
+
+
+def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, nodes=8)
+    writer.night(0)
+    second = writer.night(1) / "bundle"
+    checked = manifest.verify(second)
+    attached.add(second, checked, ledger.read(tmp_path, CAMPAIGN, SITE))
+    found = data.read(second)
+    assert found.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+    assert found.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
+    assert found.samples.collect().is_empty() and found.medians.is_empty()
+    assert found.passed("netpipe").is_empty() and found.launches.height == 16
+
+
+def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
+    Pairs(tmp_path, nodes=8, alone=True).night(0)
+    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs
+    names = [name for name, _ in nodes.split(pairs)]
+    assert {(name.measure, name.is_alone) for name in names} == {
+        (measure, alone) for measure in ("latency", "tail", "bandwidth") for alone in (True, False)
+    }
+    (inside,) = (n for n in names if n.is_alone and n.measure == "latency")
+    assert inside.level < 1e-6 and inside.unit == "s"
+
+
+class OnSockets(Pairs):
+    """Launches on one node are on one socket or on two by turns: the latter are slower."""
+
+    def _record(self, one: tuple[int, int, tuple[int, ...]], started: str) -> dict[str, Any]:
+        told = super()._record(one, started)
+        if len(one[2]) == 1:
+            told["parameters"]["placement"] = "one-socket" if one[1] % 2 else "two-sockets"
+        return told
+
+    def _samples(
+        self, one: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
+    ) -> pl.DataFrame:
+        slower = 3.0 if len(one[2]) == 1 and one[1] % 2 == 0 else 1.0
+        return super()._samples(one, rng).with_columns(pl.col("value") * slower)
+
+
+def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
+    OnSockets(tmp_path, nodes=8, alone=True).night(0)
+    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs.filter(pl.col("measure") == "latency")
+    alone = pairs.filter(pl.col("other") == "")
+    levels = dict(alone.group_by("place").agg(pl.col("level").first()).iter_rows())
+    one, two = f"{SITE}:cluster, one-socket", f"{SITE}:cluster, two-sockets"
+    assert levels.keys() == {one, two}
+    assert levels[two] == pytest.approx(3 * levels[one], rel=0.2)
+    assert alone["excess"].abs().max() < 0.5
+    assert set(pairs.filter(pl.col("other") != "")["place"]) == {f"{SITE}:cluster"}

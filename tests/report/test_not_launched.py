@@ -1,0 +1,70 @@
+"""What the report says of launches that Slurm displaced, and of nodes that it had taken out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from roundtrip.collect import bundle
+from roundtrip.report import data
+from roundtrip.report.blocks import Paragraph, Part, Table
+from roundtrip.report.sections import launches
+
+Maker = Callable[..., Any]
+ENVIRON = "openmpi41-boost181"
+PREEMPTED = (
+    "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22T10:07:01 DUE TO PREEMPTION\n"
+)
+NODES = {
+    "schema": 1,
+    "partitions": {
+        "smp": {
+            "hosts": ["n1"],
+            "not_measured": [{"host": "n2", "state": "drained", "reason": "bad DIMM"}],
+        }
+    },
+}
+
+
+def part(tree: Any) -> Part:
+    return launches.part(data.read(bundle.build(tree.path)))
+
+
+def texts(shown: Part) -> Iterator[str]:
+    for block in shown.blocks:
+        if isinstance(block, Paragraph):
+            yield " ".join(map(str, block.text))
+        if isinstance(block, Table):
+            yield from (" | ".join(cell.text for cell in row) for row in block.rows)
+
+
+def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
+    (stage / "rfm_job.err").write_text(PREEMPTED)
+    shown = list(texts(part(tree)))
+    told = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
+    assert told in shown
+    (counts,) = [
+        line for line in shown if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
+    ]
+    assert counts.split(" | ")[1:5] == ["2", "0", "1", "1"], "came back, failed, displaced, missing"
+    assert not any("preempted its job" in line for line in shown), "it is not among the failed"
+
+
+def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
+    (row,) = [line for line in texts(part(tree)) if "bad DIMM" in line]
+    node, state, reason = row.split(" | ")
+    assert node.startswith("node-")
+    assert (state, reason) == ("drained", "bad DIMM")
+
+
+def test_a_campaign_that_compares_nodes_lists_them_elsewhere(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
+    found = data.read(bundle.build(tree.path))
+    found.environment["pairs.json"] = {}
+    assert not any("bad DIMM" in line for line in texts(launches.part(found)))

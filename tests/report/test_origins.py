@@ -1,0 +1,158 @@
+"""From a number of a report to all its nights: every such link leads to a series that is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.bundles import FORMER
+
+from roundtrip.collect import bundle
+from roundtrip.history import ledger
+from roundtrip.report import html, markdown, publish, units
+from roundtrip.report.blocks import Table, flat
+from roundtrip.report.build import build
+from roundtrip.report.data import read
+from roundtrip.report.origins import Origins
+from roundtrip.report.pages import write
+from roundtrip.report.pages.series import Series, split
+from roundtrip.studies import cells
+from roundtrip.studies.netpipe import derived
+
+_LINK = re.compile(r"history\.html#series=([^\")]*)")
+_ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
+
+
+@pytest.fixture
+def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
+    """A published night of NetPIPE on two toolchains."""
+    tree = make_tree(launches=6, steady=True)
+    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
+
+
+def written(revision: Path) -> set[str]:
+    """The series that the history page beside a report has."""
+    site = revision.parent.parent
+    write.write(site.parent.parent)
+    page = (site / "history.html").read_text(encoding="utf-8")
+    return set(re.findall(r'<tr data-key="([^"]*)"', page))
+
+
+def links(revision: Path, name: str) -> list[str]:
+    return _LINK.findall((revision / name).read_text(encoding="utf-8"))
+
+
+def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) -> None:
+    there = written(revision)
+    found = links(revision, "report.html")
+    assert len(found) > 20
+    assert set(found) <= there
+    assert links(revision, "report.md") == found
+
+
+@pytest.mark.parametrize("name", ["ring", "wan"])
+def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
+    made = publish.publish(FORMER / name, tmp_path / "reports")
+    found = links(made, "report.html")
+    assert found
+    assert set(found) <= written(made)
+
+
+def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
+    """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
+    report = build(read(FORMER / "ring"))
+    tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
+    for words, first in (
+        ("Ratio of effective bandwidths: below 1 it costs", 2),
+        ("when every byte is read, and the ratio of a region", 2),
+        ("What leaving the disturbed launches out would change", 3),
+    ):
+        found = [one for one in tables if words in one.caption]
+        told = [
+            cell
+            for one in found
+            for row in one.rows
+            for cell in row[first:]
+            if cell.text[:1].isdigit()
+        ]
+        assert told and all(map(report.link, told)), words
+    (noise,) = [one for one in tables if one.caption.startswith("Noise in a launch")]
+    assert all(report.link(row[2]) for row in noise.rows)
+
+
+def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) -> None:
+    """Of latencies, which the history has in seconds: that of the night's last point, in µs."""
+    reports = revision.parents[3]
+    nights = ledger.read(reports, "synthetic", "local").nights
+    found = {one.key: one for one in split(nights)}
+    report = build(read(revision / "bundle"))
+    tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
+    (latency,) = [one for one in tables if one.caption.startswith("Latency")]
+    calm = [row for row in latency.rows if row[2].series]
+    assert len(calm) == 10
+    for row in calm:
+        series = found[row[2].series]
+        assert row[2].text.startswith(units.number(_median(series, revision) * 1e6))
+
+
+def _median(series: Series, revision: Path) -> float:
+    """Over all launches of the night, disturbed ones included, as reports have it."""
+    medians = read(revision / "bundle").medians
+    names = {name: value for name, value in series.names.items() if name != "unit"}
+    mine = medians.filter(*(pl.col(name) == value for name, value in names.items()))
+    found = mine["median"].median()
+    assert isinstance(found, float)
+    return found
+
+
+def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
+    """A bundle without medians has no night, and its site perhaps no page."""
+    data = read(revision / "bundle")
+    empty = replace(data, medians=data.medians.clear())
+    report = build(empty)
+    assert "history.html" not in html.render(report)
+    assert "history.html" not in markdown.render(report)
+
+
+def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
+    origins = Origins(read(revision / "bundle").medians)
+    cases = [f"NetPIPE/mode=pingpong,placement=shared-memory@local:smp+{e}" for e in _ENVIRONS]
+    one = origins.key(cases[:1], 1, variant="mpi")
+    assert one in origins.keys
+    assert origins.key(cases, 1, variant="mpi") == ""
+    assert origins.key(cases[:1], 1) == ""
+    assert origins.key(cases[:1], 5, variant="mpi") == ""
+
+
+def test_a_cell_of_no_value_leads_nowhere() -> None:
+    assert cells.value(None, series="0" * 12).series == ""
+    assert cells.judged(None, series="0" * 12).series == ""
+
+
+def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
+    """Ratios and winners to that of the one that stands above its base, or won."""
+    nights = ledger.read(revision.parents[3], "synthetic", "local").nights
+    names = {one.key: one for one in split(nights)}
+    report = build(read(revision / "bundle"))
+    (part,) = [one for one in report.parts if one.anchor == "toolchains"]
+    (table,) = [one for one in part.blocks if isinstance(one, Table)]
+    for row in table.rows:
+        mine, base, ratio = (names[cell.series] for cell in row[2:5])
+        assert [one.environ for one in (mine, base, ratio)] == [*reversed(_ENVIRONS), mine.environ]
+        named = mine.names["variant"], mine.names["size_bytes"]
+        assert (base.names["variant"], base.names["size_bytes"]) == named
+        what = f"{derived.VARIANTS[named[0]]}, ping-pong, {units.size(named[1])}, µs"
+        assert row[1].text == what
+    (winners,) = part.verdicts
+    won = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]
+    assert won
+    assert {names[cell.series].environ for cell in won} == {_ENVIRONS[0]}
+    alone = replace(report, parts=(part,))
+    drawn = _LINK.findall(html.render(alone))
+    assert drawn == _LINK.findall(markdown.render(alone))
+    assert len(drawn) == 3 * len(table.rows) + 2 * len(won)  # winners stand at the top as well

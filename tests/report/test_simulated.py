@@ -1,0 +1,130 @@
+"""Reports of simulations: labelled everywhere, proved equal, and without claims and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.labels import unlabelled
+from support.simulated import simulate
+
+from roundtrip.collect import bundle, launches
+from roundtrip.report import data, labels, markdown, publish, simulated
+from roundtrip.report.blocks import Report, Table
+from roundtrip.report.build import build
+
+ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def tree(make_tree: Maker) -> Path:
+    made: Path = make_tree(launches=8).path
+    simulate(made)
+    return made
+
+
+@pytest.fixture
+def report(tree: Path) -> Report:
+    return build(data.read(bundle.build(tree)))
+
+
+def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
+    told = simulated.notice(data.read(bundle.build(tree)))
+    assert told is not None
+    text = str(told)
+    assert "16 launches did not run on real hardware" in text
+    assert "SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 5e5e5e5e)" in text
+    assert "2 of 2 cases: two runs, identical to the last digit" in text
+    assert "no interval is drawn" in text
+
+
+def test_nothing_is_claimed_of_eight_equal_launches(report: Report) -> None:
+    """Measured, they would be enough for claims, also between the two toolchains."""
+    assert dict(report.facts)["Claims tested"] == "none"
+    anchors = [part.anchor for part in report.parts]
+    assert "claims" not in anchors
+    assert "toolchains" not in anchors
+    assert not any("Too few launches" in str(notice) for notice in report.notices)
+
+
+def test_the_answer_of_a_simulated_comparison_is_that_nothing_is_claimed(report: Report) -> None:
+    (part,) = [one for one in report.parts if one.anchor == "netpipe"]
+    assert [answer.text for answer in part.answers] == [(labels.ONLY_SIMULATED,)]
+
+
+def test_every_row_and_every_figure_says_so(report: Report) -> None:
+    (part,) = [one for one in report.parts if one.anchor == "netpipe"]
+    tables = [block for block in _blocks(part.blocks) if isinstance(block, Table) and block.rows]
+    measured = [table for table in tables if any("Open MPI" in str(row) for row in table.rows)]
+    assert measured
+    for table in measured:
+        for row in table.rows:
+            if "Open MPI" in str(row) or "MPICH" in str(row):
+                assert "SIMULATED" in f"{table.caption} {row}"
+    assert part.figures
+    for figure in part.figures:
+        assert "SIMULATED" in str(figure) or "The study" in figure.alt
+    assert "SIMULATED" in markdown.render(report)
+
+
+def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    made = bundle.build(tree)
+    folder.mkdir()
+    publish.write(made, folder)
+    made.rename(folder / "bundle")
+    assert unlabelled(folder) == []
+    page, figure = folder / "report.html", next((folder / "figures").glob("*ratio*.svg"))
+    page.write_text(page.read_text().replace("SIMULATED", "").replace("imulated", ""))
+    figure.write_text(figure.read_text().replace("SIMULATED", ""))
+    found = unlabelled(folder)
+    assert f"figures/{figure.name}" in found
+    assert any(line.startswith("report.html: NetPIPE") for line in found)
+    assert not any(line.startswith("report.md") for line in found)
+
+
+def _blocks(blocks: Any) -> list[Any]:
+    found = []
+    for block in blocks:
+        found += [block, *_blocks(getattr(block, "blocks", ()))]
+    return found
+
+
+def test_a_second_run_that_differs_in_the_last_digit_fails(tree: Path) -> None:
+    assert {one.status for one in launches.scan(tree)} == {"passed"}
+    again = tree.parent / "again"
+    tree.rename(again)
+    file = sorted(again.rglob(f"{ENVIRONS[0]}/*/samples.csv"))[1]
+    _change_a_digit(file)
+    failed = [one for one in launches.scan(again) if one.status == "failed"]
+    assert len(failed) == 1
+    assert "its samples are not those of launch 001/" in failed[0].reason
+
+
+def _change_a_digit(file: Path) -> None:
+    import json
+
+    from roundtrip.collect import samples, seal
+
+    lines = file.read_text().splitlines()
+    fields = lines[-1].split(",")
+    fields[7] = f"{float(fields[7]) * (1 + 1e-14):.17g}"
+    content = ("\n".join([*lines[:-1], ",".join(fields)]) + "\n").encode()
+    file.write_bytes(content)
+    run = json.loads(file.with_name("run.json").read_text())
+    run["samples"] = seal.of(content, samples.parse(content, file).frame)
+    file.with_name("run.json").write_text(json.dumps(run))
+
+
+def test_what_ran_once_is_not_called_proved(make_tree: Maker) -> None:
+    made = make_tree(launches=1).path
+    simulate(made)
+    text = str(simulated.notice(data.read(bundle.build(made))))
+    assert "identical" not in text
+
+
+def test_nothing_is_said_of_measured_launches(make_tree: Maker) -> None:
+    assert simulated.notice(data.read(bundle.build(make_tree(launches=1).path))) is None

@@ -1,0 +1,26 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_NetPIPEOnSockets_@HASH@"
+#SBATCH --ntasks=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --time=0:4:0
+#SBATCH --exclusive
+#SBATCH --nodes=1
+#SBATCH --partition=compute
+#SBATCH --exclusive
+#SBATCH --switches=1@10:00
+ulimit -S -l hard
+export UCX_NET_DEVICES=mlx5_0:1
+export UCX_TLS=rc,self,sm
+export UCX_POSIX_HUGETLB_MODE=try
+export UCX_SYSV_HUGETLB_MODE=try
+export MV2_USE_UD_HYBRID=0
+export PATH=@SPACK_ENV@/.spack-view/openmpi-5.0.8-k7e5jbz/bin:$PATH
+export PMIX_MCA_gds=hash
+export OMPI_MCA_pml=ucx
+export OMPI_MCA_osc=ucx,sm
+export OMPI_MCA_pml_ucx_tls=any
+export OMPI_MCA_pml_ucx_devices=any
+grep -H . /sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id > sockets.txt
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-oyeq55b/bin/netpipe @OPTIONS@

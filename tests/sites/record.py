@@ -1,0 +1,30 @@
+"""Records what the Slurm at hand says to `site new`: ``record.py FILE`` (data/README.md)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from roundtrip.sites import probe
+
+#: Of the machine, not of Slurm.
+_SLURM = ("sinfo", "srun", "scontrol", "sacctmgr")
+
+
+def main(file: Path) -> None:
+    """Write a JSON object to `file`: what each command printed, null if it failed."""
+    said: dict[str, str | None] = {}
+
+    def ask(*command: str) -> str | None:
+        if command[0] not in _SLURM:
+            return None
+        said[" ".join(command)] = probe.ask(*command)
+        return said[" ".join(command)]
+
+    probe.look(ask, Path("/nonexistent"))
+    file.write_text(json.dumps(said, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,52 @@
+"""How two ranks come onto one socket of a node, or onto two: by the options of each launcher."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtrip.sites import launchers
+
+MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "there", "one", "two"),
+    [
+        (
+            "srun",
+            [MPI, CORES, "--distribution=block:block"],
+            [MPI, CORES, "--distribution=block:block"],
+            [MPI, CORES, "--distribution=block:cyclic"],
+        ),
+        (
+            "srun",
+            [MPI],
+            [MPI, "--cpu-bind=cores", "--distribution=block:block"],
+            [MPI, "--cpu-bind=cores", "--distribution=block:cyclic"],
+        ),
+        (
+            "srunalloc",
+            [MPI],
+            [MPI, "--cpu-bind=cores", "--distribution=block:block"],
+            [MPI, "--cpu-bind=cores", "--distribution=block:cyclic"],
+        ),
+        (
+            "mpirun",
+            ["--map-by", "node", "--bind-to", "core"],
+            ["--bind-to", "core", "--map-by", "core"],
+            ["--bind-to", "core", "--map-by", "socket"],
+        ),
+        (
+            "mpiexec",
+            ["-iface", "eth0"],
+            ["-iface", "eth0", "-bind-to", "core", "-map-by", "core"],
+            ["-iface", "eth0", "-bind-to", "core", "-map-by", "socket"],
+        ),
+        ("local", ["x"], ["x"], ["x"]),
+    ],
+)
+def test_what_places_is_replaced_and_what_binds_stays(
+    launcher: str, there: list[str], one: list[str], two: list[str]
+) -> None:
+    assert launchers.on_sockets(launcher, "one-socket", there) == one
+    assert launchers.on_sockets(launcher, "two-sockets", there) == two

@@ -1,0 +1,221 @@
+"""`site new` and `site check` on three Slurm configurations, as real controllers described them.
+
+`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/sites/test_slurms.py` writes the expected sites anew: read
+the difference.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign.site import Case, Site
+from roundtrip.sites import differences, new, probe, slurmsays
+from roundtrip.sites.probe import Facts
+from roundtrip.sites.scripts import Script
+from roundtrip.sites.slurmsays import Kind
+
+CHECKOUT = Path(__file__).parents[2]
+DATA = Path(__file__).parent / "data" / "slurm"
+#: What of a site follows from Slurm alone.
+FILES = ("site.toml", "README.md", "environment")
+SLURMS = ("plain", "tree", "mixed")
+
+
+def said(name: str) -> dict[str, str | None]:
+    recorded: dict[str, str | None] = json.loads((DATA / name / "said.json").read_text())
+    return recorded
+
+
+def facts(name: str, without: str = "", **changed: str) -> Facts:
+    """What the probe finds there; `without` commands that begin so, others with another answer."""
+    answers = {**said(name), **changed}
+
+    def run(*command: str) -> str | None:
+        line = " ".join(command)
+        return None if without and line.startswith(without) else answers.get(line)
+
+    return replace(probe.look(run, Path("/nonexistent")), libraries=())
+
+
+@pytest.fixture(autouse=True)
+def who(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were recorded by this user."""
+    monkeypatch.setattr(getpass, "getuser", lambda: "root")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    folder = tmp_path / "checkout"
+    for part in ("site-configs", "reframe", "checks", "campaigns"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=ignored)
+    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
+    return folder
+
+
+@pytest.mark.parametrize("name", SLURMS)
+def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> None:
+    folder = new.write("mine", facts(name), checkout, software="toolchains")
+    expected = DATA / name / "site"
+    if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
+        expected.mkdir(exist_ok=True)
+        for file in FILES:
+            shutil.copyfile(folder / file, expected / file)
+    for file in FILES:
+        assert (folder / file).read_text() == (expected / file).read_text(), file
+
+
+@pytest.mark.parametrize("name", SLURMS)
+def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str) -> None:
+    found = facts(name)
+    new.write("mine", found, checkout, software="toolchains")
+    findings = compared(Site("mine", checkout), name)
+    assert [item.detail for item in findings if item.verdict == "fault"] == []
+
+
+def compared(site: Site, name: str, **changed: str) -> list[Any]:
+    says = facts(name, **changed).says
+    return differences.compare(site, says, said(name)["scontrol show config"] or "")
+
+
+def test_what_was_recorded_is_of_three_kinds() -> None:
+    plain, tree, mixed = map(facts, SLURMS)
+    assert (plain.accounting, tree.accounting, mixed.accounting) == (False, True, False)
+    assert (plain.binds_tasks, tree.binds_tasks) == (False, True)
+    assert (list(plain.says.switches), list(tree.says.switches)) == ([], ["leafA", "leafB"])
+    assert tree.says.switches["leafA"] == ("a1", "a2", "a3", "a4")
+    assert tree.says.qos == {"normal": None, "long": 12 * 3600, "whole": None}
+    assert tree.says.accounts == ("hpc", "root")
+    assert tree.says.limits["grid"].qos == ("whole", "normal")
+    assert mixed.says.preempts
+    assert not mixed.says.up("broken")
+    assert mixed.says.kinds["grid"] == (
+        Kind(2, 4, ("clusterA",), ""),
+        Kind(2, 4, ("clusterB",), ""),
+        Kind(2, 4, ("clusterB", "gpu"), "gpu:a100:2"),
+        Kind(2, 8, ("clusterA", "fat"), ""),
+    ), "a drained node is of the same kind as an idle one"
+
+
+def test_a_partition_that_is_down_is_not_measured() -> None:
+    broken = said("mixed")["sinfo -h -o " + probe.SINFO] or ""
+    only = "".join(line + "\n" for line in broken.splitlines() if line.startswith("broken"))
+    found = facts("mixed", **{"sinfo -h -o " + probe.SINFO: only})
+    assert [one.name for one in found.partitions] == ["broken"]
+    assert found.covering == []
+
+
+def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) -> None:
+    """Commands that a site forbids to its users: the rest is found."""
+    without = facts("tree", without="scontrol")
+    assert without.says.limits == {}
+    assert without.says.switches == {}
+    assert without.accounting is None
+    folder = new.write("mine", without, checkout, software="toolchains")
+    assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new_", "told"),
+    [
+        ("mixed", "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
+        ("tree", "--exclusive", "--qos=night", "there is no QOS 'night' for you; there are: norm"),
+        ("tree", "--exclusive", "--qos=long", "'grid' takes no QOS 'long', only whole, normal"),
+        ("mixed", "--exclusive", "--constraint=thin", "no node of 'grid' has the feature 'thin'"),
+        ("mixed", "--exclusive", "--gres=fpga:1", "no node of 'grid' has 'fpga'"),
+    ],
+)
+def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
+    checkout: Path, name: str, old: str, new_: str, told: str
+) -> None:
+    new.write("mine", facts(name), checkout, software="toolchains")
+    file = checkout / "site-configs" / "base" / "slurm.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new_))
+    details = [i.detail for i in compared(Site("mine", checkout), name) if i.verdict == "fault"]
+    assert any(told in detail for detail in details), details
+
+
+@pytest.mark.parametrize(
+    ("account", "told"),
+    [
+        ("x", "partition 'tcp': there is no account 'x' for you; there are: hpc, root"),
+        ("root", "partition 'tcp': 'grid' takes no account 'root', only hpc"),
+    ],
+)
+def test_an_account_that_slurm_does_not_take_is_a_fault(
+    checkout: Path, account: str, told: str
+) -> None:
+    folder = new.write("mine", facts("tree"), checkout, software="toolchains")
+    file = folder / "environment"
+    file.write_text(
+        file.read_text().replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}")
+    )
+    details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
+    assert details == [told]
+
+
+def test_a_site_that_came_from_another_slurm_is_told_what_differs(checkout: Path) -> None:
+    """Accounting and task binding are here; on the other cluster they are not."""
+    new.write("mine", facts("tree"), checkout, software="toolchains")
+    found = compared(Site("mine", checkout), "plain")
+    told = "\n".join(item.detail for item in found if item.verdict == "fault")
+    assert "scheduler 'slurm' asks sacct, which tells nothing here" in told
+    assert "TaskPlugin is task/none, without task/affinity" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("SBATCH_PARTITION=nights", "SBATCH_PARTITION: there is no partition 'nights'"),
+        ("SBATCH_TIMELIMIT=1-0", "SBATCH_TIMELIMIT: 1440 minutes, and 'service' allows 60"),
+        ("SBATCH_QOS=x", "there is no QOS 'x' for you"),
+    ],
+)
+def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, told: str) -> None:
+    folder = new.write("mine", facts("tree"), checkout, software="toolchains")
+    with (folder / "environment").open("a") as file:
+        file.write(f"export {line}\n")
+    details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
+    assert any(told in detail for detail in details), details
+
+
+def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: Path) -> None:
+    new.write("mine", facts("plain"), checkout, software="toolchains")
+    site = Site("mine", checkout)
+    (partition,) = site.partitions
+    case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
+    scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
+    says = facts("plain").says
+    assert differences.too_long(scripts[:1], site, says) == []
+    (told,) = differences.too_long(scripts, site, says)
+    assert told == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
+    free = replace(says, limits={"grid": replace(says.limits["grid"], longest_s=None)})
+    assert differences.too_long(scripts, site, free) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("01:00:00", 3600),
+        ("1-00:00:00", 86400),
+        ("1-2", 93600),
+        ("90", 5400),
+        ("30:30", 1830),
+        ("UNLIMITED", None),
+        ("", None),
+    ],
+)
+def test_slurm_writes_times_in_many_ways(text: str, seconds: int | None) -> None:
+    assert slurmsays.seconds(text) == seconds

@@ -1,0 +1,39 @@
+"""The real Spack, where there is one, and a copy of the checkout for it to write into."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.sites import spack
+from roundtrip.sites.spack import Spack
+
+CHECKOUT = Path(__file__).parents[2]
+GET = (
+    "git clone --depth=2 -b v1.1.0 https://github.com/spack/spack.git ~/spack && "
+    "export SPACK_ROOT=~/spack"
+)
+
+
+@pytest.fixture(scope="session")
+def real() -> Spack:
+    try:
+        found = spack.find()
+    except UserError as error:
+        pytest.skip(f"no usable Spack: {error}")
+    if found is None:
+        pytest.skip(f"needs Spack 1.1 or newer: {GET}")
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy: Spack writes its lock file and view beside spack.yaml."""
+    for part in ("spack_repo", "site-configs"):
+        shutil.copytree(CHECKOUT / part, tmp_path / part, symlinks=True)
+    shutil.copyfile(CHECKOUT / "spack.yaml", tmp_path / "spack.yaml")
+    (tmp_path / "workloads").mkdir()
+    return tmp_path

@@ -1,0 +1,65 @@
+"""`spack style` finds the recipes as Spack's own are written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip.sites.spack import Spack
+
+RECIPES = sorted((Path(__file__).parents[2] / "spack_repo").glob("*/packages/*/package.py"))
+#: What `spack style` runs besides its own check of imports, as Spack's own CI has them.
+TOOLS = {"isort": "6.0.1", "black": "25.1.0", "flake8": "7.2.0"}
+
+
+@pytest.fixture(scope="session")
+def search() -> str:
+    """The PATH where the tools are found."""
+    own = Path(sys.executable).parent
+    spacks = Path(os.environ.get("SPACK_PYTHON", sys.executable)).parent
+    search = os.pathsep.join([str(spacks), str(own), os.environ["PATH"]])
+    if any(shutil.which(tool, path=search) is None for tool in TOOLS):
+        wanted = " ".join(f"{name}=={version}" for name, version in TOOLS.items())
+        pytest.skip(f"`spack style` needs its tools: {own}/pip install {wanted}")
+    return search
+
+
+def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
+    """`spack style` on `recipe` under the name by which it knows a recipe outside of its tree."""
+    file = folder / "one-ci-package.py"
+    file.write_text(recipe)
+    return subprocess.run(
+        [real.command, "style", "--tool", ",".join(["import", *TOOLS]), file],
+        env={**os.environ, "PATH": search},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, recipe: Path) -> None:
+    done = style(real, search, tmp_path, recipe.read_text())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("checks were clean") == 1 + len(TOOLS) + 1
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "tool"),
+    [
+        ("from spack.package import *\nimport re\n\nre.escape('a')\n", "isort"),
+        ("from spack.package import *\n\nname = 'a'\n", "black"),
+        ("import re\n\nfrom spack.package import *\n", "flake8"),
+        ("from spack.package import *\n\nspack.config.get('a')\n", "import"),
+    ],
+)
+def test_what_is_not_spacks_style_is_refused(
+    real: Spack, search: str, tmp_path: Path, spoilt: str, tool: str
+) -> None:
+    done = style(real, search, tmp_path, spoilt)
+    assert done.returncode != 0
+    assert f"{tool} found errors" in done.stdout

@@ -1,0 +1,67 @@
+"""Launches between nodes whose truth is known: rounds of pairs, noise of several kinds, effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from roundtrip.collect import analysis
+from roundtrip.stats.nodes.judge import Measure, judge
+from roundtrip.stats.nodes.launches import Launches
+from roundtrip.stats.nodes.told import Judged
+
+SETTINGS = analysis.default().nodes
+LEAST = SETTINGS.least(is_tail=False)
+
+
+def rounds(nodes: int) -> list[list[tuple[int, int]]]:
+    """The circle method: each node meets each other in `nodes` - 1 rounds."""
+    order, found = list(range(nodes)), []
+    for _ in range(nodes - 1):
+        found.append([(order[i], order[-1 - i]) for i in range(nodes // 2)])
+        order = [order[0], order[-1], *order[1:-1]]
+    return found
+
+
+def launches(
+    seed: int = 1,
+    nodes: int = 16,
+    nights: int = 2,
+    each: int = 4,
+    effects: Mapping[int, float] | None = None,
+    noise: float = 0.1,
+    switches: Sequence[str] | None = None,
+    from_night: int = 0,
+) -> Launches:
+    """`each` rounds a night; `effects` of nodes on the log scale, from a night on.
+
+    The level of each round and of each launch between two switches is its own.
+    """
+    rng, plan = np.random.default_rng(seed), rounds(nodes)
+    at = [
+        (pair, night, one)
+        for night in range(nights)
+        for one in range(each)
+        for pair in plan[(night * each + one) % len(plan)]
+    ]
+    pairs = np.array([one[0] for one in at])
+    night, round_ = (np.array([one[k] for one in at]) for k in (1, 2))
+    own = rng.normal(0, 0.01, nodes)
+    cost = rng.normal(0, 0.3, (nights, each))[night, round_] + own[pairs].sum(axis=1)
+    for node, effect in (effects or {}).items():
+        cost += effect * (pairs == node).any(axis=1) * (night >= from_night)
+    cost += noise * rng.standard_normal(cost.size)
+    names = [f"n{node:02d}" for node in range(nodes)]
+    made = Launches(names, switches or [""] * nodes, cost, pairs, night, round_)
+    return Launches(names, made.switches, cost + 0.4 * made.crosses, pairs, night, round_)
+
+
+def judged(*some: Launches) -> Judged:
+    """What is told of launches, each a measure with a number for a name."""
+    measures = [Measure(number, one, LEAST) for number, one in enumerate(some)]
+    return judge(measures, SETTINGS, 0.95)
+
+
+def names(found: Judged) -> set[str]:
+    return {one.name for one in found.named}

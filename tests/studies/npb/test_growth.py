@@ -1,0 +1,44 @@
+"""Efficiency of the NAS Parallel Benchmarks over nodes: of rates whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+from studies.npb.npb_bundle import Bundle, part, table
+
+from roundtrip.report.blocks import Table
+
+#: Nodes of four ranks -> seconds: two nodes lose nothing, four half of it.
+TIMES = {1: 8.0, 2: 4.0, 4: 4.0}
+
+
+def grown(placement: str = "all-cores", **more: str) -> Bundle:
+    made = Bundle()
+    for nodes, time in TIMES.items():
+        made.add("CG", 4 * nodes, compute=time, nodes=nodes, placement=placement, **more)
+    return made
+
+
+def test_what_a_rank_does_in_a_second_falls_by_half() -> None:
+    made = grown()
+    made.add("CG", 2, 4.0, compute=1.0, placement="all-cores", nodes=2)  # over the link
+    of = table(part(made.data()), "Efficiency on so many nodes")
+    assert [column.name for column in of.columns] == [
+        *("What", "Where", "1 node", "2 nodes", "4 nodes")
+    ]
+    (row,) = [[cell.text for cell in cells] for cells in of.rows]
+    assert row[:3] == ["CG A", "MPICH 5.0 over TCP, on every core", "100 %, 4 ranks"]
+    assert [float(text.split()[0]) for text in row[3:]] == pytest.approx([100, 50])
+    assert row[4].endswith("), 16 ranks")
+
+
+def test_npbs_own_programs_have_a_row_of_their_own() -> None:
+    made = grown()
+    for nodes in TIMES:
+        made.add("CG", 4 * nodes, source="upstream", placement="all-cores", nodes=nodes)
+    of = table(part(made.data()), "Efficiency on so many nodes")
+    assert [cells[0].text for cells in of.rows] == ["CG A", "CG A, NPB 3.4"]
+
+
+def test_numbers_of_ranks_are_not_numbers_of_nodes() -> None:
+    tables = [b for b in part(grown("one-per-node").data()).blocks if isinstance(b, Table)]
+    assert not [of for of in tables if of.caption.startswith("Efficiency on")]

@@ -1,0 +1,212 @@
+"""Sweeps over host speeds: every point a simulation with its file, and a report that says so.
+
+The replay is a model: a rank computes, and two clusters wait for `WAITED` round trips besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle, launches
+from roundtrip.errors import UserError
+from roundtrip.report import data
+from roundtrip.report.blocks import Report, Table, flat
+from roundtrip.report.build import build
+from roundtrip.simulated import replay
+from roundtrip.simulated.platform import Platform
+from roundtrip.simulated.trace import Trace
+from roundtrip.studies.npb import sweep
+from roundtrip.studies.npb.hostspeeds import Curves, Sweeps
+
+GRID = Path(__file__).parents[3] / "site-configs" / "simulated" / "platforms" / "grid.xml"
+OPERATIONS, WAITED = 1.6e10, 100
+#: Two clusters take 0.4 s more at 4 ms, and save half of 1e9 operations: they are even at 1250.
+MFLOPS, EVEN = (100.0, 1250.0, 10000.0), 1250.0
+ENVIRON = "openmpi41-boost181"
+SIMULATED = {
+    "simgrid": "3.32",
+    "platform": "grid",
+    "platform_sha256": "5e" * 32,
+    "host_flops": 1e9,
+}
+
+
+def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder: Path) -> Trace:
+    """Keeps what a verified launch says of itself."""
+    folder.mkdir()
+    for rank in range(ranks):
+        work = f"{rank} compute {OPERATIONS / ranks:.17g}\n"
+        (folder / f"rank-{rank}.txt").write_text(work)
+    details = {"benchmark": "LU", "class": "A", "operations": OPERATIONS}
+    told = {
+        "version": "0.1.0",
+        "start_time": "2026-11-22T07:00:00Z",
+        "mpi": {"standard": "3.1", "library": "SMPI Version 3.32"},
+        "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3"},
+        "hosts": list(platform.hosts[:ranks]),
+        "placement": [
+            {"rank": rank, "host": host, "cpus": [0]}
+            for rank, host in enumerate(platform.hosts[:ranks])
+        ],
+        "simulated": SIMULATED,
+        "npb": {**details, "verified": str(program[0]) != "wrong"},
+    }
+    (folder / "run.json").write_text(json.dumps(told))
+    return Trace(folder)
+
+
+def model(trace: Trace, platform: Platform) -> float:
+    latency = re.search(r'id="added" bandwidth="\w+" latency="([\d.]+)us"', platform.text)
+    assert latency
+    waited = WAITED * 2e-6 * float(latency[1]) if trace.ranks == 32 else 0.0
+    return OPERATIONS / trace.ranks / platform.host_flops + waited
+
+
+@pytest.fixture(autouse=True)
+def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "record", record)
+    monkeypatch.setattr(replay, "replay", model)
+
+
+def asked(program: str = "npb") -> sweep.Sweep:
+    return sweep.Sweep(Path(program), GRID, "LU", "A", MFLOPS, (0.0, 4.0), 1)
+
+
+@pytest.fixture
+def made(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
+    """A tree with two launches of a sweep."""
+    tree: Path = make_tree(launches=2, environs=(ENVIRON,)).path
+    for number in (1, 2):
+        parent = tree / "rounds" / f"{number:03d}" / "output" / "local" / "smp" / ENVIRON
+        (case,) = parent.glob("NetPIPE*/case.json")
+        told = json.loads(case.read_text())
+        folder = parent / "NPBHostSpeeds_0"
+        folder.mkdir()
+        more = {
+            "study": "npb",
+            "check": "NPBHostSpeeds",
+            "display_name": "NPBHostSpeeds %benchmark=LU",
+            "parameters": {"benchmark": "LU"},
+            "num_tasks": 32,
+            "simulated": True,
+        }
+        (folder / "case.json").write_text(json.dumps({**told, **more}))
+        sweep.run(asked(), folder / "sweep.txt")
+        samples = folder / "samples.csv"
+        content = f"# launch: {number}\n{samples.read_text()}"
+        samples.write_text(content)
+        _seal(folder)
+    return tree
+
+
+def _seal(folder: Path) -> None:
+    from roundtrip.collect import samples, seal
+
+    content = (folder / "samples.csv").read_bytes()
+    run = json.loads((folder / "run.json").read_text())
+    run["samples"] = seal.of(content, samples.parse(content, folder / "samples.csv").frame)
+    (folder / "run.json").write_text(json.dumps(run))
+
+
+def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
+    sweep.run(asked(), tmp_path / "sweep.txt")
+    files = sorted((tmp_path / "points").glob("*.json"))
+    assert len(files) == len(MFLOPS) * 3
+    point = json.loads((tmp_path / "points" / "LU-A-100-two-clusters,-+4-ms.json").read_text())
+    assert (point["ranks"], point["host_flops"], point["added_rtt_ms"]) == (32, 1e8, 4.0)
+    assert point["simulated"] is True
+    assert '# simulated: {"simgrid": "3.32"' in (tmp_path / "samples.csv").read_text()
+    assert point["seconds"] == pytest.approx(5.4)
+    assert len({json.loads(file.read_text())["platform_sha256"] for file in files}) == 6
+    run = json.loads((tmp_path / "run.json").read_text())
+    file = hashlib.sha256(GRID.read_bytes()).hexdigest()
+    swept = {**SIMULATED, "platform_sha256": file}
+    assert run["simulated"] == {name: swept[name] for name in swept if name != "host_flops"}
+    assert run["ranks"] == 32
+
+
+def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="LU on 16 ranks was not verified"):
+        sweep.run(asked("wrong"), tmp_path / "sweep.txt")
+    assert not (tmp_path / "samples.csv").exists()
+
+
+def test_where_two_clusters_break_even_is_found_with_its_ratio(made: Path) -> None:
+    found = [one for one in launches.scan(made) if one.case["study"] == "npb"]
+    assert [one.status for one in found] == ["passed", "passed"]
+    (curves,) = Sweeps(data.read(bundle.build(made))).curves
+    assert curves.name == "LU A"
+    assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
+    assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
+    assert curves.speed_at(4.0, 1.0) == pytest.approx(EVEN)
+    assert curves.speed_at(0.0, 1.0) is None
+    assert curves.waited(EVEN) == pytest.approx(WAITED)
+    assert curves.computing(EVEN) == pytest.approx(2.0)
+
+
+def test_the_ratio_of_computing_is_of_what_ranks_declare(made: Path) -> None:
+    """The formula counts once what several ranks repeat, as in CG."""
+    for file in made.rglob("run.json"):
+        run = json.loads(file.read_text())
+        if run["workload"] == "npb-sweep":
+            run["npb"]["operations"] = OPERATIONS / 2
+            file.write_text(json.dumps(run))
+    (curves,) = Sweeps(data.read(bundle.build(made))).curves
+    assert curves.operations == OPERATIONS
+
+
+def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
+    flat_then_down = Curves("MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}})
+    assert flat_then_down.speed_at(4.0, 1.25) == pytest.approx(100.0)
+    assert flat_then_down.waited(10.0) is None
+
+
+def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(made: Path) -> None:
+    report = build(data.read(bundle.build(made)))
+    (part,) = [one for one in report.parts if one.anchor == "npb"]
+    assert "SIMULATED" in part.title
+    (figure,) = part.figures
+    assert "SIMULATED" in figure.alt
+    assert "The study, 4 ms: 2.00" in figure.light
+    (answer,) = part.answers
+    assert "LU A (SIMULATED): two clusters beat one up to" in "".join(map(_plain, answer.text))
+    tables = [block for block in flat(part.blocks) if isinstance(block, Table)]
+    assert len(tables) == 2
+    for table in tables:
+        assert table.caption.startswith("SIMULATED")
+        assert all("SIMULATED" in row[0].text for row in table.rows)
+    (points,) = [one for one in tables if "time on one cluster" in one.caption]
+    links = [[cell.series for cell in row[1:]] for row in points.rows]
+    assert all(all(row) for row in links)
+    assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
+    assert not _claimed(report)
+    (audited,) = [one for one in report.parts if one.anchor == "audit"]
+    rows = [row for block in flat(audited.blocks) if isinstance(block, Table) for row in block.rows]
+    mine = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
+    assert [rule for rule, row in mine.items() if row[3].text == "fail"] == []
+    assert "every launch gives the same values" in str(mine["C13"])
+
+
+def _plain(inline: Any) -> str:
+    return inline if isinstance(inline, str) else str(inline.text)
+
+
+def _claimed(report: Report) -> bool:
+    return dict(report.facts)["Claims tested"] != "none"
+
+
+@pytest.mark.parametrize("words", ["1,x", "1,-2", ""])
+def test_bad_numbers_are_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        sweep.main(
+            ["--program", "p", "--platform", str(GRID), "--benchmark", "LU", f"--rtts={words}"]
+        )
+    assert ended.value.code == 2
+    assert "is not a number >= 0" in capsys.readouterr().err

@@ -1,0 +1,208 @@
+"""What was measured elsewhere: made of a bundle, copied into a launch, drawn and told apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from studies.npb.npb_bundle import Bundle
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.report import plot
+from roundtrip.report.blocks import Items, Table, flat
+from roundtrip.report.data import Data
+from roundtrip.studies.npb import hostspeeds_figure, marked, markings, marks
+from roundtrip.studies.npb.hostspeeds import Curves
+from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin
+
+CHECKOUT = Path(__file__).parents[3]
+ORIGIN = Origin("wan-marks", "virtual", "2026-11-22T14:11:14Z", "5e" * 32, "Some Processor")
+SPEEDS = (10.0, 100.0, 1000.0)
+
+
+def bundle(made: Bundle) -> Data:
+    """As the report reads it, with what a manifest and a host tell."""
+    found = made.data()
+    told = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
+    manifest: Any = SimpleNamespace(data=told, digest="5e" * 32)
+    host = {"cpu": {"model": "Some Processor"}}
+    return replace(found, manifest=manifest, environment={"host.json": host})
+
+
+def over_the_link() -> Bundle:
+    made = Bundle(work=4000.0)
+    made.add("CG", 1, compute=4.0, problem_class="W")
+    for rtt in (0.0, 4.0):
+        more = {"communication": 1 + rtt, "problem_class": "W", "placement": "one-per-node"}
+        made.add("CG", 2, rtt, compute=2.0, **more)  # type: ignore[arg-type]
+    return made
+
+
+def curves(benchmark: str, waits: float, mops: float) -> Curves:
+    """Two clusters wait for as many round trips at 4 ms, and save half of 1.6e9 operations."""
+    one = {speed: 100 / speed for speed in SPEEDS}
+    two = {
+        rtt: {speed: 50 / speed + waits * rtt / 1e3 for speed in SPEEDS} for rtt in (0.0, 2.0, 4.0)
+    }
+    alone = Alone(ORIGIN, benchmark, "W", "Open MPI", mops, 6)
+    emulated = tuple(
+        Emulated(
+            *(ORIGIN, benchmark, "W", "Open MPI", ranks, rtt, mops, 1.5 - rtt / 8),
+            **{"low": 1.0, "high": 1.6, "is_separated": ranks == 4, "launches": 6},  # type: ignore[arg-type]
+        )
+        for ranks in (2, 4)
+        for rtt in (0.0, 2.0, 4.0)
+    )
+    return Curves(benchmark, "W", one, two, 1.6e9, Marks((alone,), emulated))
+
+
+def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
+    told = markings.of(bundle(over_the_link()))
+    assert told["processor"] == "Some Processor"
+    (alone,) = told["alone"]
+    assert alone["mops"] == pytest.approx(1000.0, rel=0.01)
+    near, far = told["emulated"]
+    assert (near["rtt_ms"], far["rtt_ms"], far["ranks"]) == (0.0, 4.0, 2)
+    assert near["speedup"] == pytest.approx(4 / 3, rel=0.01)
+    assert far["speedup"] == pytest.approx(4 / 7, rel=0.01)
+    assert far["low"] <= far["speedup"] <= far["high"]
+    assert {one["mops"] for one in told["emulated"]} == {alone["mops"]}
+    assert not far["separated"]
+
+
+def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert markings.main([str(CHECKOUT / "tests" / "data" / "bundles" / "wan")]) == 2
+    assert "it has no launch of NPB on one rank" in capsys.readouterr().err
+    monkeypatch.setattr(markings.data, "read", lambda _: bundle(over_the_link()))
+    assert markings.main(["some/bundle"]) == 0
+    file = tmp_path / "marks.json"
+    file.write_text(capsys.readouterr().out)
+    assert marks.of([marks.read(file, "CG", "W")]).alone
+
+
+def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
+    named = 0
+    for campaign in ("simulated", "simulated-night"):
+        told = files.parse_toml((CHECKOUT / "campaigns" / f"{campaign}.toml").read_text())
+        for check in told["check"]:
+            for name in check.get("variables", {}).get("marks", []):
+                named += 1
+                for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
+                    found = marks.of([marks.read(CHECKOUT / name, benchmark, "W")])
+                    assert found.alone
+                    assert {one.rtt_ms for one in found.emulated} == {0.0, 1.0, 2.0, 4.0}
+    assert named
+
+
+def test_only_what_was_measured_on_one_processor_is_marked() -> None:
+    simulated = bundle(over_the_link())
+    launches = simulated.launches.with_columns(simulated=pl.lit(True))
+    with pytest.raises(UserError, match="only what was measured is marked"):
+        markings.of(replace(simulated, launches=launches))
+    many = Bundle()
+    many.add("CG", 2, 4.0, placement="one-per-node")
+    with pytest.raises(UserError, match="no launch of NPB on one rank"):
+        markings.of(bundle(many))
+
+
+def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
+    file = tmp_path / "marks.json"
+    file.write_text(json.dumps(markings.of(bundle(over_the_link()))))
+    mine = marks.of([marks.read(file, "CG", "W")])
+    assert [one.rtt_ms for one in mine.emulated] == [0.0, 4.0]
+    assert mine.origins == [ORIGIN]
+    others = marks.of([marks.read(file, "MG", "W")])
+    assert not others.emulated
+    assert not others.alone
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"processor": None}, "processor"),
+        ({"alone": [{"benchmark": "CG"}]}, "alone.0"),
+        ({"emulated": 3}, "emulated"),
+    ],
+)
+def test_what_is_no_file_of_marks_is_refused_with_its_place(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    file = tmp_path / "marks.json"
+    file.write_text(json.dumps({**markings.of(bundle(over_the_link())), **change}))
+    with pytest.raises(UserError, match=f"marks.json: no file of marks: {told}"):
+        marks.read(file, "CG", "W")
+
+
+def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
+    (figure,) = hostspeeds_figure.speedups([curves("CG", 100, 500.0)])
+    assert "SIMULATED; measured: Some Processor" in figure.light
+    assert "One rank, measured: 500 Mop/s" in figure.light
+    for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
+        assert name in figure.light
+    assert "EMULATED 1 + 1, +2 ms" not in figure.light  # the table has it
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", figure.light)
+    assert {"10", "100", "1k"} <= set(texts) and "20" not in texts  # apart from each other
+    assert figure.plot
+    shown = {curve.name: curve for curve in figure.plot.views[0].curves}
+    rule = shown["One rank, measured: 500 Mop/s"]
+    assert {point[0] for point in rule.points} == {500.0}
+    assert {point[4] for point in rule.points} == {None}  # its ends are no values
+    square = shown["EMULATED 1 + 1, +4 ms"]
+    assert square.width == 0
+    assert square.shape == "square"
+    assert shown["EMULATED 2 + 2, +4 ms"].shape == "triangle-up"
+    drawn = json.loads(plot.as_json("one", figure.plot))["views"][0]["curves"]
+    told = {curve["name"]: curve.get("shape") for curve in drawn}
+    assert told["EMULATED 2 + 2, +4 ms"] == "triangle-up"
+    assert told["+4 ms"] is None
+    assert square.colour == shown["+4 ms"].colour
+    assert [point[:2] for point in square.points] == [(500.0, 1.0)]
+
+
+def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
+    found = list(flat(tuple(marked.blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)]))))
+    tables = [one for one in found if isinstance(one, Table)]
+    processors, emulated = tables
+    assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)
+    assert all("EMULATED, measured" in row[0].text for row in emulated.rows)
+    assert len(emulated.rows) == 12
+    assert [row[-1].text for row in emulated.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
+    text = str([one for one in found if isinstance(one, Items)])
+    assert ORIGIN.label in text
+    assert "SIMULATED" in text
+
+
+def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
+    """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
+    same = marked.proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
+    assert "CG W 1.13 at" in same
+    assert "MG W 1.24 at" in same
+    assert "does not give all of them" in same
+    apart = curves("CG", 100, 1.0), curves("MG", 100, 1.0)
+    cg, mg = (one.speed_at(4.0, study) for one, study in zip(apart, (1.13, 1.24), strict=True))
+    assert cg
+    assert mg
+    explained = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
+    assert "proportions gives all of them" in marked.proportions(explained, ORIGIN)
+    assert marked.proportions(explained[:1], ORIGIN) == ""
+    assert marked.blocks([replace(one, marks=Marks()) for one in explained]) == []
+
+
+def test_the_largest_class_speaks_and_the_classes_of_a_benchmark_are_neighbours() -> None:
+    of_w = [curves(name, 100, 500.0) for name in ("CG", "MG")]
+    of_a = [replace(one, problem_class="A") for one in of_w]
+    in_order = sorted([*of_a, *of_w], key=lambda one: one.order)
+    assert [one.name for one in in_order] == ["CG W", "CG A", "MG W", "MG A"]
+    told = marked.proportions(in_order, ORIGIN)
+    assert "CG A 1.13 at" in told
+    assert "MG A 1.24 at" in told
+    assert "CG W" not in told

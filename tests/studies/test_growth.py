@@ -1,0 +1,81 @@
+"""Efficiency over nodes: against the ideal growth, from the fewest nodes on."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from roundtrip.report.blocks import Table
+from roundtrip.studies.growth import TIMES, Growth
+from roundtrip.studies.osu.growth import ideal
+
+
+def times(of: dict[int, float], line: str = "a", kind: str = "", launches: int = 8) -> pl.DataFrame:
+    """`launches` times on each number of nodes, 4 ranks on each, that differ by up to 0.7 %."""
+    rows = [
+        ("allreduce, 8 B", kind, line, nodes, 4 * nodes, time * (1 + launch / 1000))
+        for nodes, time in of.items()
+        for launch in range(launches)
+    ]
+    return pl.DataFrame(rows, schema=TIMES, orient="row")
+
+
+def efficiencies(growth: Growth) -> dict[int, float]:
+    return {row["nodes"]: row["median"] for row in growth.frame.iter_rows(named=True)}
+
+
+def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
+    steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
+    found = efficiencies(Growth.of(times(steps), ideal, 0.95))
+    assert found == pytest.approx({2: 100, 4: 100, 8: 100})
+    found = efficiencies(Growth.of(times({**steps, 8: 2 * steps[8]}), ideal, 0.95))
+    assert found == pytest.approx({2: 100, 4: 100, 8: 50})
+
+
+def test_all_to_all_may_grow_with_the_ranks() -> None:
+    assert ideal("alltoall, 8 B", 33) == 32
+    assert ideal("barrier", 32) == 5
+
+
+def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
+    growth = Growth.of(times({2: 3.0, 4: 8.0}), lambda thing, ranks: 1.0, 0.95)
+    base, four = growth.frame.rows(named=True)
+    assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
+    assert four["low"] < four["median"] < four["high"]
+    assert four["high"] == pytest.approx(100 * 3.0 * 1.0035 / 8.0, rel=1e-3)
+
+
+def test_few_launches_have_no_bar() -> None:
+    growth = Growth.of(times({2: 3.0, 4: 8.0}, launches=3), lambda thing, ranks: 1.0, 0.95)
+    assert growth.frame["low"].null_count() == growth.frame["high"].null_count() == 2
+
+
+def test_one_number_of_nodes_is_no_growth() -> None:
+    growth = Growth.of(times({4: 1.0}), ideal, 0.95)
+    assert not growth
+    assert growth.blocks("x") == []
+    assert Growth.of(pl.DataFrame(schema=TIMES), ideal, 0.95).blocks("x") == []
+
+
+def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:
+    both = pl.concat(
+        [
+            times({2: 5.0, 4: 10.0}, "a"),
+            times({4: 1.0, 8: 4.0}, "b"),
+            times({2: 1.0, 4: 1.0}, "a", "EMULATED NODES"),
+        ]
+    )
+    growth = Growth.of(both, lambda thing, ranks: 1.0, 0.95)
+    plots = growth.plots("osu-growth")
+    assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
+    table = growth.table()
+    assert isinstance(table, Table)
+    cells = [[cell.text for cell in row] for row in table.rows]
+    assert [column.name for column in table.columns][2:] == ["2 nodes", "4 nodes", "8 nodes"]
+    assert cells[0][:2] == ["allreduce, 8 B", "a"]
+    assert cells[0][2] == "100 %, 8 ranks"
+    assert cells[0][3].startswith("50.0 % (")
+    assert cells[1][3] == "100 %, 16 ranks"
+    assert cells[2][0] == "allreduce, 8 B EMULATED NODES"

@@ -1,0 +1,36 @@
+"""Run trees whose launches say that SimGrid simulated them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from roundtrip.collect import samples, seal
+
+BY = {
+    "simgrid": "3.32",
+    "platform": "odin",
+    "platform_sha256": "5e" * 32,
+    "host_flops": 1e9,
+}
+
+
+def simulate(tree: Path, **changes: Any) -> None:
+    """Make all launches of a case equal, as two runs of a simulation are, but for their heads.
+
+    `changes` are of what run.json says of the simulator.
+    """
+    first: dict[str, str] = {}
+    for number, file in enumerate(sorted(tree.rglob("case.json"))):
+        folder, case = file.parent, json.loads(file.read_text())
+        file.write_text(json.dumps({**case, "simulated": True}))
+        written = (folder / "samples.csv").read_text()
+        same = first.setdefault(case["environ"], written)
+        rows = "".join(line for line in same.splitlines(True) if not line.startswith("#"))
+        content = f"# schema: 1\n# launch: {number}\n{rows}".encode()
+        (folder / "samples.csv").write_bytes(content)
+        run = json.loads((folder / "run.json").read_text())
+        frame = samples.parse(content, folder / "samples.csv").frame
+        more = {"simulated": {**BY, **changes}, "samples": seal.of(content, frame)}
+        (folder / "run.json").write_text(json.dumps({**run, **more}))

@@ -1,0 +1,245 @@
+"""`testbed/card` with stand-ins for Spack, the cluster and roundtrip: what it asks of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign import model
+
+ROOT = Path(__file__).parents[2]
+SPACK = """#!/bin/sh
+echo "spack $*" >> {log}
+case "$* " in
+  *' python '*) echo {store};;
+  *' find '*) echo "openmpi abc1234"; echo "roundtrip-workloads def5678";;
+  *' install '*) [ ! -e {broken} ] || exit 1
+    mkdir -p {store}; echo binary > {store}/program; echo view >> {view};;
+esac
+"""
+LOCK = """cat <<'END'
+ok           one build per MPI: mpich@4.0.2 hwpfuvk, openmpi@4.1.4 3srm2eg
+ environment         concrete spec  MPI                    Boost
+ openmpi41-boost174  r6xwnoa        openmpi@4.1.4 3srm2eg  boost@1.74.0
+ mpich40-boost181    5g3zzau        mpich@4.0.2 hwpfuvk    boost@1.81.0
+ openmpi41-boost181  rutpypg        openmpi@4.1.4 3srm2eg  boost@1.81.0
+END
+"""
+CLUSTER = 'case "$*" in *reframe*) mkdir -p {runs}; cp {told} {runs}/card.txt;; esac\n'
+#: A case of each program, as ReFrame tells it; the colours are those of a terminal.
+PASSED = """NetPIPE %placement=one-per-node %variants=five %mode=pingpong /dd0f8b72
+RingNetwork %placement=one-per-node %transport=mpi %link=fast /ea8d035f
+DDTBench %placement=one-per-node %app=MILC_su3_zd %sizes=largest /e832d940
+Ring %placement=shared-memory %transport=mpi /dfad10c3
+Ring %placement=shared-memory %transport=all /5c7093b4
+DDTBench %placement=one-per-node %app=WRF_x_vec %sizes=largest /e832d943
+NetPIPEReference %placement=one-per-node /e832d944
+OSU %placement=one-per-node %benchmark=latency /e832d945
+OSUGroup %placement=one-per-node %benchmark=barrier %ranks=2 /e832d946
+NPB %placement=one-per-node %benchmark=CG %problem_class=S %source=upstream %ranks=2 /e832d947
+"""
+OTHER = '#!/bin/sh\necho "{name} $*" >> {log}\n[ ! -e {stale} ] || {{ rm {stale}; exit 1; }}\n'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with the card, and stand-ins that write what they are asked to ``log``."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(ROOT / "testbed" / "cardlib", folder / "testbed" / "cardlib")
+    shutil.copy(ROOT / "testbed" / "card", folder / "testbed" / "card")
+    (folder / "workloads").mkdir()
+    (folder / "campaigns").mkdir()
+    shutil.copy(ROOT / "campaigns" / "card.toml", folder / "campaigns" / "card.toml")
+    (folder / "workloads" / "program.cpp").write_text("int main() {}\n")
+    places = {
+        "log": tmp_path / "log",
+        "store": tmp_path / "store",
+        "broken": tmp_path / "broken",
+        "stale": tmp_path / "stale",
+        "view": folder / "view",
+        "runs": folder / "runs",
+        "told": tmp_path / "told",
+    }
+    lines = [f"[ \033[32m      OK\033[0m ] ( 1/10) {case}" for case in PASSED.splitlines()]
+    places["told"].write_text("\n".join(lines))
+    for file, text in {
+        tmp_path / "spack" / "bin" / "spack": SPACK.format(**places),
+        folder / "testbed" / "vcluster": (OTHER + CLUSTER).format(
+            name="vcluster", **places | {"stale": "/-"}
+        ),
+        folder / ".venv" / "bin" / "roundtrip": OTHER.format(name="roundtrip", **places) + LOCK,
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    git = ["git", "-C", str(folder), "-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
+    for words in (["init", "--quiet"], ["add", "workloads"], ["commit", "--quiet", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    return folder
+
+
+def card(checkout: Path, *words: str, spack: bool = True) -> subprocess.CompletedProcess[str]:
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("SPACK")}
+    environ.pop("ROUNDTRIP_SITE_SPACK", None)
+    environ["XDG_CACHE_HOME"] = str(checkout.parent / "cache")
+    if spack:
+        environ["SPACK_ROOT"] = str(checkout.parent / "spack")
+    return subprocess.run(
+        [checkout / "testbed" / "card", *words], env=environ, capture_output=True, text=True
+    )
+
+
+def asked(checkout: Path) -> list[str]:
+    """What was asked of the stand-ins: the program and the first word that is no option."""
+    found = []
+    for line in (checkout.parent / "log").read_text().splitlines():
+        program, *words = line.split(" ")
+        verbs = ("concretize", "install", "find", "buildcache", "python", "env", "lock")
+        verbs += ("up", "exec", "down")
+        found.append(f"{program} {next(word for word in words if word in verbs)}")
+    return found
+
+
+def test_without_spack_it_says_how_to_get_one(checkout: Path) -> None:
+    done = card(checkout, spack=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("card: no Spack: set SPACK_ROOT")
+    assert "git clone --depth=2 -b v1.1.0" in done.stderr
+
+
+def test_it_installs_then_launches_and_tells_what_each_step_took(checkout: Path) -> None:
+    done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
+
+    assert done.returncode == 0, done.stderr
+    assert asked(checkout) == [
+        *("roundtrip lock", "roundtrip lock", "roundtrip lock"),
+        *("spack install", "spack python", "spack find", "spack buildcache", "spack buildcache"),
+        *("vcluster up", "vcluster exec", "vcluster exec", "vcluster down"),
+    ]
+    log = (checkout.parent / "log").read_text()
+    assert "install roundtrip-workloads ^openmpi@4.1.4 ^boost@=1.81.0\n" in log
+    assert "sbatch --wait" in log
+    assert f"--share {checkout.parent / 'store'}" in log
+    steps = done.stdout.split("minutes   of CPU")[1].splitlines()[1:]
+    assert len(steps) == 6
+    assert "FAILED" not in done.stdout
+
+
+def test_a_slice_launches_its_toolchain_only(checkout: Path) -> None:
+    assert card(checkout, "--slice", "openmpi@4.1.4,1.81.0").returncode == 0
+    log = (checkout.parent / "log").read_text()
+    assert "-p '^openmpi41-boost181$'" in log
+    assert "OSU%" not in log
+    campaign = checkout / "runs" / "card-openmpi41-boost181.toml"
+    assert f"campaigns/nightly.sbatch {campaign};" in log
+    checks = model.load(campaign).checks
+    assert len(checks) == len(model.load(ROOT / "campaigns" / "card.toml").checks)
+    assert {check.toolchains for check in checks} == {("openmpi41-boost181",)}
+
+
+def test_the_whole_launches_every_toolchain_and_what_others_wrote(checkout: Path) -> None:
+    assert card(checkout).returncode == 0
+    log = (checkout.parent / "log").read_text()
+    assert "-p '^" not in log
+    assert "OSU%" in log
+    assert "campaigns/nightly.sbatch card;" in log
+    assert "-S limit=120 --max-retries=2" in log, "a launch that hangs ends, and is repeated"
+
+
+def test_a_slice_that_is_no_toolchain_is_told_before_anything_is_installed(checkout: Path) -> None:
+    done = card(checkout, "--slice", "openmpi@4.1.4,1.86.0")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "card: no toolchain is openmpi@4.1.4,1.86.0 (as openmpi@4.1.4,1.81.0): "
+        "openmpi41-boost174, mpich40-boost181, openmpi41-boost181\n"
+    )
+    assert "install" not in (checkout.parent / "log").read_text()
+
+
+def test_a_program_that_was_not_launched_fails_the_card(checkout: Path) -> None:
+    """ReFrame calls it passed if a check has another name, or nothing of it is installed."""
+    told = checkout.parent / "told"
+    kept = [line for line in told.read_text().splitlines() if "DDTBench" not in line]
+    told.write_text("\n".join([*kept, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"]))
+    done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
+    assert done.returncode == 1
+    assert done.stderr.startswith("card: no case passed of DDTBench%")
+    assert "sbatch" not in (checkout.parent / "log").read_text()
+
+
+def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Path) -> None:
+    """Else the whole card fails after all cases have passed."""
+    reframe = [Path(sys.executable).with_name("reframe"), "-C", "reframe/settings.py"]
+    options = ["-c", "checks", "-R", "-l", "--skip-system-check", "--skip-prgenv-check"]
+    options += ["--prefix", str(tmp_path)]
+    done = subprocess.run(
+        [*reframe, *options],
+        cwd=ROOT,
+        env={**os.environ, "ROUNDTRIP_RUNS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    cases = [line[2:].replace(" %", "%") for line in done.stdout.splitlines() if line[:2] == "- "]
+    wanted = runpy.run_path(str(ROOT / "testbed" / "cardlib" / "what.py"))["ALL"]
+    assert [one for one in wanted if not any(re.match(one, case) for case in cases)] == []
+
+
+def test_a_stale_lock_file_is_concretized_anew(checkout: Path) -> None:
+    (checkout.parent / "stale").touch()
+    assert card(checkout).returncode == 0
+    assert asked(checkout)[:3] == ["roundtrip lock", "spack concretize", "roundtrip lock"]
+
+
+def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: Path) -> None:
+    cache = checkout.parent / "cache" / "roundtrip" / "card"
+    card(checkout)
+    first = {folder.name for folder in cache.iterdir()}
+    assert {"packages", "settings"} < first
+    assert len(first) == 3
+    told = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
+    assert set(told) == {"card", "card-workloads"}
+
+    (checkout / "workloads" / "program.cpp").write_text("int main() { return 1; }\n")
+    (checkout.parent / "log").unlink()
+    card(checkout)  # what git does not know goes into no cache, and comes from none
+    assert {folder.name for folder in cache.iterdir()} == first
+    pushed = [line for line in (checkout.parent / "log").read_text().splitlines() if "push" in line]
+    assert len(pushed) == 1
+    assert pushed[0].endswith("/packages /abc1234")
+    told = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
+    assert set(told) == {"card"}
+
+
+def test_a_step_that_fails_ends_it_and_is_told(checkout: Path) -> None:
+    (checkout.parent / "broken").touch()
+    done = card(checkout)
+    assert done.returncode == 1
+    assert "card: failed: " in done.stderr
+    assert done.stdout.rstrip().endswith("FAILED")
+    assert asked(checkout)[-1] == "spack install"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hiding a folder needs root")
+def test_the_second_prefix_is_empty_and_the_first_out_of_sight(checkout: Path) -> None:
+    done = card(checkout, "--second")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = (checkout.parent / "log").read_text()
+    second = log.split("vcluster --name card down")[1]
+    assert "--cache-only" in second
+    settings = checkout.parent / "cache" / "roundtrip" / "card" / "settings-second"
+    root = json.loads((settings / "config.yaml").read_text())["config"]["install_tree"]["root"]
+    assert f"--share {root}" not in log.split("vcluster --name card down")[0]
+    assert "buildcache" not in second
+    assert "sbatch" not in second
+    assert "--name card2 up" in second  # beside the first cluster, if that is up again
+    assert (checkout / "view").read_text() == "view\n"  # the checkout's is the first one's still

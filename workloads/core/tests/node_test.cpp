@@ -1,0 +1,83 @@
+#include "core/node.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace roundtrip {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A machine that was recorded, in a folder of the test's own.
+class Node : public testing::Test {
+ public:
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+ protected:
+  Node() : root_(fs::temp_directory_path() / ("roundtrip-node-" + std::to_string(getpid()))) {
+    fs::remove_all(root_);
+  }
+  ~Node() override { fs::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  [[nodiscard]] const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+TEST_F(Node, TellsWhatTheKernelTells) {
+  write("proc/sys/kernel/osrelease", "5.14.0-427.el9.x86_64\n");
+  write("proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: Example  CPU 3000\nmicrocode\t: 0xd0003d1\n\n"
+        "processor\t: 1\nmodel name\t: Another\nmicrocode\t: 0x1\n\n");
+  write("sys/class/dmi/id/bios_version", "  2.18.1 \n");
+  write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  write("sys/class/infiniband/mlx5_0/fw_ver", "20.31.1014\n");
+  write("sys/class/infiniband/mlx5_0/board_id", "MT_0000000223\n");
+  write("sys/bus/pci/drivers/mlx5_core/module/version", "5.8-1.1.2\n");
+  fs::create_directories(root() / "sys/class/infiniband/mlx5_0/device");
+  fs::create_directory_symlink(root() / "sys/bus/pci/drivers/mlx5_core",
+                               root() / "sys/class/infiniband/mlx5_0/device/driver");
+  write("sys/class/infiniband/hfi1_0/hw_rev", "11\n");
+  const auto node = read_node(root());
+  EXPECT_EQ(node["kernel"], "5.14.0-427.el9.x86_64");
+  EXPECT_EQ(node["processor"], "Example CPU 3000");
+  EXPECT_EQ(node["microcode"], "0xd0003d1");
+  EXPECT_EQ(node["firmware"], "2.18.1");
+  EXPECT_EQ(node["governor"], "performance");
+  ASSERT_EQ(node["adapters"].size(), 2);
+  EXPECT_EQ(node["adapters"][0], "hfi1_0");
+  EXPECT_EQ(node["adapters"][1],
+            "mlx5_0: MT_0000000223, firmware 20.31.1014, driver mlx5_core 5.8-1.1.2");
+}
+
+TEST_F(Node, TellsNothingWhereTheKernelTellsNothing) {
+  const auto node = read_node(root());
+  for (const char* name : {"kernel", "processor", "microcode", "firmware", "governor"}) {
+    EXPECT_TRUE(node[name].is_null()) << name;
+  }
+  EXPECT_TRUE(node["adapters"].empty());
+}
+
+TEST_F(Node, OfOddBytesItKeepsWhatPrints) {
+  write("proc/sys/kernel/osrelease", "\x01 6.1\xff\t-x \x7f\n");
+  write("sys/class/dmi/id/bios_version", std::string(5000, 'x'));
+  const auto node = read_node(root());
+  EXPECT_EQ(node["kernel"], "6.1 -x");
+  EXPECT_EQ(node["firmware"], std::string(200, 'x'));
+}
+
+TEST(ThisNode, HasAKernel) {
+  EXPECT_TRUE(read_node("/")["kernel"].is_string());
+}
+
+}  // namespace
+}  // namespace roundtrip
