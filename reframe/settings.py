@@ -18,7 +18,8 @@ class Smpirun(JobLauncher):
     def command(self, job):
         """The command without its options, which begin with those of the site."""
         where = ["-platform", "platform.xml", "-hostfile", "hosts.txt"]
-        return ["smpirun", "-np", str(job.num_tasks), *where, "--log=root.thres:critical"]
+        logged = ["--log=root.thres:critical", "--log=smpi_pmpi.thres:warning"]  # of MPI_Abort
+        return ["smpirun", "-np", str(job.num_tasks), *where, *logged]
 
 
 with contextlib.suppress(ReframeError):  # this process has read it before, and keeps launchers

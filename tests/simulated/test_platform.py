@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.simulated import ended, platform
+from roundtrip.simulated import ended, platform, smpirun
 
 PLATFORMS = Path(__file__).parents[2] / "site-configs" / "simulated" / "platforms"
 PROGRAM = Path(__file__).with_name("pingpong.c")
@@ -104,12 +104,12 @@ def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
     """Its status is that of success."""
     platform.read(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", "2"]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", "--log=root.thres:critical"]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *smpirun.LOGGED]
     done = subprocess.run(
         [*command, program, how], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0
-    assert ended.fault(done.stderr)
+    assert how in ended.fault(done.stderr).lower()
     right = subprocess.run(
         [*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
@@ -138,7 +138,7 @@ def test_a_message_takes_what_the_platform_says(
 ) -> None:
     platform.read(PLATFORMS / f"{name}.xml", 1e9, rtt).write(tmp_path, ranks)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", str(ranks)]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", "--log=root.thres:critical"]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *smpirun.LOGGED]
     command += ["--cfg=smpi/simulate-computation:no", program]
     runs = [
         subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
