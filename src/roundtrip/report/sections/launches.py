@@ -132,13 +132,14 @@ def _lost(data: Data) -> list[Block]:
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch came back.",))]
     rows = []
-    keys = ["status", "case_id", "reason"]
+    keys = ["status", "case_id", "reason", "emulation", "simulated"]
     grouped = lost.group_by(keys, maintain_order=True).agg(pl.col("launch"))
-    for status, case_id, reason, launches in grouped.iter_rows():
+    for status, case_id, reason, emulation, simulated, launches in grouped.iter_rows():
+        kind = labels.kind(emulation, simulated)
         named = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
         rows.append(
             (
-                Cell(case_id),
+                Cell(f"{case_id} {kind}".strip()),
                 Cell(status, _TONES.get(status, "warn")),
                 *text_cells(reason or "no reason given", named),
             )
@@ -160,9 +161,9 @@ def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
     if disturbed.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
     rows = tuple(
-        text_cells(launch, toolchain, why)
-        for launch, toolchain, why in disturbed.select(
-            "launch", "toolchain", "disturbed_why"
+        text_cells(launch, f"{toolchain} {labels.kind(emulation, simulated)}".strip(), why)
+        for launch, toolchain, emulation, simulated, why in disturbed.select(
+            "launch", "toolchain", "emulation", "simulated", "disturbed_why"
         ).iter_rows()
     )
     listed = Table(
