@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from roundtrip.collect import bundle
 from roundtrip.report import data
-from roundtrip.report.blocks import Paragraph, Part, Table
+from roundtrip.report.blocks import Block, Fold, Paragraph, Part, Table
 from roundtrip.report.sections import launches
 
 Maker = Callable[..., Any]
@@ -31,8 +31,10 @@ def part(tree: Any) -> Part:
     return launches.part(data.read(bundle.build(tree.path)))
 
 
-def texts(shown: Part) -> Iterator[str]:
-    for block in shown.blocks:
+def texts(blocks: Sequence[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Fold):
+            yield from texts(block.blocks)
         if isinstance(block, Paragraph):
             yield " ".join(map(str, block.text))
         if isinstance(block, Table):
@@ -43,7 +45,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     tree = make_tree(launches=3, environs=(ENVIRON,))
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
-    shown = list(texts(part(tree)))
+    shown = list(texts(part(tree).blocks))
     told = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
     assert told in shown
     (counts,) = [
@@ -56,7 +58,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
 def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
-    (row,) = [line for line in texts(part(tree)) if "bad DIMM" in line]
+    (row,) = [line for line in texts(part(tree).blocks) if "bad DIMM" in line]
     node, state, reason = row.split(" | ")
     assert node.startswith("node-")
     assert (state, reason) == ("drained", "bad DIMM")
@@ -67,4 +69,14 @@ def test_a_campaign_that_compares_nodes_lists_them_elsewhere(make_tree: Maker) -
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
     found = data.read(bundle.build(tree.path))
     found.environment["pairs.json"] = {}
-    assert not any("bad DIMM" in line for line in texts(launches.part(found)))
+    assert not any("bad DIMM" in line for line in texts(launches.part(found).blocks))
+
+
+def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
+    emulated = {"emulated": {"nodes": "namespaces of one machine"}}
+    tree = make_tree(launches=5, environs=(ENVIRON,), extras=emulated)
+    tree.fail(2, ENVIRON, fail_reason="killed")
+    rows = [line for line in texts(part(tree).blocks) if ENVIRON in line and " | " in line]
+    told = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
+    assert len(told) >= 3, "one failed, one missing, one disturbed"
+    assert all("EMULATED NODES" in line for line in rows)

@@ -72,19 +72,26 @@ def came_back(data: Data) -> Counts:
 
 def _counts(data: Data) -> Table:
     rows = []
+    kinds = _kinds(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
-        first = group.row(0, named=True)
-        kind = labels.kind(first["emulation"], first["simulated"])
         row = [str((status == name).sum()) for name in rules.STATUSES]
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
-        rows.append(text_cells(f"{case_id} {kind}".strip(), *row, disturbed))
+        case = f"{case_id} {kinds.get(str(case_id), '')}".strip()
+        rows.append(text_cells(case, *row, disturbed))
     names = ("Came back", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
         (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
         tuple(rows),
     )
+
+
+def _kinds(data: Data) -> dict[str, str]:
+    """By case, what is emulated or simulated in it; a launch that is missing does not tell."""
+    rows = data.launches.select("case_id", "emulation", "simulated").iter_rows()
+    marks = ((case_id, labels.kind(emulation, simulated)) for case_id, emulation, simulated in rows)
+    return {case_id: mark for case_id, mark in marks if mark}
 
 
 def _unsealed(data: Data) -> list[Block]:
@@ -132,14 +139,14 @@ def _lost(data: Data) -> list[Block]:
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch came back.",))]
     rows = []
-    keys = ["status", "case_id", "reason", "emulation", "simulated"]
+    kinds = _kinds(data)
+    keys = ["status", "case_id", "reason"]
     grouped = lost.group_by(keys, maintain_order=True).agg(pl.col("launch"))
-    for status, case_id, reason, emulation, simulated, launches in grouped.iter_rows():
-        kind = labels.kind(emulation, simulated)
+    for status, case_id, reason, launches in grouped.iter_rows():
         named = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
         rows.append(
             (
-                Cell(f"{case_id} {kind}".strip()),
+                Cell(f"{case_id} {kinds.get(case_id, '')}".strip()),
                 Cell(status, _TONES.get(status, "warn")),
                 *text_cells(reason or "no reason given", named),
             )
