@@ -19,7 +19,7 @@ from roundtrip.bench.calibration.rivals import table
 from roundtrip.collect import analysis
 from roundtrip.stats.nights.settings import Settings
 
-SEED = 20_000
+SEED = 40_000
 #: Four seeds from here on; none of them chose what the rivals are set to.
 RIVALS_SEED = 30_000
 _SIZES = (1, 2, 3, 5)
