@@ -36,6 +36,11 @@ def test_an_unknown_key_is_told_with_the_legal_ones(spec: str) -> None:
         parse(spec)
 
 
+def test_a_key_that_stands_twice_is_told() -> None:
+    with pytest.raises(UserError, match="toolchain stands twice; right is one value"):
+        parse("x:toolchain=a,check=b,toolchain=c")
+
+
 def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:

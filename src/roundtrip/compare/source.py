@@ -78,7 +78,8 @@ def _newest(date: Path) -> list[Path]:
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
-    """The source of `spec`, and what its selector chooses; UserError for an unknown key."""
+    """The source of `spec`, and what its selector chooses; UserError for a key that is unknown or
+    stands twice."""
     found = None if Path(spec).exists() else _SELECTED.fullmatch(spec)
     if not found:
         return spec, {}
@@ -88,6 +89,8 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         if key not in KEYS or not equals or not value:
             legal = ", ".join(f"{name}=..." for name in KEYS)
             raise UserError(f"'{spec}': '{item}' selects nothing; legal are {legal}")
+        if key in chosen:
+            raise UserError(f"'{spec}': {key} stands twice; right is one value for each key")
         chosen[key] = value
     return found["source"], chosen
 
