@@ -244,3 +244,11 @@ def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> N
     path = tree().path
     with pytest.raises(UserError, match="are the same"):
         between(path, path)
+
+
+def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between) -> None:
+    path = tree().path
+    told = f"share launches, such as those of NetPIPE, .* with {MPICH}: choose sides"
+    for base in (f"{path}", f"{path}:mpi=Open MPI"):
+        with pytest.raises(UserError, match=told):
+            between(base, f"{path}:toolchain={MPICH}")

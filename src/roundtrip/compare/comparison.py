@@ -34,11 +34,17 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     """Compare `new` with `base`.
 
     `fail_on`, a fraction, takes the place of the minimum effect and of the equivalence margin of
-    the bundle of `new`.  UserError if a side is empty, or if both are the same.
+    the bundle of `new`.  UserError if a side is empty, if both are the same, or if they share
+    launches: those are always on par with themselves.
     """
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
     if is_one_run and dict(base.chosen) == dict(new.chosen):
         raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
+    if is_one_run and (shared := _shared(base, new)):
+        raise UserError(
+            f"{base.name} and {new.name} share launches, such as those of {shared[0].told}: "
+            "choose sides that share none"
+        )
     levels = with_least(new.data.analysis.statistics, fail_on)
     matched = matching.match(base, new)
     values = [
@@ -77,6 +83,12 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         is_sequential,
         advice.command(matched.pairs) if len(judged) < len(rows) else "",
     )
+
+
+def _shared(base: Side, new: Side) -> list[Unit]:
+    """The cases of `base` whose launches `new`, a side of the same run, has too."""
+    theirs = {str(row["launch"]) for unit in new.units for row in unit.launches}
+    return [unit for unit in base.units if str(unit.launches[0]["launch"]) in theirs]
 
 
 def _pairing(one: Unit, other: Unit) -> Pairing:
