@@ -238,3 +238,10 @@ def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
 def test_a_wrong_option_is_told(arguments: tuple[str, ...], why: str) -> None:
     status, told, _ = run(DATA / "4.10.4-multiline", *arguments)
     assert status == 2 and why in told
+
+
+def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "circle.log").symlink_to("circle.log")
+    status, told, aside = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
+    assert status == 1 and told.startswith("1 values of 1 series")
+    assert aside == [f"{tmp_path}/circle.log: a symbolic link: not followed"]

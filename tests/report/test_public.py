@@ -227,3 +227,9 @@ def test_pages_that_cannot_be_drawn_are_a_warning_and_no_report_is_lost(
     assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
     assert "published: " in done.stdout and "index: " not in done.stdout
     assert next(to.glob("*/*/*/r1/report.html")).is_file()
+
+
+def test_links_that_lead_in_a_circle_are_told(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    told = f"{tmp_path}/circle: its symbolic links lead in a circle"
+    assert run(tmp_path / "circle", "--to", tmp_path / "public") == (2, [], [told])

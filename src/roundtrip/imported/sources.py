@@ -76,7 +76,7 @@ def parse(content: bytes, zone: datetime.tzinfo) -> Read:
 def _files(places: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
     for place in places:
         if not place.is_dir():
-            yield place.resolve(), printable(place.name), True
+            yield _resolved(place), printable(place.name), True
             continue
         for folder, inner, names in os.walk(place):
             inner.sort()
@@ -84,6 +84,14 @@ def _files(places: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
                 file = Path(folder, name)
                 if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
                     yield file, printable(file.relative_to(place).as_posix()), False
+
+
+def _resolved(place: Path) -> Path:
+    """`place` without symbolic links; as it is, if they lead in a circle: then reading tells."""
+    try:
+        return place.resolve()
+    except RuntimeError:
+        return place
 
 
 def _content(file: Path) -> bytes:

@@ -44,7 +44,10 @@ def found(places: Iterable[Path]) -> list[Path]:
     """
     every: set[Path] = set()
     for one in places:
-        folder = (one.parent if one.name == "report.html" else one).resolve()
+        try:
+            folder = (one.parent if one.name == "report.html" else one).resolve()
+        except RuntimeError:
+            raise UserError("its symbolic links lead in a circle", one) from None
         marks = [*folder.rglob(published.FACTS), *folder.rglob(store.SOURCE)]
         inside = {mark.parent for mark in marks if _is_name(mark.parent)}
         if not inside:
