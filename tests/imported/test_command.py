@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -245,3 +248,21 @@ def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
     status, told, aside = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
     assert status == 1 and told.startswith("1 values of 1 series")
     assert aside == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
+
+
+def test_a_folder_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(tmp_path / "logs", row(1))
+    closed = log(tmp_path / "logs" / "closed", row(2, "2026-11-04T01:00:00")).parent
+    listed = os.scandir
+
+    def scandir(place: Any) -> Any:
+        if Path(place) == closed:  # root may read all, and tests may run as root
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    status, told, aside = run(tmp_path / "logs")
+    assert status == 1 and told.startswith("1 values of 1 series")
+    assert aside == [f"{closed}: a folder that cannot be read: Permission denied"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from roundtrip.collect import confined
 from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, refusal
 from roundtrip.imported import database, perflog, session
 from roundtrip.imported.schema import Read, SetAside
 
@@ -42,8 +42,8 @@ def read(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
     In a folder, only files are read that have a name or a beginning of ReFrame's.  UserError for a
     place that does not exist.
     """
-    seen = set()
-    for file, name, is_asked in _files(places):
+    seen, closed = set(), list[OSError]()
+    for file, name, is_asked in _files(places, closed):
         try:
             content = _content(file)
         except UserError as error:
@@ -53,6 +53,10 @@ def read(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
         if digest not in seen and (is_asked or _LOG.fullmatch(file.name) or _is_ours(content)):
             seen.add(digest)
             yield Source(file, name, digest, len(content), parse(content, zone))
+    for told in closed:
+        folder = Path(told.filename)
+        aside = [SetAside(0, f"a folder that cannot be read: {refusal(told).what}")]
+        yield Source(folder, printable(folder.name), "", 0, Read(aside=aside))
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> Read:
@@ -73,12 +77,13 @@ def parse(content: bytes, zone: datetime.tzinfo) -> Read:
     return found
 
 
-def _files(places: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
+def _files(places: Iterable[Path], closed: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
+    """File, name, and whether the user named it; `closed` gets folders that cannot be read."""
     for place in places:
         if not place.is_dir():
             yield _resolved(place), printable(place.name), True
             continue
-        for folder, inner, names in os.walk(place):
+        for folder, inner, names in os.walk(place, onerror=closed.append):
             inner.sort()
             for name in sorted(names):
                 file = Path(folder, name)
