@@ -36,10 +36,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def history(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def history(*arguments: str | Path, columns: str = "300") -> subprocess.CompletedProcess[str]:
     code = "from roundtrip.cli import main; main()"
     command = [sys.executable, "-c", code, "history", *map(str, arguments)]
-    environment = {"PYTHONPATH": ":".join(sys.path), "COLUMNS": "300"}
+    environment = {"PYTHONPATH": ":".join(sys.path), **({"COLUMNS": columns} if columns else {})}
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
@@ -75,6 +75,13 @@ def test_all_shows_what_did_not_change(reports: Path) -> None:
     done = history(SITE, "--all", "--reports", reports)
     assert done.stdout.count(ENVIRON) == 30
     assert " % within 10 nights" in done.stdout
+
+
+def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
+    piped = history(SITE, "--all", "--reports", reports, columns="")
+    assert piped.stdout.count(ENVIRON) == 30 and piped.stdout.count("package libucx0: 1.13") == 2
+    narrow = history(SITE, "--all", "--reports", reports, columns="60").stdout
+    assert "regressed" in narrow and "…" not in narrow
 
 
 def test_a_night_that_stands_alone_is_shown(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app
+from roundtrip.cli import app, listing
 from roundtrip.collect import shapes
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
@@ -108,7 +108,7 @@ def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) 
     for line in shown:
         table.add_row(*_cells(line, judged))
     if shown:
-        _console.print(table)
+        listing.show(table)
     else:
         _console.print("  nothing changed that these nights can show")
     mute = Counter(one.said.why for one in lines if one.said.verdict == "cannot tell")

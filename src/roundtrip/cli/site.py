@@ -12,7 +12,7 @@ from rich.table import Table
 
 from roundtrip import paths
 from roundtrip.campaign.site import Site
-from roundtrip.cli import app
+from roundtrip.cli import app, listing
 from roundtrip.errors import UserError
 from roundtrip.sites import data, mirror, probe, ready, toolchains
 from roundtrip.sites import lock as locks
@@ -123,7 +123,7 @@ def lock(
     for item in toolchains.toolchains(held, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
-    _console.print(table)
+    listing.show(table)
     raise typer.Exit(status)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from roundtrip import paths, studies
-from roundtrip.cli import app
+from roundtrip.cli import app, listing
 from roundtrip.studies import new as rooms
 
 study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a new one.")
@@ -23,7 +22,7 @@ def list_studies() -> None:
     table = Table("study", "title", "question", box=None, pad_edge=False)
     for study in studies.found():
         table.add_row(*map(Text, (study.name, study.title, study.question)))
-    Console(soft_wrap=True, markup=False).print(table)
+    listing.show(table)
 
 
 @study_app.command()

@@ -7,12 +7,11 @@ import time
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app
+from roundtrip.cli import app, listing
 from roundtrip.toolchains.build import build, pending
 from roundtrip.toolchains.plan import states
 from roundtrip.toolchains.process import BuildError
@@ -56,7 +55,7 @@ def _show(known: Catalogue, store: Store) -> None:
     table = Table("toolchain", "state", box=None)
     for name, state in states(known.toolchains.values(), store).items():
         table.add_row(name, state)
-    Console(markup=False).print(table)
+    listing.show(table)
 
 
 class _Board:
