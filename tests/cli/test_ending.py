@@ -122,6 +122,20 @@ def test_an_output_that_takes_nothing() -> None:
     assert "free some space" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("closed", "arguments", "status"),
+    [("1", "--version", 0), ("2", "xyzzy", 2), ("0", "--help", 0)],
+)
+def test_a_stream_that_is_closed(closed: str, arguments: str, status: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" {arguments} {closed}>&-', sys.executable, MAIN],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stderr
+    assert done.stderr == ""
+
+
 def test_a_reader_that_has_gone() -> None:
     read, write = os.pipe()
     os.close(read)

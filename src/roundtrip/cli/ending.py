@@ -29,6 +29,7 @@ def status_of(command: Callable[[], object]) -> int:
 
     `command` returns its own status, or any other object for success.
     """
+    _open()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -85,6 +86,18 @@ def _bug(error: BaseException) -> str:
         print(text, file=sys.stderr)
         place = "the lines above"
     return f"this is a bug in roundtrip ({type(error).__name__}); what happened is in {place}"
+
+
+def _open() -> None:
+    """Open the null device for each standard stream that the caller has closed.
+
+    Else the next file that is opened would take its number, and get what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            free = os.open(os.devnull, os.O_RDWR)  # the lowest: `number`, if nothing else took it
+            os.set_inheritable(free, free == number)
+            setattr(sys, name, os.fdopen(free, "w" if number else "r", encoding="utf-8"))
 
 
 def _silence() -> None:
