@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> No
     run.reported(tmp_path / "report.html")
     with pytest.raises(UserError, match="no unfinished run"):
         tree.unfinished(runs, "night", "site")
+
+
+def test_a_state_that_the_collector_takes_and_no_run_wrote_is_told(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    run = begin(runs)
+    state = {key: value for key, value in run.state.items() if key not in ("finished", "report")}
+    state["expected"] = [{"case": "NetPIPE@local:smp+gcc", "launches": 3}]
+    (run.path / "state.json").write_text(json.dumps(state))
+    assert tree.unfinished(runs, "night", "site").path == run.path
+    with pytest.raises(UserError, match=r"has changed since .* \(case NetPIPE@local:smp\+gcc\)"):
+        tree.check_same_matrix(run, Matrix((), ()))
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:

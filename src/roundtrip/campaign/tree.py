@@ -82,7 +82,7 @@ class RunTree:
     def complete(self) -> bool:
         """Whether every launch came back, and the report was made if one was wanted."""
         state = self.state
-        return state["finished"] is not None and state.get("report") != "wanted"
+        return state.get("finished") is not None and state.get("report") != "wanted"
 
     def next_round(self) -> int:
         """The number of a new round, higher than that of any session."""
@@ -169,8 +169,11 @@ def _first_state(
 
 
 def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
-    """UserError if the campaign or the site has changed since the run of `tree` began."""
-    begun = {item["case"]: item["variables"] for item in tree.state["expected"]}
+    """UserError if the campaign or the site has changed since the run of `tree` began.
+
+    A state.json that says nothing of variables, which the collector takes, is of another matrix.
+    """
+    begun = {item["case"]: item.get("variables") for item in tree.state["expected"]}
     now = {item.case.id: dict(item.variables) for item in matrix.expected}
     if begun != now:
         case = min(set(begun) ^ set(now) or {key for key in now if begun[key] != now[key]})
