@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,16 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
     advice = _ADVICE.get(error.errno or 0)
     told = (error.strerror or str(error)) + (f": {advice}" if advice else "")
     return UserError(told, error.filename or place)
+
+
+def require_place(file: Path) -> None:
+    """UserError if no file can be written at `file`: told before the work whose result it is."""
+    if file.is_dir():
+        raise UserError("a folder, not a file", file)
+    if not file.parent.is_dir():
+        raise UserError("no such folder", file.parent)
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise UserError("no permission to write it", file)
 
 
 @contextmanager

@@ -219,6 +219,9 @@ def test_a_fault_of_what_was_asked_names_no_file_that_nobody_wrote(
         ((FAST, SLOW, "--resume"), "no run of .* to resume"),
         ((FAST, SLOW, "--checks", "NetPIPE:mode"), "is not of the form name=value"),
         ((FAST, SLOW, "--campaign", "nope"), "unknown campaign 'nope'"),
+        ((FAST, SLOW, "--output", "/dev"), "/dev: a folder, not a file"),
+        ((FAST, SLOW, "--output", "/nowhere/ab.md"), "/nowhere: no such folder"),
+        ((FAST, "c/d"), "^'c/d' is no toolchain: a name has up to 100 letters"),
     ],
 )
 def test_bad_input_is_told_before_anything_runs(

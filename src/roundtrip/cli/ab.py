@@ -22,8 +22,8 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.ending import INTERRUPTED
-from roundtrip.collect import analysis
-from roundtrip.errors import UserError, writing
+from roundtrip.collect import analysis, shapes
+from roundtrip.errors import UserError, require_place, writing
 from roundtrip.sites import ready
 
 _console = Console(stderr=True, markup=False)
@@ -81,7 +81,12 @@ def ab(
     """
     if base == new:
         raise UserError(f"{base} against itself: for how often that is told apart, see `bench aa`")
+    for name in (base, new):
+        if not re.fullmatch(shapes.NAME_PATTERN, name):
+            raise UserError(f"{name!r} is no toolchain: {shapes.NAME['description']}")
     minutes, least = _minutes(budget), fraction(fail_on)
+    if output:
+        require_place(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
     ready.require(here)

@@ -11,7 +11,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, require_place, writing
 
 if TYPE_CHECKING:
     from roundtrip.compare.model import Comparison
@@ -62,6 +62,8 @@ def compare(
     2 bad input, or nothing could be told.
     """
     least = fraction(fail_on)
+    if output:
+        require_place(output)
     if new is not None and (toolchains or by):
         raise UserError("--toolchains and --by choose two sides of one source: leave NEW out")
     from roundtrip.compare import comparison, source  # takes a second to load
