@@ -93,3 +93,27 @@ def test_the_command_tells_a_site_without_nights(
         main()
     assert ended.value.code == 2
     assert "no series has 40 nights" in capsys.readouterr().err
+
+
+def test_the_command_warns_of_a_night_that_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, _) = Nights(tmp_path, series=1).write(2)
+    (first / "report.json").unlink()
+    monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--reports", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"warning: {first}: not a published report\n" in capsys.readouterr().err
+
+
+def test_the_command_tells_a_place_that_takes_no_file_before_it_simulates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "nowhere" / "analysis.toml"
+    monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--write", str(place)])
+    monkeypatch.setattr(calibrate, "noises", pytest.fail)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert told.err == f"roundtrip: {place.parent}: no such folder\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,8 @@ import typer
 from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import shapes
-from roundtrip.errors import UserError, writing
+from roundtrip.collect.text import printable
+from roundtrip.errors import UserError, require_place, writing
 
 _SEED = 1
 
@@ -46,17 +48,20 @@ def calibrate(
     for name in filter(None, (site, campaign)):
         if not re.fullmatch(shapes.NAME_PATTERN, name):
             raise UserError(f"{name!r}: {shapes.NAME['description']}")
+    if write and write.exists():
+        raise UserError("there is a file already: nothing is overwritten", write)
+    if write:
+        require_place(write)
     folder = reports or paths.reports()
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
     marks, thresholds = annotations.of_site(site), analysis.of_site(site)
     settings = thresholds.history
-    found = [
-        noise
-        for name in names
-        for noise in calibration.noises(ledger.read(folder, name, site, marks).nights, settings)
-    ]
-    if write and write.exists():
-        raise UserError("there is a file already: nothing is overwritten", write)
+    found = []
+    for name in names:
+        known = ledger.read(folder, name, site, marks)
+        for warning in known.warnings:
+            print(f"warning: {printable(warning)}", file=sys.stderr)
+        found += calibration.noises(known.nights, settings)
     result = calibration.calibrate(found, nights, series, _SEED, settings)
     sd = np.array([one.sd for one in found])
     phi = np.array([one.phi for one in found])
