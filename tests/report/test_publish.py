@@ -228,6 +228,16 @@ def test_the_command_line(tree: Any, tmp_path: Path) -> None:
     assert "report.html: differs when rebuilt" in broken.stderr
 
 
+def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
+    revision = publish.publish(bundle.build(tree.path), tmp_path / "reports")
+    done = roundtrip("report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "corrects none: leave --supersedes out" in done.stderr
+    done = roundtrip("report", revision, "--supersedes", "r1", "--reason", " ")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--supersedes and --reason go together" in done.stderr
+
+
 def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None:
     facts = json.loads((tree.path / "state.json").read_text())
     (tree.path / "state.json").write_text(json.dumps({**facts, "campaign": "../../etc"}))

@@ -36,9 +36,12 @@ def report(
     The last line names the page.  The same bundle is published once.  Exit status: 0 good;
     1 --verify found a difference; 2 bad input.
     """
+    supersedes, reason = (text.strip() if text else None for text in (supersedes, reason))
     if bool(supersedes) != bool(reason):
         raise UserError("--supersedes and --reason go together")
     if verify and (source / _FACTS).is_file():
+        if supersedes:
+            raise UserError("--verify of a published report corrects none: leave --supersedes out")
         decodable.require(source / "bundle")
         revision = source
     else:
