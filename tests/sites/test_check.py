@@ -225,3 +225,9 @@ def test_a_spack_that_is_too_old_is_refused(
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
     with pytest.raises(UserError, match=r"is Spack 0\.23\.1: 1\.1 or newer is needed"):
         spack.find()
+
+
+def test_lines_are_written_only_of_live_findings() -> None:
+    refused = CliRunner().invoke(app, ["site", "check", "local", "--write"])
+    assert isinstance(refused.exception, UserError)
+    assert str(refused.exception).startswith("--write goes with --live")

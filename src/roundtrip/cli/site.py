@@ -48,6 +48,8 @@ def check(
 
     With --live it submits jobs.  Exit status: 0 no fault; 1 a fault; 2 no such site.
     """
+    if write and not live:
+        raise UserError("--write goes with --live, which finds what mends site.toml")
     site = Site(name, paths.checkout())
     status = _print(check_site(site, scripts))
     if live:
