@@ -36,6 +36,13 @@ def test_listing_builds_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "by-key").exists()
 
 
+def test_listing_lists_what_is_named(tmp_path: Path) -> None:
+    name = catalogue().smoke[0]
+    rows = roundtrip(tmp_path, "--list", name).stdout.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == [name]
+    assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == 8
+
+
 def test_unknown_name_is_one_line_and_status_2(tmp_path: Path) -> None:
     result = roundtrip(tmp_path, "gcc13")
     assert result.returncode == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from roundtrip.cli import app, listing
 from roundtrip.toolchains.build import build, pending
 from roundtrip.toolchains.plan import states
 from roundtrip.toolchains.process import BuildError
-from roundtrip.toolchains.spec import Catalogue, catalogue
+from roundtrip.toolchains.spec import Toolchain, catalogue
 from roundtrip.toolchains.store import Store
 
 
@@ -30,14 +31,16 @@ def toolchains(
     everything: Annotated[
         bool, typer.Option("--all", help="All of site-configs/toolchains.toml.")
     ] = False,
-    listing: Annotated[bool, typer.Option("--list", help="Show their state, build none.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", help="Show the state of those named, or of all; build none.")
+    ] = False,
 ) -> None:
     """Build toolchains: a compiler, an MPI and a Boost in one prefix, tested with two ranks."""
     store = Store(paths.toolchains())
     known = catalogue()
     wanted = known.select(names or [], everything)
     if listing:
-        _show(known, store)
+        _show(wanted if names or everything else known.toolchains.values(), store)
         return
     if not pending(wanted, store):
         print(f"toolchains: {len(wanted)} good, nothing to build")
@@ -51,9 +54,9 @@ def toolchains(
     print(f"toolchains: {len(wanted)} good")
 
 
-def _show(known: Catalogue, store: Store) -> None:
+def _show(wanted: Iterable[Toolchain], store: Store) -> None:
     table = Table("toolchain", "state", box=None)
-    for name, state in states(known.toolchains.values(), store).items():
+    for name, state in states(wanted, store).items():
         table.add_row(name, state)
     listing.show(table)
 
