@@ -112,3 +112,15 @@ def test_one_night_of_few_rounds_cannot_tell(tmp_path: Path) -> None:
 def test_a_site_without_such_nights_is_refused(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["nodes", "nowhere", "--reports", str(tmp_path)])
     assert found.exit_code != 0 and "no published night" in str(found.exception)
+
+
+def test_a_damaged_newest_night_is_warned_of_and_the_others_are_told(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
+    writer.night(0), writer.night(1)
+    newest = writer.night(2)
+    (newest / "bundle" / "cases.parquet").write_bytes(b"PAR1")
+    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    first, second = found.stdout.splitlines()
+    assert found.exit_code == 1 and f"{pseudonym(3)} is sick" in first
+    assert "was not measured in the night of 2026-01-02" in second
+    assert found.stderr.startswith(f"warning: {newest}: bundle/manifest.json: cases.parquet is not")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import manifest
+from roundtrip.collect import decodable, manifest
 from roundtrip.collect.tables import disk
 from roundtrip.collect.tables.schema import ADDED, CASES
 from roundtrip.errors import UserError
@@ -43,17 +44,23 @@ class Absent:
 
 
 def of(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
-    """Those of the newest night in `folder`, of a campaign on a site, by name.
+    """Those of the newest night in `folder` that can be read, of a campaign on a site, by name.
 
-    `pairs`: columns `PAIRS`, of all nights.  UserError for a bundle that cannot be read.
+    `pairs`: columns `PAIRS`, of all nights.  Of a night that cannot be read the ledger warns.
     """
-    newest = published.counting(folder)[0][-1:]
-    if not newest:
-        return []
-    bundle = newest[0].bundle
-    checked = manifest.verify(bundle)
+    for revision in reversed(published.counting(folder)[0]):
+        with contextlib.suppress(UserError):
+            return _in(revision.bundle, pairs)
+    return []
+
+
+def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
+    """Those of one night; UserError for a bundle that cannot be read."""
+    checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
+    if decodable.first_fault([cases]):
+        raise UserError("not a table", cases)
     columns = ["launch", "status", "reason", "hosts"]
-    launches = disk.table(bundle / "cases.parquet", CASES, columns, ADDED["cases"])
+    launches = disk.table(cases, CASES, columns, ADDED["cases"])
     told = {
         **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
         **_failed(launches),
