@@ -46,7 +46,7 @@ def check(
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
-    With --live it submits jobs.  Exit status: 0 no fault; 1 a fault; 2 no such site.
+    With --live it submits jobs.  Exit status: 0 no fault; 1 a fault; 2 bad input.
     """
     if write and not live:
         raise UserError("--write goes with --live, which finds what mends site.toml")

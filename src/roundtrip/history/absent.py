@@ -46,7 +46,8 @@ class Absent:
 def of(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
     """Those of the newest night in `folder` that can be read, of a campaign on a site, by name.
 
-    `pairs`: columns `PAIRS`, of all nights.  Of a night that cannot be read the ledger warns.
+    `pairs`: columns `PAIRS`, of all nights.  A night that cannot be read raises no UserError: the
+    ledger warns of it.
     """
     for revision in reversed(published.counting(folder)[0]):
         with contextlib.suppress(UserError):
