@@ -7,44 +7,24 @@ is raised is a finding.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
-from support.bundles import FORMER, of_schema_2
-from support.synthetic import Tree
+from support.bundles import FORMER
 
-from fuzz import foreign, history, links
+from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
-from roundtrip.collect import (
-    analysis,
-    bundle,
-    cases,
-    decodable,
-    hosts,
-    manifest,
-    records,
-    samples,
-    seal,
-)
+from roundtrip.collect import analysis, cases, hosts, records, samples, seal
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.session_report import SessionReport
 from roundtrip.collect.tables.schema import ALL
 from roundtrip.errors import UserError
-from roundtrip.report import data
 from roundtrip.sites import lock
-from roundtrip.studies.netpipe import output as netpipe_output
-from roundtrip.studies.npb import upstream as npb_upstream
-from roundtrip.studies.osu import output as osu_output
 
 DATA = Path(__file__).parents[1] / "data"
-_ENVIRON = "openmpi41-boost181"
 _DETAILS = "details/ring.parquet"
 Check = Callable[[bytes, bytes, Path], bool]
 
@@ -57,30 +37,12 @@ class Reader:
     check: Check
 
 
-@cache
-def tree() -> Tree:
-    """A small run tree and, in its ``bundles/``, its bundle; never changed."""
-    import tempfile
-
-    made = Tree(
-        Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
-        launches=2,
-        samples=2,
-        sizes=[1, 1024],
-        environs=(_ENVIRON,),
-        extras={"emulated": {"wan_rtt_ms": 2}},
-    )
-    made.write()
-    bundle.build(made.path)
-    return made
-
-
 def _launch_file(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [(tree().folder(1, _ENVIRON) / name).read_bytes()]
+    return lambda: [(bundles.tree().folder(1, bundles.ENVIRON) / name).read_bytes()]
 
 
 def _run_file(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [(tree().path / name).read_bytes()]
+    return lambda: [(bundles.tree().path / name).read_bytes()]
 
 
 def _recorded(pattern: str) -> Callable[[], list[bytes]]:
@@ -116,7 +78,10 @@ def _record(name: str) -> Check:
         read = records.read(_written(content, folder, name))
         if name == "state.json":
             return True
-        good = {other: records.read(tree().folder(1, _ENVIRON) / other) for other in _BOTH}
+        good = {
+            other: records.read(bundles.tree().folder(1, bundles.ENVIRON) / other)
+            for other in _BOTH
+        }
         good[name] = read
         case, run = good["case.json"], good["run.json"]
         cases.require_fits(
@@ -150,58 +115,6 @@ def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
     return True
 
 
-_apart: ContextVar[bool] = ContextVar("_apart", default=False)
-
-
-@contextmanager
-def decoding_apart() -> Iterator[None]:
-    """Tables are first decoded in a process of their own, as the commands do."""
-    token = _apart.set(True)
-    try:
-        yield
-    finally:
-        _apart.reset(token)
-
-
-def _built() -> Path:
-    return next((tree().path / "bundles").iterdir())
-
-
-@cache
-def _of_schema_2() -> Path:
-    """A bundle with details of a study."""
-    return of_schema_2(FORMER / "ring", tree().path.parent / "ring")
-
-
-def _in_bundle(
-    name: str,
-    forged: bool = False,
-    whose: Callable[[], Path] = _built,
-    then: Callable[[data.Data], None] = lambda _: None,
-) -> Check:
-    """A file of the bundle `whose`; `forged`: its manifest vouches for it; `then` uses it."""
-
-    def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        good = whose()
-        copy = Path(shutil.copytree(good, folder / "bundle"))
-        try:
-            _written(content, copy, name)
-            if forged:
-                facts = manifest.verify(good).data
-                (copy / manifest.FILE_NAME).unlink()
-                manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
-            if _apart.get():
-                decodable.require(copy)
-            read = data.read(copy)
-            read.samples.collect()
-            then(read)
-            return True
-        finally:
-            shutil.rmtree(copy)
-
-    return check
-
-
 def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
     file = _written(content, folder / "env", "host.json")
@@ -213,32 +126,6 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     return cores is not None
 
 
-def _netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
-    file = _written(content, folder, "np.out")
-    points = netpipe_output.convert(file, "NPmpi", 2)
-    assert [point.size_bytes for point in points] == [
-        size for size, _ in zip(netpipe_output.Schedule().sizes(), points, strict=False)
-    ], "a line is missing"
-    samples.whole(folder / "samples.csv")
-    return True
-
-
-def _npb(content: bytes, seed: bytes, folder: Path) -> bool:
-    npb_upstream.convert(_written(content, folder, "rfm_job.out"), "cg.A.x")
-    samples.whole(folder / "samples.csv")
-    return True
-
-
-def _osu(name: str) -> Check:
-    def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        output = osu_output.parse(_written(content, folder, "osu.txt"), name)
-        sizes = [row.size_bytes for row in output.rows]
-        assert all(after == max(1, 2 * before) for before, after in pairwise(sizes))
-        return True
-
-    return check
-
-
 def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
     read = lock.read(_written(content, folder, "spack.lock"))
     lock.split_builds(read)
@@ -246,13 +133,9 @@ def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
     return True
 
 
-def _bundle_file(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [(_built() / name).read_bytes()]
-
-
 def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
     """Seeds and check of a table of the nights before a run."""
-    check = _in_bundle(name, True, history.bundle, history.shown)
+    check = bundles.check_of(name, True, history.bundle, history.shown)
     return lambda: [(history.bundle() / name).read_bytes()], check
 
 
@@ -270,21 +153,22 @@ READERS = {
     ),
     "analysis.toml": Reader(lambda: [analysis.default_text().encode()], _analysis),
     "env/host.json": Reader(_run_file("env/host.json"), _environment),
-    "manifest.json": Reader(_bundle_file("manifest.json"), _in_bundle("manifest.json")),
+    "manifest.json": Reader(bundles.seeds("manifest.json"), bundles.check_of("manifest.json")),
     "samples.parquet": Reader(
-        _bundle_file("samples.parquet"), _in_bundle("samples.parquet", forged=True)
+        bundles.seeds("samples.parquet"), bundles.check_of("samples.parquet", forged=True)
     ),
     **{
-        name: Reader(_bundle_file(name), _in_bundle(name, forged=True))
+        name: Reader(bundles.seeds(name), bundles.check_of(name, forged=True))
         for name in map("{}.parquet".format, ALL)
     },
     **{name: Reader(*_of_nights(name)) for name in history.TABLES},
     "details": Reader(
-        lambda: [(_of_schema_2() / _DETAILS).read_bytes()], _in_bundle(_DETAILS, True, _of_schema_2)
+        lambda: [(bundles.former() / _DETAILS).read_bytes()],
+        bundles.check_of(_DETAILS, True, bundles.former),
     ),
     "cases.parquet of schema 1": Reader(
         lambda: [(FORMER / "ring" / "cases.parquet").read_bytes()],
-        _in_bundle("cases.parquet", True, lambda: FORMER / "ring"),
+        bundles.check_of("cases.parquet", True, lambda: FORMER / "ring"),
     ),
     "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
     "logs of ReFrame": Reader(foreign.seeds("*/*.log*"), foreign.log),
@@ -292,10 +176,10 @@ READERS = {
     "databases of ReFrame": Reader(foreign.seeds("*/*.db"), foreign.any_file),
     "imported values": Reader(foreign.values_seeds, foreign.values),
     "annotations.yaml": Reader(foreign.annotation_seeds, foreign.annotated),
-    "NetPIPE": Reader(_recorded("netpipe/*.full.out"), _netpipe),
-    "NPB": Reader(_recorded("npb/*.txt"), _npb),
-    "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), _osu("latency")),
-    "osu_mbw_mr": Reader(_recorded("osu/osu_mbw_mr.*.openmpi.txt"), _osu("mbw_mr")),
+    "NetPIPE": Reader(_recorded("netpipe/*.full.out"), programs.netpipe),
+    "NPB": Reader(_recorded("npb/*.txt"), programs.npb),
+    "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), programs.osu("latency")),
+    "osu_mbw_mr": Reader(_recorded("osu/osu_mbw_mr.*.openmpi.txt"), programs.osu("mbw_mr")),
 }
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from random import Random
 
 from fuzz import trees
+from fuzz.bundles import decoding_apart
 from fuzz.mutate import mutated
-from fuzz.readers import READERS, accepted, decoding_apart
+from fuzz.readers import READERS, accepted
 
 TREES = "run tree"
 #: Names of what can be fuzzed, with their shares of the cases.

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from random import Random
 
+from fuzz.bundles import tree
 from fuzz.mutate import mutated
-from fuzz.readers import tree
 from roundtrip.collect import bundle, seal
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError

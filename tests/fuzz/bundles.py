@@ -1,0 +1,90 @@
+"""The readers of a bundle's files: good bundles to mutate, and bundles with a changed file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+from support.bundles import FORMER, of_schema_2
+from support.synthetic import Tree
+
+from roundtrip.collect import bundle, decodable, manifest
+from roundtrip.report import data
+
+ENVIRON = "openmpi41-boost181"
+_apart: ContextVar[bool] = ContextVar("_apart", default=False)
+
+
+@cache
+def tree() -> Tree:
+    """A small run tree and, in its ``bundles/``, its bundle; never changed."""
+    import tempfile
+
+    made = Tree(
+        Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
+        launches=2,
+        samples=2,
+        sizes=[1, 1024],
+        environs=(ENVIRON,),
+        extras={"emulated": {"wan_rtt_ms": 2}},
+    )
+    made.write()
+    bundle.build(made.path)
+    return made
+
+
+def built() -> Path:
+    return next((tree().path / "bundles").iterdir())
+
+
+@cache
+def former() -> Path:
+    """A bundle with details of a study."""
+    return of_schema_2(FORMER / "ring", tree().path.parent / "ring")
+
+
+def seeds(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(built() / name).read_bytes()]
+
+
+@contextmanager
+def decoding_apart() -> Iterator[None]:
+    """Tables are first decoded in a process of their own, as the commands do."""
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+
+
+def check_of(
+    name: str,
+    forged: bool = False,
+    whose: Callable[[], Path] = built,
+    then: Callable[[data.Data], None] = lambda _: None,
+) -> Callable[[bytes, bytes, Path], bool]:
+    """A file of the bundle `whose`; `forged`: its manifest vouches for it; `then` uses it."""
+
+    def check(content: bytes, seed: bytes, folder: Path) -> bool:
+        good = whose()
+        copy = Path(shutil.copytree(good, folder / "bundle"))
+        try:
+            (copy / name).write_bytes(content)
+            if forged:
+                facts = manifest.verify(good).data
+                (copy / manifest.FILE_NAME).unlink()
+                manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
+            if _apart.get():
+                decodable.require(copy)
+            read = data.read(copy)
+            read.samples.collect()
+            then(read)
+            return True
+        finally:
+            shutil.rmtree(copy)
+
+    return check

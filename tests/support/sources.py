@@ -1,0 +1,79 @@
+"""Where a source mirror is filled from: a pool of Debian sources, and a git repository."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+from roundtrip.sites import mirror
+from roundtrip.sites.mirror import Sources
+
+WRONG = "0" * 64
+
+
+def checksum(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def filled(folder: Path, sources: Sources, **clones: str) -> dict[str, tuple[str, str]]:
+    """Verdict and detail of each source, after the mirror was filled."""
+    return {item.name: (item.verdict, item.detail) for item in mirror.fill(folder, sources, clones)}
+
+
+def debian_pool(base: Path) -> tuple[Path, Path]:
+    """A pool with source package `demo` 1.0: its archive, and the apt.conf that knows no other."""
+    folder = base / "pool"
+    folder.mkdir()
+    archive = folder / "demo_1.0.orig.tar.xz"
+    (base / "readme").write_text("demo\n")
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(base / "readme", "demo-1.0/readme")
+    packaging = folder / "demo_1.0-1.debian.tar.xz"
+    packaging.write_bytes(b"no source")
+    listed = "\n".join(
+        f" {checksum(file)} {file.stat().st_size} {file.name}" for file in (archive, packaging)
+    )
+    common = "Binary: demo\nArchitecture: any\nVersion: 1.0-1\nMaintainer: Nobody <nobody@example>"
+    description = folder / "demo_1.0-1.dsc"
+    description.write_text(
+        f"Format: 3.0 (quilt)\nSource: demo\n{common}\nChecksums-Sha256:\n{listed}\n"
+    )
+    listed = f" {checksum(description)} {description.stat().st_size} {description.name}\n{listed}"
+    (folder / "Sources").write_text(
+        f"Package: demo\nFormat: 3.0 (quilt)\n{common}\nDirectory: .\nChecksums-Sha256:\n{listed}\n"
+    )
+    etc = base / "etc"
+    (etc / "parts").mkdir(parents=True)
+    (etc / "parts" / "pool.list").write_text(f"# a pool\ndeb [trusted=yes] file:{folder} ./\n")
+    (etc / "apt.conf").write_text(
+        f'Dir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "{etc / "parts"}";\n'
+    )
+    return archive, etc / "apt.conf"
+
+
+def repository(base: Path) -> tuple[Path, str]:
+    """A git repository with two commits, and the second one's name."""
+    folder = base / "clone"
+
+    def git(*arguments: str) -> str:
+        settings = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
+        done = subprocess.run(
+            ["git", "-C", str(folder), *settings, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"},
+        )
+        return done.stdout.strip()
+
+    folder.mkdir()
+    git("init", "--quiet")
+    for text in ("one\n", "two\n"):
+        (folder / "kept").write_text(text)
+        (folder / "left out").write_text(text)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", text, "--date=2020-01-01T00:00:00Z")
+    return folder, git("rev-parse", "HEAD")
