@@ -15,7 +15,7 @@ endif
 
 .NOTPARALLEL:
 .PHONY: help campaign setup toolchains test bench calibration night card clean distclean
-.PHONY: setup-test lint types cxx-format workloads tidy pytest faults fuzz sanitize
+.PHONY: setup-test lint types cxx-format workloads tidy tidy-all pytest test-all test-part faults fuzz sanitize
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -29,7 +29,14 @@ setup: ## only set this machine up: packages, .venv, the toolchains of `smoke`
 toolchains: ## set up all eight toolchains: 4 MPIs x 2 Boosts
 	@$(BOOTSTRAP) campaign --all
 
-test: lint types cxx-format workloads tidy pytest ## set up, then every check: style, types, C++ and Python tests
+test: lint types cxx-format workloads tidy pytest ## set up, then the checks that a person waits for: ten minutes
+
+test-all: lint types cxx-format workloads ## every check, the nightly ones too: an hour
+	$(BIN)/pytest -m ""
+
+PART := 0/6
+test-part: workloads ## part K of N of the nightly checks: PART=K/N
+	$(BIN)/pytest -m nightly --part $(PART)
 
 setup-test:
 	@$(BOOTSTRAP) test
@@ -45,31 +52,43 @@ cxx-format: setup-test
 	@echo "clang-format: $(words $(CXX_FILES)) files"
 	@clang-format --dry-run -Werror $(CXX_FILES)
 
-workloads: setup-test $(TESTED:%=ctest-%)
+# The build folder of campaigns on site `local`, with the tests; pytest runs these.
+workloads: setup-test $(firstword $(TESTED:%=build-%))
 
-with = -D Boost_ROOT=$(ROUNDTRIP_TOOLCHAINS)/$1 \
-  -D CMAKE_CXX_COMPILER=$(ROUNDTRIP_TOOLCHAINS)/$1/mpi/bin/mpicxx
+with = -D Boost_ROOT='$(ROUNDTRIP_TOOLCHAINS)/$1' \
+  -D CMAKE_CXX_COMPILER='$(ROUNDTRIP_TOOLCHAINS)/$1/mpi/bin/mpicxx'
 
-ctest-%: setup-test
-	cmake -S workloads --preset release -B build/test/$* $(call with,$*)
-	cmake --build build/test/$*
-	ctest --test-dir build/test/$* --output-on-failure --label-exclude 'nightly|crowded'
+build-%: setup-test
+	@mkdir -p build/$*
+	flock build/$*/.lock cmake -S workloads --preset release -B build/$* $(call with,$*)
+	flock build/$*/.lock cmake --build build/$*
 
 # clang-tidy does not run the wrapper, so it is told where that finds mpi.h.
-MPI_SHOW = $(ROUNDTRIP_TOOLCHAINS)/$(firstword $(TESTED))/mpi/bin/mpicxx -show
-tidy: setup-test
-	cmake -S workloads --preset tidy -B build/tidy --log-level=WARNING $(call with,$(firstword $(TESTED)))
-	cmake -S testbed/link --preset tidy -B build/tidy-link --log-level=WARNING
-	@for build in build/tidy build/tidy-link; do \
-	  sed -n "s,.*\"file\": \"\(.*\)\".*,-p $$build \1,p" $$build/compile_commands.json; done | \
-	  xargs -t -P 2 -L 1 clang-tidy --quiet \
-	  $(patsubst -I%,--extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
+MPI_SHOW = '$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(TESTED))/mpi/bin/mpicxx' -show
+TIDY = run-clang-tidy -quiet -j 2 \
+  $(patsubst -I%,-extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
+TIDY_BASE := HEAD~1
+tidy: setup-test ## clang-tidy over the sources that differ from TIDY_BASE
+	@changed=$$(git diff --name-only --diff-filter=d $(TIDY_BASE) -- '*.cpp' '*.hpp' | \
+	  sed 's,\.hpp$$,.cpp,' | sort -u | paste -sd '|'); \
+	if [ -z "$$changed" ]; then echo "clang-tidy: no C++ source differs from $(TIDY_BASE)"; exit; fi; \
+	$(call tidy-tree,build/tidy-changed,OFF); \
+	for tree in build/tidy-changed build/tidy-changed-link; do $(TIDY) -p $$tree "/($$changed)$$" || exit; done
+
+tidy-all: setup-test
+	@$(call tidy-tree,build/tidy,ON)
+	$(TIDY) -p build/tidy
+	$(TIDY) -p build/tidy-link
+
+tidy-tree = set -e; \
+  cmake -S workloads --preset tidy -B $1 --log-level=WARNING -D ROUNDTRIP_UNITY=$2 $(call with,$(firstword $(TESTED))); \
+  cmake -S testbed/link --preset tidy -B $1-link --log-level=WARNING -D CMAKE_UNITY_BUILD=$2
 
 pytest: setup-test
 	$(BIN)/pytest
 
 faults: setup-test ## the fault drill: kill, cut, hold, fill, and count what is lost
-	$(BIN)/pytest -m drill tests/faults
+	$(BIN)/pytest --drill -m nightly -n 0 tests/faults
 
 FUZZ_CASES := 100000
 FUZZ_START := 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from support.synthetic import Tree
+from support.virtual import Virtual, booted, lacking
+
+pytest_plugins = ["support.costs", "support.tiers"]
 
 settings.register_profile("roundtrip", deadline=None)
 settings.load_profile("roundtrip")
@@ -20,6 +24,15 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def virtual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    """2 + 2 nodes and a WAN, booted once, for all tests that leave them as they were."""
+    if lacking():
+        pytest.skip(lacking())
+    with booted(tmp_path_factory.mktemp("virtual"), f"tests-{os.getpid()}") as cluster:
+        yield cluster
 
 
 @pytest.fixture

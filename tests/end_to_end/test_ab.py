@@ -24,10 +24,14 @@ SMALL = (
     *("--set", "budget=0.5", "--set", "precision=10", "--set", "end=1024"),
 )
 
-pytestmark = pytest.mark.skipif(
-    not all((paths.toolchains() / name / "toolchain.json").exists() for name in (BASE, NEW)),
-    reason=f"toolchains {BASE} and {NEW} are not installed: make setup",
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not all((paths.toolchains() / name / "toolchain.json").exists() for name in (BASE, NEW)),
+        reason=f"toolchains {BASE} and {NEW} are not installed: make setup",
+    ),
+]
 
 
 @pytest.fixture
@@ -64,7 +68,7 @@ def tree(environment: dict[str, str]) -> Path:
 def test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = ("--budget", "90s", "--fail-on", "3%", "--format", "json")
+    arguments = ("--budget", "25s", "--fail-on", "3%", "--format", "json")
     done = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
     assert done[0] in (0, 1, 2), done
     told: dict[str, Any] = json.loads(done[1])
@@ -98,7 +102,7 @@ def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, s
     assert "series compared" in out
     assert f"roundtrip ab {BASE} {NEW} --site local --resume" in err
     before = len(scan(tree(environment)))
-    resumed = start(environment, "ab", BASE, NEW, "--resume", "--budget", "30s")
+    resumed = start(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
     assert finish(resumed)[0] in (0, 1, 2)
     assert len(scan(tree(environment))) > before
 
@@ -112,7 +116,7 @@ def test_one_toolchain_under_two_names_is_not_told_apart(
     for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
         (links / name).symlink_to((paths.toolchains() / target).resolve())
     own = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
-    arguments = ("--budget", "60s", "--fail-on", "30%", "--format", "json")
+    arguments = ("--budget", "20s", "--fail-on", "30%", "--format", "json")
     status, out, err = finish(start(own, "ab", BASE, ALIAS, *SMALL, *arguments))
     told = json.loads(out)
     assert status in (0, 2), err

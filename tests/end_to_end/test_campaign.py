@@ -101,6 +101,7 @@ def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
     assert not (Path(environment["ROUNDTRIP_RUNS"]) / "small").exists()
 
 
+@pytest.mark.live
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
     status, out, err = finish(start(environment, "--allow-mute", campaign))
     assert status == 0, err
@@ -122,6 +123,8 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     assert json.loads((bundle / "manifest.json").read_text())["campaign"] == "small"
 
 
+@pytest.mark.nightly
+@pytest.mark.live
 def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     campaign: Path, environment: dict[str, str]
 ) -> None:
@@ -145,6 +148,8 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     assert list(passed(tree(environment)).values()) == [3]
 
 
+@pytest.mark.nightly
+@pytest.mark.live
 def test_a_second_campaign_on_the_site_is_refused_or_waits(
     campaign: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -176,6 +181,8 @@ def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str
     raise AssertionError("the killed campaign's session never ended")
 
 
+@pytest.mark.nightly
+@pytest.mark.live
 def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:

@@ -25,7 +25,11 @@ SOME_LAPS_S = 3
 END_OF_ALL_S = 5
 WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
+]
 
 
 @pytest.fixture(scope="module")

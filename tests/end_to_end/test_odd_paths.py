@@ -26,10 +26,14 @@ parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pin
 variables = {{ budget = 1, perturbation = 0, end = 4096 }}
 """
 
-pytestmark = pytest.mark.skipif(
-    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+    ),
+]
 
 
 def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:

@@ -62,10 +62,14 @@ REPLAY = """\
 case " $* " in *" -c "*) exec cat {validated};; esac
 cat {measured}
 """
-pytestmark = pytest.mark.skipif(
-    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+    ),
+]
 
 
 def install(prefix: Path, name: str, help_: Path, validated: Path, measured: Path) -> None:

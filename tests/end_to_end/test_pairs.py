@@ -23,7 +23,11 @@ from roundtrip.collect import manifest, site_key
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")
 LEAVES = Path(__file__).parents[1] / "data" / "slurm-leaves"
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
+]
 CAMPAIGN = f"""\
 title = "Tiny pairs"
 nodes = "all"

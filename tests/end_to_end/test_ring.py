@@ -20,6 +20,8 @@ VARIANTS = {"region", "mpi", *pvm()}
 PROCESSORS = 2
 
 pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
     pytest.mark.skipif(
         not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
         reason=f"toolchain {TOOLCHAIN} is not installed: make setup",

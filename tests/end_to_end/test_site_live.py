@@ -15,7 +15,11 @@ from support.virtual import CHECKOUT, Virtual, booted, lacking, patient
 from roundtrip.sites import data
 from roundtrip.sites.live import mend
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
+]
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
 
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, ENVIRON, Virtual, booted, campaign, lacking
+from support.virtual import CHECKOUT, ENVIRON, Virtual, campaign
 
 from roundtrip.collect.launches import scan
 
 RTT_S = 2e-3
 NIGHTLY = "roundtrip-nightly"
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
-    with booted(tmp_path_factory.mktemp("virtual"), f"e2e-{os.getpid()}") as cluster:
-        yield cluster
+@pytest.fixture(scope="session")
+def cluster(virtual_cluster: Virtual) -> Virtual:
+    return virtual_cluster
 
 
 def shortest_half_round_trip_s(run: dict) -> float:

@@ -24,7 +24,11 @@ from support.virtual import (
     patient,
 )
 
-pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
+]
 PREEMPTS = Path(__file__).parents[1] / "data" / "slurm-preempts"
 STEPS = """
 [partition.steps]

@@ -1,10 +1,11 @@
-"""The drill runs by `make faults` (``-m drill``); plain pytest runs a few faults of it."""
+"""The drill: nightly one fault of each kind, with ``--drill`` (`make faults`) all of them."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -14,16 +15,12 @@ from support.virtual import Virtual, booted, lacking
 from roundtrip import paths
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "drill: one of the many faults of `make faults`")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.option.markexpr:
-        return
-    drill = [item for item in items if item.get_closest_marker("drill")]
-    config.hook.pytest_deselected(items=drill)
-    items[:] = [item for item in items if item not in drill]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.nightly)
+            item.add_marker(pytest.mark.live)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -31,7 +28,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    if session.config.option.markexpr:
+    if session.config.getoption("--drill"):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _stop)
 
@@ -39,7 +36,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    if TALLY or "drill" in config.option.markexpr:
+    if TALLY or config.getoption("--drill"):
         terminalreporter.section("faults injected, and what they broke")
         for line in TALLY.lines():
             terminalreporter.write_line(line)
@@ -58,10 +55,24 @@ def nothing_broke() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def is_whole(pytestconfig: pytest.Config) -> bool:
+    """Whether all faults are injected, not one of each kind."""
+    return bool(pytestconfig.getoption("--drill"))
+
+
+@pytest.fixture
+def whole_drill(is_whole: bool) -> None:
+    if not is_whole:
+        pytest.skip("one of many faults of its kind: make faults")
+
+
+@pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
+    """One that tests damage, with a small file system in its shared folder."""
     if lacking():
         pytest.skip(lacking())
-    with booted(tmp_path_factory.mktemp("drill"), f"drill-{os.getpid()}") as cluster:
+    home = tmp_path_factory.mktemp("drill")
+    with booted(home, f"drill-{os.getpid()}", has_small=True) as cluster:
         yield cluster
 
 

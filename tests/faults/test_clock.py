@@ -71,7 +71,7 @@ def step_at(runs: Iterator[Trial], clock: Clock, plan: list[tuple[str, str]]) ->
         trial = next(runs)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_clock_stepped(tmp_path: Path, clock: Clock) -> None:
     plan = [(moment, step) for moment in MOMENTS for step in STEPS]
     random.Random(8).shuffle(plan)

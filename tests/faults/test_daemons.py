@@ -11,8 +11,6 @@ from faults.storm import Fault, nodes_are_back, storm
 from faults.trial import Trial
 from support.virtual import Virtual, booted, lacking
 
-pytestmark = pytest.mark.drill
-
 
 @pytest.fixture(scope="module")
 def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
@@ -42,5 +40,6 @@ def away(daemon: str) -> Fault:
 
 
 @pytest.mark.parametrize("daemon", ["munged", "slurmdbd", "mariadbd"])
-def test_daemon_away(accounted: Virtual, daemon: str) -> None:
-    storm(accounted, accounted.share / daemon, 2 * [away(daemon)], 7, 2)
+def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
+    faults = (2 if is_whole else 1) * [away(daemon)]
+    storm(accounted, accounted.share / daemon, faults, 7, 2)

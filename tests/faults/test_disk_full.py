@@ -67,13 +67,13 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
     trial.complete(row)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_disk_full_on_local(small: Path) -> None:
     text = LOCAL.format(launches=3, budget=0.5)
     fill((Trial(place, text, 3, report=True) for place in numbered(small)), small, MOMENTS)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_disk_full_on_slurm(cluster: Virtual) -> None:
     small, text = cluster.share / "small", campaign(3, cases=1)
     trials = (Trial(place, text, 3, cluster=cluster) for place in numbered(small))

@@ -71,19 +71,19 @@ def plan(seed: int, repeats: int) -> list[tuple[str, signal.Signals]]:
     return chosen
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_driver_struck_while_running(tmp_path: Path) -> None:
     blows(map(local, numbered(tmp_path)), plan(1, 1), 1)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 @pytest.mark.parametrize("moment", REPORTING)
 @pytest.mark.parametrize("blow", [KILL, TERM])
 def test_driver_struck_while_reporting(tmp_path: Path, moment: str, blow: signal.Signals) -> None:
     blows(map(local, numbered(tmp_path)), [(moment, blow)] * 2, 3)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_driver_struck_on_slurm(cluster: Virtual) -> None:
     order = random.Random(5)
     chosen = list(itertools.product(RUNNING, (KILL, TERM)))

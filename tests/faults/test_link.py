@@ -37,7 +37,7 @@ def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n
     assert len(told) >= len(faults) / 2, reasons  # one may end before it is struck
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_storm_over_the_link(cluster: Virtual) -> None:
     over_the_link(cluster, "link", 2 * [link_changed, link_cut, link_flapping], 2, 3)
 

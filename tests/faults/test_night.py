@@ -12,8 +12,8 @@ from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, await_true, campaign
 
-pytestmark = pytest.mark.drill
-MOMENTS = ("build", "measure", "copy", "between")
+MANY = pytest.mark.usefixtures("whole_drill")
+MOMENTS = ("measure", *(pytest.param(name, marks=MANY) for name in ("build", "copy", "between")))
 
 
 def cancel(cluster: Virtual, job: str) -> None:

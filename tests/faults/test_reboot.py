@@ -12,7 +12,7 @@ from faults.tally import TALLY
 from faults.test_night import requeue
 from support.virtual import Virtual, await_true, booted, campaign, lacking
 
-pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("toolchain")]
+pytestmark = pytest.mark.usefixtures("toolchain")
 NODES = "2+2"
 
 

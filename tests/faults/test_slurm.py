@@ -87,7 +87,7 @@ def _start_now(cluster: Virtual, job: str) -> None:
     slurm(cluster, "scontrol", "update", f"JobId={job}", "StartTime=now")
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_storm_inside_a_cluster(cluster: Virtual) -> None:
     kinds: list[Fault] = [
         slurmd_killed, slurmctld_killed, held, requeued, cancelled, workload_killed, node_off,
@@ -97,7 +97,7 @@ def test_storm_inside_a_cluster(cluster: Virtual) -> None:
     storm(cluster, cluster.share / "storm", faults, 1)
 
 
-@pytest.mark.drill
+@pytest.mark.usefixtures("whole_drill")
 def test_a_job_over_its_time_limit(cluster: Virtual) -> None:
     storm(cluster, cluster.share / "limit", [over_time_limit], 3)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -174,21 +174,33 @@ def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
 
 @contextmanager
 def booted(
-    home: Path, name: str, nodes: str = "2+2", options: Sequence[str] = ()
+    home: Path,
+    name: str,
+    nodes: str = "2+2",
+    options: Sequence[str] = (),
+    has_small: bool = False,
 ) -> Iterator[Virtual]:
     """A cluster of its own, state below `home`, gone at the end.
 
-    `options`: more for ``vcluster up``.  In its shared folder, ``small`` is a file system of
-    64 MiB, to be filled.
+    `options`: more for ``vcluster up``.  `has_small`: in its shared folder, ``small`` is a file
+    system of 64 MiB, to be filled.
     """
     share = home / "share"
-    small = share / "small"
-    small.mkdir(parents=True)
+    share.mkdir(parents=True)
     cluster = Virtual(home, share, name)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(small)], check=True)
     try:
-        cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
-        yield cluster
+        with _small(share / "small") if has_small else nullcontext():
+            cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
+            yield cluster
     finally:
         cluster.run("down")
-        subprocess.run(["umount", "--lazy", str(small)], check=False)
+
+
+@contextmanager
+def _small(folder: Path) -> Iterator[None]:
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.virtual import Virtual
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = CHECKOUT / "testbed" / "vcluster"
@@ -85,16 +86,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster(home: Path) -> Iterator[Vcluster]:
-    """2+2 nodes and a WAN, shared by all tests that leave it as it was."""
-    shared = home / "shared"
-    shared.mkdir()
-    cluster = Vcluster(home, "shared")
-    try:
-        cluster.ok("up", "--nodes", "2+2", "--share", str(shared), timeout=240)
-        yield cluster
-    finally:
-        cluster.run("down")
+def cluster(virtual_cluster: Virtual) -> Vcluster:
+    """The command line of the cluster that the session shares."""
+    return Vcluster(virtual_cluster.home, virtual_cluster.name)
 
 
 @pytest.fixture

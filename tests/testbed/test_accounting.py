@@ -8,6 +8,8 @@ import pytest
 from vclusterlib import tools
 from vclusterlib.errors import UserError
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 
 @pytest.fixture(scope="module")
 def accounted(home, vcluster):

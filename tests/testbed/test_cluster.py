@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.live
+
 
 def wait_for(condition, seconds=20):
     """Poll until true; slurmctld and slurmdbd tell with a delay."""

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 
 @pytest.fixture(scope="module")
 def hub(home, vcluster):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 
 def descendants(root):
     """Pids of a process and all below it."""

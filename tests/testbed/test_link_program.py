@@ -9,6 +9,8 @@ import pytest
 from vclusterlib import build, tools
 from vclusterlib.errors import UserError
 
+pytestmark = pytest.mark.nightly
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 TREE = CHECKOUT / "build" / "testbed" / "tests"
 

@@ -12,6 +12,8 @@ import subprocess
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 SOURCE = "tests/testbed/mpi/pingpong.cpp"
 YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 # PMIx 4.2.2 lets ranks leave MPI_Init that others have only begun; the last one does not, and

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 
 def with_slurmd(cluster, vcluster, script):
     """The same cluster, with a slurmd of ours found first."""

@@ -1,6 +1,7 @@
 #include "core/disturbance.hpp"
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <set>

@@ -1,5 +1,6 @@
 #include "core/precision.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "core/failure.hpp"

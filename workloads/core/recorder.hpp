@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/command_loop.hpp"
+#include "core/launch.hpp"
 #include "core/reach.hpp"
 #include "core/rounds.hpp"
 #include "core/survey_order.hpp"

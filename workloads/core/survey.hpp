@@ -13,9 +13,10 @@
 #include "core/planner.hpp"
 #include "core/point.hpp"
 #include "core/rounds.hpp"
-#include "core/workload.hpp"
 
 namespace roundtrip {
+
+struct Launch;
 
 /// Single repetitions, recorded beside the batches of arms that can time each by itself, where the
 /// clock tells them.

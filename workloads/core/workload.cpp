@@ -1,5 +1,6 @@
 #include "core/workload.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "core/build_info.hpp"
 #include "core/disturbance.hpp"
 #include "core/failure.hpp"
+#include "core/launch.hpp"
 #include "core/node.hpp"
 #include "core/simulation.hpp"
 #include "core/whole_file.hpp"

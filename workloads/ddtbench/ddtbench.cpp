@@ -1,12 +1,14 @@
 #include "ddtbench/ddtbench.hpp"
 
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "core/failure.hpp"
 #include "core/interleaver.hpp"
+#include "core/launch.hpp"
 #include "core/simulation.hpp"
 #include "core/subset.hpp"
 #include "core/whole_file.hpp"

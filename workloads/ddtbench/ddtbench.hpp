@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/precision.hpp"
+#include "core/session.hpp"
 #include "core/workload.hpp"
 #include "ddtbench/survey.hpp"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/launch.hpp"
 #include "core/median.hpp"
 
 namespace roundtrip::ddtbench {

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "core/workload.hpp"
 #include "ddtbench/survey.hpp"
 
 namespace roundtrip::ddtbench {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "core/launch.hpp"
 #include "core/survey.hpp"
 
 namespace roundtrip::ddtbench {

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/workload.hpp"
 #include "ddtbench/arm.hpp"
+
+namespace roundtrip {
+struct Launch;
+}
 
 namespace roundtrip::ddtbench {
 

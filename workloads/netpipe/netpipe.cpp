@@ -1,5 +1,6 @@
 #include "netpipe/netpipe.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/version.hpp>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/launch.hpp"
 #include "core/simulation.hpp"
 #include "core/subset.hpp"
 #include "core/survey.hpp"

@@ -1,11 +1,13 @@
 #include "npb/npb.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <span>
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/launch.hpp"
 #include "core/simulation.hpp"
 #include "npb/common/memory.hpp"
 #include "npb/common/ranks.hpp"

@@ -1,5 +1,6 @@
 #include "ring/ring.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/launch.hpp"
 #include "core/simulation.hpp"
 #include "ring/arm.hpp"
 #include "ring/peer_watch.hpp"

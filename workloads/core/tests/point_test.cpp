@@ -1,6 +1,7 @@
 #include "core/point.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace roundtrip {
 namespace {

@@ -1,4 +1,5 @@
 #include "core/survey.hpp"
+#include "core/launch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "core/failure.hpp"
+#include "core/launch.hpp"
 #include "core/testing/session.hpp"
 #include "ddtbench/original_format.hpp"
 #include "ddtbench/survey.hpp"

@@ -1,5 +1,6 @@
 #include "npb/common/record.hpp"
 
+#include "core/launch.hpp"
 #include "core/timing_facts.hpp"
 
 namespace roundtrip::npb {

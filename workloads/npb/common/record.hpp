@@ -2,9 +2,12 @@
 
 #include <vector>
 
-#include "core/workload.hpp"
 #include "npb/common/result_block.hpp"
 #include "npb/common/timed_section.hpp"
+
+namespace roundtrip {
+struct Launch;
+}
 
 namespace roundtrip::npb {
 

@@ -1,0 +1,118 @@
+"""What each test costs: the ten most expensive, the time of each room, and a limit for unit tests.
+
+Processor time is that of the test's process and of the children that it waited for.  What fixtures
+of a wider scope than the test take is not counted against the test that happens to come first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+#: Seconds of processor time that a unit test may take outside of shared fixtures.
+LIMIT_S = 2.0
+_LISTED = 10
+_NAME = "processor seconds"
+_BEGIN, _SHARED = pytest.StashKey[float](), pytest.StashKey[float]()
+
+
+@dataclass
+class Costs:
+    """Seconds by test; `own` leaves out shared fixtures, and is None where there is no limit."""
+
+    total: dict[str, float] = field(default_factory=dict)
+    own: dict[str, float] = field(default_factory=dict)
+    wall: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def too_expensive(self) -> list[str]:
+        """The unit tests over the limit, the most expensive first."""
+        over = [test for test, seconds in self.own.items() if seconds > LIMIT_S]
+        return sorted(over, key=lambda test: -self.own[test])
+
+    def lines(self) -> Iterator[str]:
+        rooms: dict[str, list[str]] = defaultdict(list)
+        for test in self.total:
+            rooms[test.removeprefix("tests/").partition("/")[0]].append(test)
+        yield f"{'room':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
+        for room, tests in sorted(rooms.items(), key=lambda item: -self._sum(item[1])):
+            wall = sum(self.wall[test] for test in tests)
+            yield f"{room:<16}{len(tests):>7}{wall:>9.1f}{self._sum(tests):>13.1f}"
+        yield ""
+        for test in sorted(self.total, key=lambda test: -self.total[test])[:_LISTED]:
+            yield f"{self.total[test]:8.2f} processor s  {test}"
+
+    def _sum(self, tests: list[str]) -> float:
+        return sum(self.total[test] for test in tests)
+
+
+COSTS = Costs()
+
+
+def is_unit_test(item: pytest.Item) -> bool:
+    """Neither nightly nor one that launches MPI jobs on this machine."""
+    return not any(item.get_closest_marker(name) for name in ("nightly", "live"))
+
+
+def _processor_s() -> float:
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    begin = _processor_s()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function":
+            stash = request._pyfuncitem.stash
+            stash[_SHARED] = stash.get(_SHARED, 0.0) + _processor_s() - begin
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    item.stash[_BEGIN] = _processor_s()
+    yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    seconds = _processor_s() - item.stash[_BEGIN]
+    own = seconds - item.stash.get(_SHARED, 0.0) if is_unit_test(item) else None
+    item.user_properties.append((_NAME, (seconds, own)))
+    yield
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    COSTS.wall[report.nodeid] += report.duration
+    found = dict(report.user_properties).get(_NAME)
+    if report.when == "teardown" and isinstance(found, (tuple, list)):
+        COSTS.total[report.nodeid], own = found
+        if own is not None:
+            COSTS.own[report.nodeid] = own
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus == pytest.ExitCode.OK and COSTS.too_expensive():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not COSTS.total:
+        return
+    terminalreporter.section("what the tests cost")
+    for line in COSTS.lines():
+        terminalreporter.write_line(line)
+    for test in COSTS.too_expensive():
+        terminalreporter.write_line(
+            f"FAILED {test}: {COSTS.own[test]:.1f} s of processor time, a unit test has {LIMIT_S}: "
+            "make it cheaper, or mark it nightly",
+            red=True,
+        )

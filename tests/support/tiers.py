@@ -1,0 +1,64 @@
+"""Which tests run, and which of them beside each other.
+
+Tiers are markers: none (`make test`), `nightly` (`make test-all`); a test that needs what this
+machine lacks is skipped and says what.  ``--part K/N`` takes the K-th of N parts of the nightly
+tests, the same for each checkout.  With ``-n`` the tests of one file stay together, for their
+fixtures' sake, and all `live` ones run one after another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import pytest
+
+MARKERS = (
+    "nightly: too long for `make test`; `make test-all` runs it, `.ci/run` each in turn",
+    "live: launches MPI jobs or daemons on this machine, and runs beside no other such test",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--drill", action="store_true", help="all faults, not one of each kind")
+    parser.addoption("--part", metavar="K/N", help="only part K (0 to N-1) of the nightly tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def part_of(test: str, parts: int) -> int:
+    """The part, 0 to `parts` - 1, of a test's name."""
+    return int.from_bytes(hashlib.sha256(test.encode()).digest()[:8]) % parts
+
+
+def _part(config: pytest.Config) -> tuple[int, int] | None:
+    text = config.getoption("--part")
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)/([1-9]\d*)", text)
+    if not found or int(found[1]) >= int(found[2]):
+        raise pytest.UsageError(f"--part {text}: K/N is wanted, with K from 0 to N-1")
+    return int(found[1]), int(found[2])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if part := _part(config):
+        number, parts = part
+        left_out = [
+            item
+            for item in items
+            if item.get_closest_marker("nightly") and part_of(item.nodeid, parts) != number
+        ]
+        config.hook.pytest_deselected(items=left_out)
+        out = set(left_out)
+        items[:] = [item for item in items if item not in out]
+    for item in items:
+        is_live = item.get_closest_marker("live")
+        group = "live" if is_live else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+    # What takes longest begins first, so that no worker is left with it in the end.
+    items.sort(key=lambda item: item.get_closest_marker("live") is None)

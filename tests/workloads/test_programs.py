@@ -1,0 +1,57 @@
+"""The tests of workloads/ by CTest: each study's with Open MPI, nightly all of them with both MPIs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
+
+CHECKOUT = Path(__file__).parents[2]
+OPEN_MPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
+STUDIES = sorted(file.parent.name for file in (CHECKOUT / "workloads").glob("*/CMakeLists.txt"))
+#: Tests with more ranks than this machine has processors, where waiting ranks keep theirs.
+CROWDED = "crowded"
+
+pytestmark = pytest.mark.live
+
+
+def build(toolchain: str) -> Path:
+    """The folder where campaigns on site `local` build, with the tests."""
+    if not (paths.toolchains() / toolchain / "toolchain.json").exists():
+        pytest.skip(f"toolchain {toolchain} is not installed: make setup")
+    run("make", f"build-{toolchain}")
+    return CHECKOUT / "build" / toolchain
+
+
+def run(*command: str | Path) -> str:
+    # Make sets variables for its own children only.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def ctest(tree: Path, study: str, left_out: str) -> None:
+    options = ("--output-on-failure", "--no-tests=error", "--label-exclude", left_out)
+    run("ctest", "--test-dir", tree, "--tests-regex", f"^{study}[._]", *options)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_quick_tests_of_a_study(study: str) -> None:
+    ctest(build(OPEN_MPI), study, f"nightly|{CROWDED}")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("toolchain", [OPEN_MPI, MPICH])
+def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
+    ctest(build(toolchain), study, CROWDED)
+
+
+@pytest.mark.nightly
+def test_clang_tidy_finds_nothing() -> None:
+    run("make", "tidy-all")
