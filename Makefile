@@ -55,8 +55,9 @@ cxx-format: setup-test
 # The build folder of campaigns on site `local`, with the tests; pytest runs these.
 workloads: setup-test $(firstword $(TESTED:%=build-%))
 
-with = -D Boost_ROOT='$(ROUNDTRIP_TOOLCHAINS)/$1' \
-  -D CMAKE_CXX_COMPILER='$(ROUNDTRIP_TOOLCHAINS)/$1/mpi/bin/mpicxx'
+# The compiler of a toolchain MPI-BOOST by the same path as campaigns have it: they share the folder.
+compiler = $(ROUNDTRIP_TOOLCHAINS)/$(firstword $(subst -, ,$1))/bin/mpicxx
+with = -D Boost_ROOT='$(ROUNDTRIP_TOOLCHAINS)/$1' -D CMAKE_CXX_COMPILER='$(call compiler,$1)'
 
 build-%: setup-test
 	@mkdir -p build/$*
@@ -64,7 +65,7 @@ build-%: setup-test
 	flock build/$*/.lock cmake --build build/$*
 
 # clang-tidy does not run the wrapper, so it is told where that finds mpi.h.
-MPI_SHOW = '$(ROUNDTRIP_TOOLCHAINS)/$(firstword $(TESTED))/mpi/bin/mpicxx' -show
+MPI_SHOW = '$(call compiler,$(firstword $(TESTED)))' -show
 TIDY = run-clang-tidy -quiet -j 2 \
   $(patsubst -I%,-extra-arg=-isystem%,$(filter -I%,$(shell $(MPI_SHOW))))
 TIDY_BASE := HEAD~1

@@ -205,6 +205,7 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
+@pytest.mark.nightly
 def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
     run: Run, tmp_path: Path
 ) -> None:
@@ -215,6 +216,7 @@ def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
     assert json.loads(session.read_text())["build_s"] < 13
 
 
+@pytest.mark.nightly
 def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(run: Run) -> None:
     done = run(minutes=0.05, build_s=0, launch_s=4)
     assert done.returncode == 1

@@ -70,6 +70,7 @@ def test_a_dry_run_asks_reframe_three_times_and_only_of_its_own_checks(tmp_path:
         assert files == [f"--checkpath={CHECKOUT}/checks/netpipe/netpipe.py"]
 
 
+@pytest.mark.nightly
 @NEEDS_TOOLCHAIN
 def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     site = Site("local", CHECKOUT)

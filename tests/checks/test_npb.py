@@ -60,6 +60,7 @@ def named(made: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
     return {tuple(case[key] for key in keys) for case in cases}  # type: ignore[misc]
 
 
+@pytest.mark.nightly
 def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     made: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_all_eight_toolchains_are_described(local: Site) -> None:
     assert sorted(local.toolchains) == sorted(TOOLCHAINS)
 
 
+@pytest.mark.nightly
 def test_only_what_is_installed_is_run(local: Site) -> None:
     netpipe = [case for case in local.cases() if case.check == "NetPIPE"]
     assert {case.environ for case in netpipe} == {"openmpi41-boost181", "mpich40-boost181"}

@@ -93,6 +93,7 @@ def test_a_command_run_by_hand_is_in_a_guide_and_says_what_it_printed() -> None:
         assert when == "never" or date.fromisoformat(when)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command", [c for c in ALL if any(re.fullmatch(pattern, c) for pattern in RUN_HERE)]
 )

@@ -88,6 +88,7 @@ def passed(run_tree: Path) -> Counter[str]:
     return Counter(launch.case_id for launch in scan(run_tree) if launch.status == "passed")
 
 
+@pytest.mark.nightly
 def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
     campaign: Path, environment: dict[str, str]
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     assert "missing 3 x NetPIPE/" in err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from faults.tally import TALLY
+from faults.tally import MANY, TALLY
 from support.virtual import Virtual, booted, lacking
 
 from roundtrip import paths
@@ -63,7 +63,7 @@ def is_whole(pytestconfig: pytest.Config) -> bool:
 @pytest.fixture
 def whole_drill(is_whole: bool) -> None:
     if not is_whole:
-        pytest.skip("one of many faults of its kind: make faults")
+        pytest.skip(MANY)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+#: Why a test of the whole drill is skipped.
+MANY = "one of many faults of its kind: make faults"
+
 
 @dataclass
 class Row:

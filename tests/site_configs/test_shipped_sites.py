@@ -103,6 +103,7 @@ def test_all_toolchains_of_the_lock_are_offered_where_their_mpi_can(
         assert len(settings["environs"]) == (15 if able else 12)
 
 
+@pytest.mark.nightly
 def test_odin_documents_the_study_and_runs_nothing() -> None:
     site = Site("odin", CHECKOUT)
     (partition,) = site.partitions.values()
@@ -124,6 +125,7 @@ def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
     assert [item.verdict for item in findings] == ["ok"] * 4, findings
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
 def test_golden_scripts(name: str, active: Path) -> None:
     kept = [case for case in KEPT if case[0] == name]
@@ -131,6 +133,7 @@ def test_golden_scripts(name: str, active: Path) -> None:
     compare_with_golden(name, kept)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["local", "virtual", "simulated"])
 def test_golden_scripts_without_spack(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -185,6 +188,7 @@ def _compare(text: str, file: Path) -> None:
     assert text == file.read_text(), f"{file}: see this file's docstring"
 
 
+@pytest.mark.nightly
 def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:
     _install_only(active, {"openmpi41-boost186", "mpich43-boost186", "mvapich40-boost186"})
     findings = check(Site("spack", CHECKOUT), tmp_path / "scripts")

@@ -18,6 +18,12 @@ GET = (
 )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "real" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.nightly)
+
+
 @pytest.fixture(scope="session")
 def real() -> Spack:
     try:

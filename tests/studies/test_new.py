@@ -79,6 +79,7 @@ def commands() -> list[str]:
     return [line.strip() for line in lines if re.match(r" {4}\S", line)]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
     reason=f"toolchain {TOOLCHAIN} is not installed: make setup",

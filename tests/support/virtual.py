@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -180,20 +181,23 @@ def booted(
     options: Sequence[str] = (),
     has_small: bool = False,
 ) -> Iterator[Virtual]:
-    """A cluster of its own, state below `home`, gone at the end.
+    """A cluster of its own, its shared folder below `home`, gone at the end.
 
     `options`: more for ``vcluster up``.  `has_small`: in its shared folder, ``small`` is a file
     system of 64 MiB, to be filled.
     """
     share = home / "share"
     share.mkdir(parents=True)
-    cluster = Virtual(home, share, name)
+    # Below pytest's folders the names of Slurm's sockets would be too long.
+    state = Path(tempfile.mkdtemp(prefix="vc-"))
+    cluster = Virtual(state, share, name)
     try:
         with _small(share / "small") if has_small else nullcontext():
             cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
             yield cluster
     finally:
         cluster.run("down")
+        shutil.rmtree(state, ignore_errors=True)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class Vcluster:
     name: str
     environment: dict[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
+    share: Path = Path()  # what all its nodes see
 
     @property
     def state(self) -> Path:
@@ -75,20 +77,21 @@ def vcluster() -> type[Vcluster]:
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home() -> Iterator[Path]:
     """State home below /tmp; skips, naming what is missing, where no cluster can run."""
     try:
         tools.require({**tools.BASE, **tools.SLURM, **tools.BUILD})
         tools.require_namespaces(rootless=os.geteuid() != 0)
     except VclusterError as error:
         pytest.skip(str(error))
-    return tmp_path_factory.mktemp("vcluster")
+    with tempfile.TemporaryDirectory(prefix="vc-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
 def cluster(virtual_cluster: Virtual) -> Vcluster:
     """The command line of the cluster that the session shares."""
-    return Vcluster(virtual_cluster.home, virtual_cluster.name)
+    return Vcluster(virtual_cluster.home, virtual_cluster.name, share=virtual_cluster.share)
 
 
 @pytest.fixture

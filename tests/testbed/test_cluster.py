@@ -47,8 +47,8 @@ def test_srun_runs_on_every_node(cluster):
 
 
 def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
-    script = cluster.home / "shared" / "job.sbatch"
-    output = cluster.home / "shared" / "job.out"
+    script = cluster.share / "job.sbatch"
+    output = cluster.share / "job.out"
     script.write_text(f"#!/bin/sh\n#SBATCH -N2 -p grid -o {output}\nsrun hostname\nexit 3\n")
     done = cluster.run("exec", "sbatch", "--wait", str(script))
     assert done.returncode == 3, done.stderr
@@ -111,7 +111,7 @@ def test_namespaces_of_all_nodes_differ(cluster):
 
 
 def test_shared_folders_are_seen_by_all_nodes_also_below_tmp(cluster):
-    shared = cluster.home / "shared"
+    shared = cluster.share
     (shared / "word").write_text("hello")
     seen = cluster.ok("exec", "srun", "-N4", "cat", str(shared / "word"), cwd=shared)
     assert seen == "hello" * 4

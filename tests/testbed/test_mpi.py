@@ -32,7 +32,7 @@ def build(cluster):
     def compile_with(compiler):
         if not shutil.which(compiler):
             pytest.skip(f"no {compiler}: apt-get install libopenmpi-dev libmpich-dev")
-        program = cluster.home / "shared" / f"pingpong.{compiler}"
+        program = cluster.share / f"pingpong.{compiler}"
         if not program.exists():
             command = [compiler, "-O1", "-std=c++20", "-o", str(program), SOURCE]
             subprocess.run(command, check=True)

@@ -110,7 +110,7 @@ def test_can_be_changed_from_the_head_and_from_a_job(cluster):
     assert stats(cluster)["rtt_ms"] == 3
     cluster.ok("exec", "srun", "-w", "b1", "testbed/vcluster", "wan", "--rtt", "1ms")
     assert stats(cluster)["rtt_ms"] == 1
-    script = cluster.home / "shared" / "wan.sbatch"
+    script = cluster.share / "wan.sbatch"
     script.write_text("#!/bin/sh\n#SBATCH -o /dev/null\ntestbed/vcluster wan --rtt 2ms\n")
     cluster.ok("exec", "sbatch", "--wait", str(script))
     assert stats(cluster)["rtt_ms"] == 2

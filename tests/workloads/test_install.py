@@ -45,6 +45,7 @@ def programs(build: Path, *settings: str) -> dict[str, bool]:
     return {t["name"]: "install" in t for t in found if t["type"] == "EXECUTABLE"}
 
 
+@pytest.mark.nightly
 def test_every_program_is_installed(tmp_path: Path) -> None:
     found = programs(tmp_path / "build")
     with_pvm = {"ring-pvm", "pvm-guard"} if prebuilt.pvm() else set()
@@ -52,12 +53,14 @@ def test_every_program_is_installed(tmp_path: Path) -> None:
     assert [name for name, installed in found.items() if not installed] == []
 
 
+@pytest.mark.nightly
 def test_pvm_can_be_left_out(tmp_path: Path) -> None:
     found = programs(tmp_path / "build", "-D", "ROUNDTRIP_PVM=OFF")
     assert "ring" in found
     assert "ring-pvm" not in found
 
 
+@pytest.mark.nightly
 def test_pvm_that_is_wanted_and_missing_is_an_error(tmp_path: Path) -> None:
     missing = ("PVM_INCLUDE_DIR=PVM_INCLUDE_DIR-NOTFOUND", "CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")
     settings = [word for setting in missing for word in ("-D", setting)]

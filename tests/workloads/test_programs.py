@@ -1,4 +1,4 @@
-"""The tests of workloads/ by CTest: each study's with Open MPI, nightly all of them with both MPIs."""
+"""The tests of workloads/ by CTest: the quick ones with Open MPI, nightly all with both MPIs."""
 
 from __future__ import annotations
 

@@ -31,10 +31,14 @@ PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 GRID, HDR = PLATFORMS / "grid.xml", PLATFORMS / "hdr.xml"
 TOOLCHAIN = paths.toolchains() / "smpi"
 
-pytestmark = pytest.mark.skipif(
-    not (TOOLCHAIN / "bin" / "mpicxx").is_file(),
-    reason="SimGrid is not installed: roundtrip toolchains smpi-boost181",
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (TOOLCHAIN / "bin" / "mpicxx").is_file(),
+        reason="SimGrid is not installed: roundtrip toolchains smpi-boost181",
+    ),
+]
 
 #: Seconds of the timed section on `grid`, 2e8 flop/s, by benchmark and ranks, class S.
 GOLDEN: dict[tuple[str, int], float] = {

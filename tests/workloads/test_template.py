@@ -24,10 +24,14 @@ ENVIRONMENT = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
 
-pytestmark = pytest.mark.skipif(
-    not (BOOST / "toolchain.json").exists(),
-    reason="toolchain openmpi41-boost181 is not installed: make setup",
-)
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (BOOST / "toolchain.json").exists(),
+        reason="toolchain openmpi41-boost181 is not installed: make setup",
+    ),
+]
 
 
 def run(*command: str | Path, folder: Path) -> str:

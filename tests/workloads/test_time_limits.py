@@ -42,6 +42,7 @@ def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
     )
 
 
+@pytest.mark.nightly
 def test_sanitized_launches_may_take_eight_times_as_long(tmp_path: Path) -> None:
     usual = limits(tmp_path / "usual")
     assert usual == ([60, 120, 300], [1])
