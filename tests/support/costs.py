@@ -10,6 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ class Costs:
     def lines(self) -> Iterator[str]:
         rooms: dict[str, list[str]] = defaultdict(list)
         for test in self.total:
-            rooms[test.removeprefix("tests/").partition("/")[0]].append(test)
+            rooms[_room(test)].append(test)
         yield f"{'room':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
         for room, tests in sorted(rooms.items(), key=lambda item: -self._sum(item[1])):
             wall = sum(self.wall[test] for test in tests)
@@ -51,6 +52,12 @@ class Costs:
 
 
 COSTS = Costs()
+
+
+def _room(test: str) -> str:
+    """The folder of tests/ with the test's file, "tests" for those that are in none."""
+    folders = PurePath(test.partition("::")[0]).parts[:-1]
+    return folders[1] if len(folders) > 1 else "tests"
 
 
 def is_unit_test(item: pytest.Item) -> bool:

@@ -1,0 +1,94 @@
+"""The tiers of the tests, their parts, and what a test may cost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.costs import Costs
+from support.tiers import part_of
+
+TESTS = Path(__file__).parent
+#: A limit that a sleeping test keeps and a busy one does not, whatever the machine.
+PLUGIN = "from support import costs\ncosts.LIMIT_S = 0.3\n"
+BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end:\n    pass\n"
+
+
+@given(st.text(), st.integers(1, 9))
+def test_each_test_is_in_one_part(name: str, parts: int) -> None:
+    assert 0 <= part_of(name, parts) < parts
+
+
+def test_the_parts_are_the_same_everywhere_and_alike() -> None:
+    assert part_of("tests/testbed/test_wan.py::test_a_cut_ends_by_itself", 6) == 2
+    sizes = [0] * 6
+    for number in range(600):
+        sizes[part_of(f"tests/a.py::test[{number}]", 6)] += 1
+    assert min(sizes) > 60
+
+
+def test_a_room_has_the_costs_of_its_tests() -> None:
+    costs = Costs({"tests/a/x.py::t": 1.0, "tests/a/y.py::t": 2.0, "tests/b/x.py::t": 0.5})
+    lines = [line.split() for line in costs.lines()]
+    assert lines[1:3] == [["a", "2", "0.0", "3.0"], ["b", "1", "0.0", "0.5"]]
+    assert lines[-3][-1] == "tests/a/y.py::t"
+
+
+def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Pytest over one file, with a low limit."""
+    (folder / "low.py").write_text(PLUGIN)
+    (folder / "test_it.py").write_text(f"import pytest\n\n{test}")
+    plugins = ("-p", "support.costs", "-p", "support.tiers", "-p", "low")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, *options, "test_it.py"],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{TESTS}:{folder}"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def busy(body: str) -> str:
+    return "".join(f"    {line}\n" for line in body.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("def test_it():", 1),
+        ("@pytest.mark.nightly\ndef test_it():", 0),
+        ("@pytest.mark.live\ndef test_it():", 0),
+        ("@pytest.fixture\ndef own():", 1),
+        ("@pytest.fixture(scope='module')\ndef own():", 0),
+    ],
+)
+def test_a_unit_test_that_costs_more_than_its_limit_fails_the_run(
+    tmp_path: Path, head: str, status: int
+) -> None:
+    tail = "\ndef test_it(own):\n    pass\n" if "fixture" in head else ""
+    done = run(tmp_path, f"{head}\n{busy(BUSY)}{tail}")
+    assert done.returncode == status, done.stdout
+    assert ("make it cheaper, or mark it nightly" in done.stdout) is bool(status)
+
+
+@pytest.mark.parametrize("part", ["6/6", "1", "x/2", "1/0"])
+def test_a_part_that_is_none_is_one_line(tmp_path: Path, part: str) -> None:
+    done = run(tmp_path, "def test_it():\n    pass\n", "--part", part)
+    assert done.returncode == 4
+    assert f"ERROR: --part {part}: K/N is wanted, with K from 0 to N-1" in done.stderr
+
+
+def test_a_part_leaves_out_nightly_tests_alone(tmp_path: Path) -> None:
+    mark = "@pytest.mark.parametrize('n', range(30))\n"
+    tests = f"{mark}@pytest.mark.nightly\ndef test_long(n): pass\n\n{mark}def test_short(n): pass\n"
+    counts = []
+    for number in range(3):
+        done = run(tmp_path, tests, "--part", f"{number}/3", "-q")
+        words = done.stdout.splitlines()[-1].split()
+        counts.append(int(words[0]) - 30)
+    assert sum(counts) == 30
+    assert min(counts) > 0
