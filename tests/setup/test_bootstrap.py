@@ -236,3 +236,13 @@ def test_nobody_is_asked_where_nobody_answers(machine: Machine, variable: str) -
     os.close(ours)
     assert result.returncode == 0
     assert "[Y/n]" not in result.stdout
+
+
+def test_a_machine_without_a_network_is_told_so_in_one_line(machine: Machine) -> None:
+    machine.debian(["mpich"], user=0)
+    machine.complete_python()
+    machine.add("apt-get", 'echo "Temporary failure resolving a name" >&2; exit 100')
+    result = machine.run()
+    assert result.returncode == 1
+    assert "Debian packages failed: no package source can be reached" in result.stderr
+    assert "Temporary failure" not in result.stderr
