@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 #: Take tenths of a second to load, each; a command loads those it needs when it needs them.
-HEAVY = ["altair", "numpy", "polars", "reframe", "requests", "scipy", "vl_convert"]
+HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
 NEEDS_TOOLCHAIN = pytest.mark.skipif(
     not (paths.toolchains() / "openmpi41-boost181" / "toolchain.json").exists(),

@@ -14,13 +14,13 @@ addEventListener("load", async () => {
   told.opened = part.open;
   location.hash = `#${name}?`;
   await soon();
-  const svg = panel.querySelector(".plot svg"), all = (what, from = panel) => [...from.querySelectorAll(what)];
+  const svg = panel.querySelector(".stage > .figure"), all = (what, from = panel) => [...from.querySelectorAll(what)];
   const press = (key, more = {}) => svg.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
   const output = () => panel.querySelector("output").textContent;
   const tool = (words) => all(".tools button").find((one) => one.textContent === words);
-  const lines = (from = panel) => all(".plot .line", from).map((one) => one.getAttribute("d"));
-  const texts = () => all(".plot svg text").map((one) => one.textContent);
-  told.live = panel.classList.contains("live") && getComputedStyle(panel.querySelector(".light")).display === "none";
+  const lines = (from = panel) => all(".stage:not([hidden]) .marks .line", from).filter((one) => !one.closest("[data-curve]").style.display).map((one) => one.getAttribute("d"));
+  const texts = () => all(".stage:not([hidden]) > .figure text").map((one) => one.textContent);
+  told.live = panel.classList.contains("live");
   told.width = svg.clientWidth;
   told.curves = lines().length === data.views[0].curves.length;
   told.focusable = svg.tabIndex === 0 && document.activeElement === svg;

@@ -11,6 +11,7 @@ from support.audited import (
     CLOCK,
     FACTS,
     LEVELS,
+    MAP,
     PRINTED,
     SETTINGS,
     SOUND,
@@ -36,7 +37,6 @@ from roundtrip.report.blocks import (
     PURE,
     RATIO,
     Column,
-    Figure,
 )
 from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
 from roundtrip.stats.verdicts import Verdict
@@ -77,7 +77,6 @@ def broken() -> Iterator[tuple[int, Subject]]:
     hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
     yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
     yield 12, showing(gallery(figure(chart(low=None))))
-    yield 12, showing(gallery(figure(chart(x="size:N"))))
     yield 12, showing(gallery(figure(chart()), caption="What a band is nobody says."))
     yield 13, of_launches(count=5)
     yield 14, of_launches(warmup_discarded=0)
@@ -117,15 +116,12 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
     yield 10, replace(SOUND, points=points(clock={})), "what a reading of the clock takes"
     yield 11, showing(gallery(figure(chart()))), "the rate of the link or of a memory copy"
-    untold = figure(chart(band="", between=""))
-    yield 12, showing(gallery(untold)), "what 1 figure draws"
     yield 12, showing(gallery(figure(chart(between="")))), "between what 1 figure draws lines"
-    yield 12, showing(gallery(Figure("old", "An old one", "", ""))), "what 1 figure draws"
+    yield 12, showing(gallery(MAP)), "what 1 figure draws"
     yield 14, of_launches(warmup_discarded=None), "how much warm-up its launches discarded"
     yield 14, with_facts(cache=""), "the state of the caches before a sample"
     yield 15, of_launches(taken=None), "how many samples each launch took"
     yield 16, nothing, "a section of the report about it"
-    yield 16, showing(gallery(Figure("old", "An old one", "", ""))), "the axes of 1 figure"
     yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
     yield 18, replace(SOUND, points=points(batch=None)), "how many events a sample times"
     yield 21, nothing, "a section of the report about it"

@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import altair as alt
 from support.audited import (
     FACTS,
     TABLE,
     TIME,
     chart,
     judged,
+    limit,
     part,
 )
 from support.bundles import FORMER
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import build, data, drawn
+from roundtrip.report import build, data
 from roundtrip.report.audit import section
 from roundtrip.report.audit.rules import RULES, Of
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import (
     Table,
 )
+from roundtrip.report.plot import INTERVALS, LINK, Plot, Scale
 from roundtrip.studies.facts import Facts
 
 
-def test_what_a_chart_draws_is_read_off_the_chart() -> None:
-    both = alt.vconcat(chart(), chart(title="Ratio to raw MPI"))
-    found = drawn.read(both.to_dict(format="vega-lite"))
+def test_what_a_figure_draws_is_what_its_views_say() -> None:
+    ratio = replace(limit(), y=Scale("Ratio to raw MPI", 0, 2, False))
+    plot = Plot("one", "", (chart(), ratio))
     size = "Message size (bytes)"
-    assert found.axes == (size, "Time (µs)", size, "Ratio to raw MPI")
-    assert found.spreads == ((drawn.INTERVALS, 2),) * 2
-    assert found.lines == ("sizes",) * 2
-    assert (found.shown, found.over_names, found.bounds) == (4, 0, ())
+    assert plot.axes == (size, "Time (µs)", size, "Ratio to raw MPI")
+    assert [(view.spread, view.shown) for view in plot.views] == [(INTERVALS, 2)] * 2
+    assert [view.lines for view in plot.views] == [("sizes",)] * 2
+    assert (plot.shown, plot.views[0].bounds, ratio.bounds) == (4, (), (LINK,))
+    bound = replace(plot.views[0].curves[0], bound="ideal")
+    assert replace(ratio, curves=(bound,)).lines == (), "nothing is measured on it"
+    assert replace(ratio, curves=(bound,)).bounds == (LINK, "ideal")
 
 
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(

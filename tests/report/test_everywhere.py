@@ -125,11 +125,3 @@ def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     year, place = told.split(maxsplit=1)
     assert Path(place.strip()).is_relative_to(source)
     assert not FAKETIME or int(year) > time.localtime().tm_year
-
-
-def test_the_machine_has_its_own_fonts_back(
-    revision: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
-    publish.write(revision / "bundle", tmp_path)
-    assert os.environ["FONTCONFIG_FILE"] == "/etc/fonts/fonts.conf"

@@ -14,9 +14,11 @@ from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
 from roundtrip.collect import manifest
 from roundtrip.history import attached, ledger
 from roundtrip.report import data, html, markdown
-from roundtrip.report.blocks import Fold, Part, Report, Table
+from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
 from roundtrip.report.build import build
+from roundtrip.report.figures import drawing
 from roundtrip.report.pages.series import split
+from roundtrip.report.plot import Heat, heat_json
 from roundtrip.report.sections import nodes
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
@@ -44,6 +46,12 @@ def answers(made: Report) -> list[str]:
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("sick")
     return report(folder, slow={3: 100e-6}, alone=True, facts={"nodes_not_measured": [GONE]})
+
+
+def values(figure: Figure) -> dict[str, Any]:
+    """What the page's script knows of a map."""
+    assert isinstance(figure.shown, Heat)
+    return dict(json.loads(heat_json(figure.shown)))
 
 
 def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> None:
@@ -88,7 +96,7 @@ def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) ->
 
 def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     latency = next(one for one in part(sick).figures if one.name == "nodes-1")
-    told = json.loads(latency.heat)
+    told = values(latency)
     assert told["title"] == "Latency" and len(told["names"]) == 16
     assert [name for name, bad in zip(told["names"], told["sick"], strict=True) if bad] == [
         f"* {pseudonym(3)}"
@@ -97,9 +105,9 @@ def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     assert len(places) == 2 * 8 * 8 and all((b, a) in places for a, b in places)
     mine = [effect for row, _, _, effect, _ in told["cells"] if row == 3]
     assert min(mine) > 80
-    assert latency.light.startswith("<svg") and pseudonym(3) in latency.light
+    assert drawing(latency).startswith("<svg") and pseudonym(3) in drawing(latency)
     cores = next(one for one in part(sick).figures if one.name.startswith("cores-"))
-    assert json.loads(cores.heat)["names"] == ["0", "1", "2", "3", "4"]
+    assert values(cores)["names"] == ["0", "1", "2", "3", "4"]
 
 
 def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> None:
@@ -122,7 +130,7 @@ def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
 def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path) -> None:
     made = part(report(tmp_path, nodes=8, each=4, switches=2))
     latency = next(one for one in made.figures if one.name == "nodes-1")
-    assert json.loads(latency.heat)["names"] == [pseudonym(n) for n in (0, 2, 4, 6, 1, 3, 5, 7)]
+    assert values(latency)["names"] == [pseudonym(n) for n in (0, 2, 4, 6, 1, 3, 5, 7)]
     folded = [block for fold in made.blocks if isinstance(fold, Fold) for block in fold.blocks]
     tables = [one for one in folded if isinstance(one, Table)]
     (members,) = [one for one in tables if names(one) == ["Switch", "Nodes"]]
@@ -153,7 +161,7 @@ def test_every_value_of_emulated_nodes_says_so(tmp_path: Path, sick_ones: dict[i
     assert [one for one in found if nodes.TITLE in one] == []
     assert all("EMULATED NODES" in one for one in answers(made) if not one.startswith("Not meas"))
     assert len(part(made).figures) > 2
-    assert all("EMULATED NODES" in one.light for one in part(made).figures)
+    assert all("EMULATED NODES" in drawing(one) for one in part(made).figures)
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:

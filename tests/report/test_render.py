@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.collect.tables import settings
-from roundtrip.report import data, html, labels, markdown, units
+from roundtrip.report import data, figures, html, labels, markdown, units
 from roundtrip.report.blocks import Fold, Table
 from roundtrip.report.build import build
-from roundtrip.report.figures import spread_apart
 from roundtrip.report.pages import links
 from roundtrip.stats.intervals import Interval
 
@@ -86,11 +84,12 @@ def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
     import xml.etree.ElementTree as ElementTree
 
     for figure in hostile.figures:
-        for svg in (figure.light, figure.dark):
+        for _, svg in figures.files(figure):
             root = ElementTree.fromstring(svg)  # noqa: S314  our own drawing
             tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
-            assert tags <= {"svg", "g", "path", "rect", "line", "text", "defs", "clipPath", "tspan"}
-    assert any("&lt;script&gt;" in figure.light for figure in hostile.figures)
+            shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
+            assert tags <= {"svg", "title", "desc", "style", *shapes}
+    assert any("&lt;script&gt;" in figures.drawing(figure) for figure in hostile.figures)
 
 
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
@@ -182,15 +181,6 @@ def test_what_is_emulated_is_told(emulated: dict[str, Any] | None, told: str) ->
     facts = None if emulated is None else settings.rows(emulated)
     assert labels.kind(facts, False) == told
     assert labels.kind(facts, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
-
-
-def test_labels_are_spread_apart_in_their_order() -> None:
-    placed = spread_apart({"a": 10, "b": 11, "c": 12, "d": 90}, 15, 4, 100)
-    order = sorted(placed, key=lambda name: placed[name])
-    assert order == ["a", "b", "c", "d"]
-    places = sorted(placed.values())
-    assert all(b - a >= 15 for a, b in pairwise(places))
-    assert places[0] >= 4 and places[-1] <= 100
 
 
 def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:

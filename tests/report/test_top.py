@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import data, html, markdown, sparks
+from roundtrip.report import data, html, markdown, painter
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import build
 from roundtrip.report.plot import Curve, Plot, Scale, View
@@ -77,16 +77,17 @@ def test_a_small_figure_shows_every_curve_inside_its_frame() -> None:
         )
         for name in range(3)
     )
-    svg = sparks.draw(Plot("", "", (View("", x, y, curves),)), '"<b>')
-    assert svg.count('<path class="line') == 3 and "<b>" not in svg
+    svg = painter.spark(Plot("", "", (View("", x, y, curves),)), '"<b>')
+    assert svg.count('<path class="line"') == 3 and "<b>" not in svg
     numbers = [float(value) for pair in re.findall(r"[ML]([\d.]+),([\d.]+)", svg) for value in pair]
-    assert min(numbers) >= 0 and max(numbers) <= sparks.WIDTH
+    assert min(numbers) >= 0 and max(numbers) <= painter.SPARK_WIDTH
     heights = [float(value) for value in re.findall(r"[ML][\d.]+,([\d.]+)", svg)]
-    assert min(heights) < 10 and max(heights) > sparks.HEIGHT - 10  # what is drawn fills the frame
+    # What is drawn fills the frame.
+    assert min(heights) < 10 and max(heights) > painter.SPARK_HEIGHT - 10
 
 
 def test_a_small_figure_of_rows_has_a_dot_for_each_value() -> None:
     scale = Scale("x", -5, 20, False)
     dots = Curve("a", ("#111111", "#222222"), ((0, 3, None, None, 1), (1, -5, -5, 20, 1)), width=0)
-    svg = sparks.draw(Plot("", "", (View("", scale, None, (dots,), ("one", "two")),)), "alt")
+    svg = painter.spark(Plot("", "", (View("", scale, None, (dots,), ("one", "two")),)), "alt")
     assert svg.count("<circle") == 2 and svg.count('class="rule"') == 1

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from roundtrip.collect import analysis, timing
 from roundtrip.collect.tables import settings
-from roundtrip.report import drawn
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import (
     COUNT,
@@ -23,6 +21,7 @@ from roundtrip.report.blocks import (
     Table,
     text_cells,
 )
+from roundtrip.report.plot import INTERVALS, LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.stats.verdicts import Family, Judged, judge
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
@@ -69,29 +68,25 @@ def judged(**changes: Any) -> dict[Any, Judged]:
     return {**told, Claim(1): replace(told[Claim(1)], **changes)}
 
 
-def figure(chart: Any, is_published: bool = False, name: str = "one") -> Figure:
-    spec = chart.to_dict(format="vega-lite")
-    return Figure(name, f"Figure {name}", "", "", drawn.read(spec, is_published))
+def figure(view: View, is_published: bool = False, name: str = "one") -> Figure:
+    return Figure(name, f"Figure {name}", Plot(name, "", (view,), is_published))
 
 
-def chart(low: float | None = 0.9, x: str = "size:Q", **told: str) -> Any:
+def chart(low: float | None = 0.9, **told: str) -> View:
     """A line with a band; `told` says what they are, "" what nobody says."""
-    told = {"band": drawn.INTERVALS, "between": "sizes", "title": "Time (µs)", **told}
-    rows = pl.DataFrame(
-        {"size": [1, 2], "median": [1.0, 2.0], "low": [low, low], "high": [1.1, 2.2]},
-        schema_overrides={"low": pl.Float64},
-    )
-    y = alt.Y("median:Q", axis=alt.Axis(title=told["title"]))
-    along = alt.X(x, axis=alt.Axis(title="Message size (bytes)"))
-    line = alt.Chart(rows).mark_line().encode(along, y)
-    band = alt.Chart(rows).mark_area().encode(along, y=alt.Y("low:Q"), y2="high:Q")
-    line = drawn.line(line, told["between"]) if told["between"] else line
-    return alt.layer(drawn.spread(band, told["band"]) if told["band"] else band, line)
+    told = {"band": INTERVALS, "between": "sizes", "title": "Time (µs)", **told}
+    ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
+    points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
+    curve = Curve("arm", ("#000000", "#ffffff"), points, between=told["between"])
+    x, y = Scale("Message size (bytes)", 1, 2, True), Scale(told["title"], 0, 3, False)
+    return View("Time", x, y, (curve,), spread=told["band"])
 
 
-def limit() -> Any:
-    rule = alt.Chart(pl.DataFrame({"at": [3.0]})).mark_rule().encode(y="at:Q")
-    return alt.layer(chart(), drawn.bound(rule, drawn.LINK))
+def limit() -> View:
+    return replace(chart(), rules=(Rule(3.0, LINK),))
+
+
+MAP = Figure("map", "A map", Heat("A map", "", "latency", ("a", "b"), frozenset(), ()))
 
 
 def gallery(*figures: Figure, caption: str = "Bands are rank intervals.") -> Gallery:

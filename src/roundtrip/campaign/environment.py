@@ -13,7 +13,7 @@ from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.site import Site
 from roundtrip.host import provenance
 
-_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy", "altair", "vl-convert-python")
+_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
 
 
 def record(site: Site, plan: Matrix, folder: Path) -> None:

@@ -31,7 +31,7 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.tables import disk, make, medians
 from roundtrip.errors import UserError, writing
 
-_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "altair", "vl-convert-python", "jinja2")
+_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
 
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from roundtrip.report.drawn import Drawn
 from roundtrip.report.pages import links
-from roundtrip.report.plot import Plot
+from roundtrip.report.plot import Heat, Plot
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
 Align = Literal["left", "right"]
@@ -116,19 +115,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG drawn for a light and for a dark page; `name` is its file name without suffix.
-
-    `drawn` is what it draws; None if nobody knows.  `plot` are the same values for the page's
-    script; None for a figure that stays as it is drawn.  `heat` are those of a map, as JSON.
-    """
+    """What a drawing shows; `name` is its file name without suffix, `alt` for who cannot see it."""
 
     name: str
     alt: str
-    light: str
-    dark: str
-    drawn: Drawn | None = None
-    plot: Plot | None = None
-    heat: str = ""
+    shown: Plot | Heat
+
+    @property
+    def plot(self) -> Plot | None:
+        """What it shows, if that is no map."""
+        return self.shown if isinstance(self.shown, Plot) else None
 
 
 @dataclass(frozen=True)

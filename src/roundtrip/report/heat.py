@@ -1,124 +1,128 @@
-"""A map of values between things of one kind, as nodes or processors: a square of cells.
-
-It is drawn as SVG, for paper and where no script runs; the page's script shows the same values,
-each under the pointer and by the arrow keys.
-"""
+"""Draws a map of values between things of one kind: a square of cells, and what colours mean."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-import altair as alt
-import polars as pl
+from markupsafe import Markup
 
-from roundtrip.report import figures
-from roundtrip.report.blocks import Figure
-from roundtrip.report.figures import Theme
+from roundtrip.report import painter, svg
+from roundtrip.report.painter import INK, MUTED
+from roundtrip.report.plot import Cell, Heat
+from roundtrip.report.svg import element, number
 
-#: Cells are this wide and high, in pixels, and a map of many is not wider than this.
-_CELL, _MOST = 26, 560
-#: From better than usual over usual to worse, on a light and on a dark page.
-_COLOURS = {
-    False: ("#4f86c6", "#f1f2f4", "#b3261e"),
-    True: ("#5d8fd0", "#252c36", "#ff8a75"),
-}
-#: Effects beyond this, in percent, have the darkest colour.
-_DARKEST = 100.0
+#: A cell is this wide and high, and its name this large, in pixels.
+_CELL, _FONT = 20, 12
+#: Colours from better than usual over usual to worse, on a light and on a dark page.
+_COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75"))
+#: Effects beyond this, in percent, have the darkest colour; shades from usual to there.
+_DARKEST, _SHADES = 100.0, 10
+_LEGEND, _MEANING = 200, "worse than usual (%)"
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The value between row and column, by number, with its unit; `effect` in percent of usual.
-
-    A positive effect is worse.  `n` launches are behind it.
-    """
-
-    row: int
-    column: int
-    value: str
-    effect: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Heat:
-    """`names` of rows and columns; those of `marked` stand out.  `what` the values are."""
-
-    title: str
-    subtitle: str
-    what: str
-    names: tuple[str, ...]
-    marked: frozenset[str]
-    cells: tuple[Cell, ...]
-
-
-def figure(name: str, heat: Heat) -> Figure:
-    """The drawing of `heat` in both themes, and its values for the page's script."""
-    alt_text = f"{heat.title}, {heat.subtitle}: a map of {len(heat.names)} by {len(heat.names)}"
-    made = figures.render(name, alt_text, lambda theme: _draw(heat, theme))
-    return Figure(made.name, made.alt, made.light, made.dark, made.drawn, heat=as_json(heat))
-
-
-def as_json(heat: Heat) -> str:
-    """For the page's script, in the same bytes each time; no HTML can begin or end in it."""
-    content = {
-        "title": heat.title,
-        "subtitle": heat.subtitle,
-        "what": heat.what,
-        "names": [_shown(heat, name) for name in heat.names],
-        "sick": [name in heat.marked for name in heat.names],
-        "darkest": _DARKEST,
-        "colours": [list(_COLOURS[False]), list(_COLOURS[True])],
-        "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
+def on_page(heat: Heat) -> Markup:
+    """The map as part of a page, without heading and colours."""
+    width, height = _size(heat)
+    told = {
+        "class": "figure heat",
+        "role": "img",
+        "aria-label": _about(heat),
+        "viewBox": f"0 0 {number(width)} {number(height)}",
+        "style": f"max-width:{round(1.2 * width)}px",
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return element("svg", told, *_all(heat))
 
 
-def _shown(heat: Heat, name: str) -> str:
-    return f"* {name}" if name in heat.marked else name
+def standalone(alt: str, heat: Heat) -> str:
+    """The map as a file."""
+    heading = (heat.title, heat.subtitle)
+    return painter.document(alt, _about(heat), heading, *_size(heat), _all(heat))
 
 
-def _draw(heat: Heat, theme: Theme) -> Any:
-    rows = pl.DataFrame(
-        [
-            {
-                "row": _shown(heat, heat.names[cell.row]),
-                "column": _shown(heat, heat.names[cell.column]),
-                "effect": max(-_DARKEST, min(_DARKEST, cell.effect)),
-            }
-            for cell in heat.cells
-        ]
-    )
-    side = min(_MOST, _CELL * len(heat.names))
-    order = [_shown(heat, name) for name in heat.names]
-    axis = alt.Axis(
-        title=None, labelFontSize=_font(heat.names), labelLimit=160, ticks=False, domain=False
-    )
-    colours = alt.Scale(
-        domain=[-_DARKEST, 0, _DARKEST],
-        range=list(_COLOURS[theme is figures.DARK]),
-        interpolate="rgb",
-    )
-    legend = alt.Legend(
-        title="worse than usual (%)", orient="bottom", gradientLength=min(220, side)
-    )
-    title = alt.TitleParams(heat.title, subtitle=heat.subtitle)
-    return (
-        alt.Chart(rows)
-        .mark_rect(stroke=theme.surface, strokeWidth=1)
-        .encode(
-            x=alt.X("column:N", sort=order, axis=axis, scale=alt.Scale(domain=order)),
-            y=alt.Y("row:N", sort=order, axis=axis, scale=alt.Scale(domain=order)),
-            color=alt.Color("effect:Q", scale=colours, legend=legend),
+def _about(heat: Heat) -> str:
+    count = len(heat.names)
+    return f"{heat.title}, {heat.subtitle}: a map of {count} by {count}"
+
+
+def _edge(heat: Heat) -> float:
+    """Room for the names, beside the cells and below them."""
+    return max((svg.width(name, _FONT) for name in heat.labels), default=0.0) + 8
+
+
+def _size(heat: Heat) -> tuple[float, float]:
+    side = _CELL * len(heat.names) + _edge(heat)
+    return max(side + 4, _LEGEND + 14 + svg.width(_MEANING) + 4), side + 52
+
+
+def _all(heat: Heat) -> Iterator[Markup]:
+    left, foot = _edge(heat), _CELL * len(heat.names)
+    for at, name in enumerate(heat.labels):
+        middle = _CELL * (at + 0.5) + 4
+        kind = {"class_": "sick", "font_weight": 600} if heat.names[at] in heat.marked else {}
+        told = {**kind, "font_size": _FONT, "text_anchor": "end"}
+        yield svg.text(name, left - 5, middle, **told)
+        x, y = left + middle, foot + 6.0
+        turned = f"rotate(-90 {number(x)} {number(y)})"
+        yield svg.text(name, x, y, transform=turned, **told)
+    shades: dict[int, list[Cell]] = {}
+    for cell in heat.cells:
+        shades.setdefault(_shade(cell.effect), []).append(cell)
+    for shade in sorted(shades):
+        yield _coloured(
+            shade,
+            *(
+                element(
+                    "rect",
+                    {
+                        "data-at": f"{cell.row} {cell.column}",
+                        "x": number(left + _CELL * cell.column),
+                        "y": _CELL * cell.row,
+                        "width": _CELL - 1,
+                        "height": _CELL - 1,
+                    },
+                )
+                for cell in shades[shade]
+            ),
         )
-        .properties(width=side, height=side, title=title)
-    )
+    yield from _legend(foot + left + 14)
 
 
-def _font(names: Sequence[str]) -> int:
-    """Names of many rows are small: a row is as high as its share of the map."""
-    return max(6, min(12, _MOST // max(1, len(names)) - 2))
+def _legend(top: float) -> Iterator[Markup]:
+    step = _LEGEND / (2 * _SHADES + 1)
+    for at, shade in enumerate(range(-_SHADES, _SHADES + 1)):
+        yield _coloured(
+            shade,
+            element(
+                "rect",
+                {
+                    "x": number(4 + step * at),
+                    "y": number(top),
+                    "width": number(step + 0.3),
+                    "height": 10,
+                },
+            ),
+        )
+    for part, words in ((-1, f"\N{MINUS SIGN}{_DARKEST:g}"), (0, "0"), (1, f"{_DARKEST:g}")):
+        anchor = {-1: "start", 0: "middle", 1: "end"}[part]
+        yield svg.text(
+            words, 4 + _LEGEND * (part + 1) / 2, top + 25, text_anchor=anchor, fill=MUTED
+        )
+    yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
+
+
+def _shade(effect: float) -> int:
+    return round(_SHADES * max(-1.0, min(1.0, effect / _DARKEST)))
+
+
+def _coloured(shade: int, *inside: Markup) -> Markup:
+    light, dark = (_mixed(colours, shade / _SHADES) for colours in _COLOURS)
+    told = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
+    return element("g", told, *inside)
+
+
+def _mixed(colours: tuple[str, str, str], part: float) -> str:
+    """The middle colour for 0, the others for -1 and 1; between them, a mixture."""
+    less, none, more = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
+    ends, share = (less if part < 0 else more), abs(part)
+    mixed = (round(a + (b - a) * share) for a, b in zip(none, ends, strict=True))
+    return "#" + "".join(f"{one:02x}" for one in mixed)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
-from roundtrip.report import plot, sparks
+from roundtrip.report import figures, painter
 from roundtrip.report.blocks import (
     Code,
     Fold,
@@ -24,7 +23,6 @@ from roundtrip.report.blocks import (
     Verbatim,
 )
 from roundtrip.report.pages import links, page
-from roundtrip.report.plot import Plot
 
 _KINDS = {
     Heading: "heading",
@@ -35,10 +33,6 @@ _KINDS = {
     Gallery: "gallery",
     Fold: "fold",
 }
-_SIZE = re.compile(r'^<svg([^>]*?) width="[\d.]+" height="[\d.]+"')
-_ID = re.compile(r'(\bid="|url\(#|href="#)')
-
-
 #: Of the page's one script, in this order.
 SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
@@ -67,37 +61,20 @@ def _inline(part: Inline) -> Markup:
             return Markup("{}").format(part)
 
 
-def _svg(svg: str, prefix: str) -> Markup:
-    """A drawing as part of the page: it scales, and no other drawing has its identifiers."""
-    fluid = _SIZE.sub(r"<svg\1", svg.strip())
-    return Markup(_ID.sub(rf"\g<1>{prefix}-", fluid))  # noqa: S704  drawn by us, text escaped
-
-
-def _data(shown: Plot, name: str) -> Markup:
-    """The plot of figure `name` as the content of a <script> of JSON."""
-    return Markup(plot.as_json(name, shown))  # noqa: S704  no < and no & in it
-
-
-def _raw(text: str) -> Markup:
-    """The values of a map as the content of a <script> of JSON."""
-    return Markup(text)  # noqa: S704  no < and no & in it: heat.as_json
-
-
 def _spark(part: Part) -> Markup:
     """A small copy of the part's first figure that has a plot, linked to it; else nothing."""
     for figure in part.figures:
         if figure.plot:
-            drawn = sparks.draw(figure.plot, figure.alt)
+            drawing = painter.spark(figure.plot, figure.alt)
             link = Markup('<a class="spark" href="#{}">{}</a>')
-            return link.format(f"figure-{figure.name}", drawn)
+            return link.format(f"figure-{figure.name}", drawing)
     return Markup("")
 
 
-_FILTERS: Mapping[str, Callable[..., Markup | str]] = {
+_FILTERS: Mapping[str, Callable[..., object]] = {
     "inline": _inline_all,
     "kind": _kind,
-    "svg": _svg,
-    "data": _data,
-    "raw": _raw,
+    "drawings": figures.on_page,
+    "values": figures.values,
     "spark": _spark,
 }

@@ -1,6 +1,8 @@
-"""What an interactive figure shows: the values behind its drawing, for the script of the page.
+"""What a figure shows: typed values, from which the painter draws and the audit judges.
 
-The drawing itself stays on paper, in `figures/` and where no script runs.
+A study says what it shows: which curves with which intervals, what a spread is, between what a line
+is drawn, what a bound is.  `painter` makes an SVG of each view, and `as_json` the values that the
+page's script reads out.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 _DIGITS = 5
-CIRCLE = "circle"
+CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
+#: What all spreads of this report are; a caption has to say so.
+INTERVALS = "rank intervals"
+#: A bound that launches over an emulated link tell.
+LINK = "Rate of the link"
 #: A point: its place on the axis, median, low and high of its interval, and of how many values.
 Point = tuple[float, float, float | None, float | None, int | None]
 
@@ -22,7 +28,7 @@ class Scale:
     """An axis from `low` to `high`; its title ends with the unit in brackets, if there is one.
 
     `otherwise`: both ends when a reader makes it linear or logarithmic, which it is not; None for
-    those of the values.
+    those of the values.  `ticks`: where labels stand; () for the painter's choice.
     """
 
     title: str
@@ -30,13 +36,29 @@ class Scale:
     high: float
     is_log: bool
     otherwise: tuple[float, float] | None = None
+    ticks: tuple[float, ...] = ()
+
+    def part(self, value: float) -> float:
+        """Position on the axis: 0 at `low`, 1 at `high`; beyond them outside of 0 to 1.
+
+        ValueError for what a logarithmic axis cannot show.
+        """
+        ends = (self.low, self.high, value)
+        low, high, at = map(math.log10, ends) if self.is_log else ends
+        return (at - low) / ((high - low) or 1.0)
+
+    def has_place(self, value: float | None) -> bool:
+        """Whether the axis, made longer, could show the value."""
+        return value is not None and math.isfinite(value) and (value > 0 or not self.is_log)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order, with the colours of a light and of a dark page; `width` 0: no line.
+    """Points in order, with the colours of a light and of a dark page.
 
-    `shape`: of the points, as Vega-Lite names it.
+    `width` 0: no line joins the points.  `size`: half the width of a point, in pixels; 0: none.
+    `between`: what the line joins, which a reader may interpolate; "" if nobody tells.  `bound`:
+    its name, where no measured value can exceed the curve.
     """
 
     name: str
@@ -45,6 +67,17 @@ class Curve:
     width: float = 2.0
     is_dashed: bool = False
     shape: str = CIRCLE
+    size: float = 2.2
+    between: str = "the measured points of an arm"
+    bound: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A value that a line across marks; `bound`: its name, if no measured value can exceed it."""
+
+    value: float
+    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,9 +85,12 @@ class View:
     """One way to look at a figure.
 
     With `rows`, which are names from top to bottom, `x` is their axis of values and the place of a
-    point is the number of its row; otherwise `y` is the axis of values.  `rules` are drawn across
-    at these values, and a strip between the two of `strip`.  `has_bars`: an interval is a bar at
-    its point, else a band along the curve.
+    point is the number of its row; otherwise `y` is the axis of values.  `rules` are drawn across,
+    and a strip between the two values of `strip`.  `has_bars`: an interval is a bar at its point,
+    else a band along the curve.  `spread` says what the intervals are.
+
+    `is_stacked`: the curves of a row are parts of a bar, side by side, and the interval of the
+    first is that of the whole.  `heads` are rows that name a group, and have no values.
     """
 
     name: str
@@ -62,9 +98,12 @@ class View:
     y: Scale | None
     curves: tuple[Curve, ...]
     rows: tuple[str, ...] = ()
-    rules: tuple[float, ...] = ()
+    rules: tuple[Rule, ...] = ()
     strip: tuple[float, float] | None = None
     has_bars: bool = False
+    spread: str = INTERVALS
+    is_stacked: bool = False
+    heads: frozenset[int] = frozenset()
 
     @property
     def shown(self) -> int:
@@ -72,14 +111,74 @@ class View:
         points = (point for curve in self.curves for point in curve.points)
         return sum(point[2] is not None for point in points)
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Between what each line of measured values is drawn, "" where nobody tells."""
+        drawn = () if self.rows else self.curves
+        return tuple(one.between for one in drawn if one.width and not one.bound)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names of the bounds that are drawn."""
+        names = (*(rule.bound for rule in self.rules), *(curve.bound for curve in self.curves))
+        return tuple(name for name in names if name)
+
 
 @dataclass(frozen=True)
 class Plot:
-    """The views of a figure, the first of which is that of its drawing."""
+    """The views of a figure, the first of which is shown first.
+
+    `is_published`: all its values are of a publication, none was measured here.
+    """
 
     title: str
     subtitle: str
     views: tuple[View, ...]
+    is_published: bool = False
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of all axes that a quantity is along."""
+        return tuple(axis.title for view in self.views for axis in (view.x, view.y) if axis)
+
+    @property
+    def shown(self) -> int:
+        """Values that are drawn with their interval."""
+        return sum(view.shown for view in self.views)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The value between row and column, by number, with its unit; `effect` in percent of usual.
+
+    A positive effect is worse.  `n` launches are behind it.
+    """
+
+    row: int
+    column: int
+    value: str
+    effect: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A map of values between things of one kind, as nodes or processors: a square of cells.
+
+    `names` of rows and columns; those of `marked` stand out.  `what` the values are.
+    """
+
+    title: str
+    subtitle: str
+    what: str
+    names: tuple[str, ...]
+    marked: frozenset[str]
+    cells: tuple[Cell, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names, with an asterisk before those that stand out."""
+        return tuple(f"* {name}" if name in self.marked else name for name in self.names)
 
 
 def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
@@ -100,40 +199,48 @@ def as_json(name: str, plot: Plot) -> str:
 
     Values have five digits, which is more than a reader sees.
     """
-    content = {
-        "name": name,
-        "title": plot.title,
-        "subtitle": plot.subtitle,
-        "views": [_view(one) for one in plot.views],
-    }
+    views = [_view(one) for one in plot.views]
+    return escaped_json({"name": name, "title": plot.title, "views": views})
+
+
+def heat_json(heat: Heat) -> str:
+    """The same of a map."""
+    return escaped_json(
+        {
+            "title": heat.title,
+            "names": heat.labels,
+            "sick": [name in heat.marked for name in heat.names],
+            "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
+        }
+    )
+
+
+def escaped_json(content: Any) -> str:
+    """JSON for a <script>: no HTML can begin or end in it."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _view(one: View) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": one.name, "x": _scale(one.x)}
+    content: dict[str, Any] = {"name": one.name, "x": _scale(one.x)}
     if one.y:
-        found["y"] = _scale(one.y)
-    for name, values in (("rows", one.rows), ("rules", one.rules), ("strip", one.strip)):
-        if values:
-            found[name] = list(values)
-    if one.has_bars:
-        found["bars"] = 1
-    return {**found, "curves": [_curve(curve) for curve in one.curves]}
+        content["y"] = _scale(one.y)
+    if one.rows:
+        content["rows"] = list(one.rows)
+    if one.is_stacked:
+        content["stacked"] = 1
+    return {**content, "curves": [_curve(curve) for curve in one.curves]}
 
 
 def _scale(one: Scale) -> dict[str, Any]:
-    found = {"title": one.title, "lo": one.low, "hi": one.high, "log": int(one.is_log)}
-    return {**found, "else": list(one.otherwise)} if one.otherwise else found
+    content = {"title": one.title, "lo": one.low, "hi": one.high, "log": int(one.is_log)}
+    more = {"else": one.otherwise, "ticks": one.ticks}
+    return content | {name: list(values) for name, values in more.items() if values}
 
 
 def _curve(one: Curve) -> dict[str, Any]:
     return {
         "name": one.name,
-        "colour": list(one.colour),
-        "width": one.width,
-        **({"dash": 1} if one.is_dashed else {}),
-        **({"shape": one.shape} if one.shape != CIRCLE else {}),
         "points": [[None if v is None else _short(v) for v in point] for point in one.points],
     }
 

@@ -21,7 +21,7 @@ from roundtrip.collect import manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import attached, ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import data, html, markdown, place, revision
+from roundtrip.report import data, figures, html, markdown, place, revision
 from roundtrip.report.build import Correction, build
 
 PAGE = "report.html"
@@ -140,8 +140,8 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
         (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
     (folder / "figures").mkdir()
     for figure in report.figures:
-        (folder / "figures" / f"{figure.name}.svg").write_text(figure.light, encoding="utf-8")
-        (folder / "figures" / f"{figure.name}-dark.svg").write_text(figure.dark, encoding="utf-8")
+        for name, text in figures.files(figure):
+            (folder / "figures" / name).write_text(text, encoding="utf-8")
 
 
 def warnings(path: Path) -> list[str]:

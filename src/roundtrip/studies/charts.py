@@ -4,42 +4,105 @@ There is one figure for each panel, and all figures of a call share their axes. 
 of medians and intervals, and says how its arms look::
 
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
-    frame = layers.rows(panels.intervals, scale=1e6)
+    frame = charts.rows(panels.intervals, scale=1e6)
     drawings = [
         drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
     figures = dots(drawings, "Time of a barrier", "Time (µs)")
 
-For anything beside the curves, a study makes its own layers and calls `rendered`, with the views
-that the page's script shall show of them.
+For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `figures`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure
-from roundtrip.report.figures import LIGHT, WIDTH, Theme, shade
-from roundtrip.report.plot import Curve, Plot, Scale, View, points
-from roundtrip.studies import axes, layers
-from roundtrip.studies.axes import INTERVAL, Axis
-from roundtrip.studies.layers import Arm, Drawing
+from roundtrip.report.plot import CIRCLE, Curve, Plot, Scale, View, points
+from roundtrip.studies.colours import Colour
 from roundtrip.studies.panel import Panel
 
-_HEIGHT = 280
-_DOT_ROW = 26
-#: Makes the horizontal axis of a page.
-SizeAxis = Callable[[Theme], Any]
-#: Makes what the page's script shows of a drawing; the first view is that of the drawing itself.
+#: Columns of a median and its interval.
+INTERVAL = ("median", "low", "high")
+SIZE = "Message size (bytes)"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
+
+    `width` 0: points that no line joins; `point` 0: a line without points.
+    `is_bound`: not measured, but what nothing that is measured can exceed.
+    """
+
+    title: str
+    colour: Colour
+    width: float = 2.0
+    point: float = 2.4
+    shape: str = CIRCLE
+    is_dashed: bool = False
+    is_bound: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure to be drawn: file name without suffix, title, rows, and arms in order.
+
+    `frame` has the columns arm (a key of `arms`), median, low and high (null without an interval),
+    for curves x, and n where it is known.  `is_published`: none of it was measured here.
+    """
+
+    name: str
+    title: str
+    subtitle: str
+    frame: pl.DataFrame
+    arms: Mapping[str, Arm]
+    is_published: bool = False
+
+    @property
+    def shown(self) -> dict[str, Arm]:
+        """The arms that have rows."""
+        there = set(self.frame["arm"])
+        return {name: arm for name, arm in self.arms.items() if name in there}
+
+    def of(self, arm: str) -> pl.DataFrame:
+        """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
+        rows = self.frame.filter(pl.col("arm") == arm)
+        rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
+        return rows.sort("x", maintain_order=True) if "x" in rows.columns else rows
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """The arms over x."""
+        return tuple(
+            Curve(
+                arm.title,
+                arm.colour,
+                points(self.of(name).iter_rows(named=True)),
+                arm.width,
+                arm.is_dashed,
+                arm.shape,
+                arm.point,
+                bound=arm.title if arm.is_bound else "",
+            )
+            for name, arm in self.shown.items()
+        )
+
+
+#: Makes the views of a drawing; the first one is shown first.
 Views = Callable[[Drawing], tuple[View, ...]]
+
+
+def rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
+    """`intervals` as a drawing has them: median, low and high times `scale`, and the columns arm,
+    of column `arm`, and x, of size_bytes.
+    """
+    return intervals.with_columns(pl.col(*INTERVAL) * scale, arm=arm, x="size_bytes")
 
 
 def drawing(
@@ -57,56 +120,37 @@ def over_size(
     what: str,
     y_title: str,
     y_domain: tuple[float, float] | None = None,
-    size_axis: SizeAxis = figures.size_axis,
+    size_title: str = SIZE,
     more: Views = lambda one: (),
 ) -> tuple[Figure, ...]:
     """Curves over message size on two log axes, with the band of their interval.
 
     `what` names the figures for those who cannot see them.  No row may have size 0, or a value of 0
     or less.  `y_domain` are powers of ten, by default those around all values.  `more` views of a
-    drawing are offered where a script runs.
+    drawing follow the first.
     """
     if not drawings:
         return ()
-    domain = y_domain or axes.decades([one.frame for one in drawings])
-    y = axes.log_axis(domain, axes.decade_axis(domain, y_title))
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        return curves(one, drawings, sizes(drawings, size_axis(theme)), y, theme)
-
-    def views(one: Drawing) -> tuple[View, ...]:
-        name = y_title.partition(" (")[0]
-        return view(one, name, sizes(drawings, size_axis(LIGHT)), y), *more(one)
-
-    return rendered(drawings, what, draw, views)
+    x = sizes(drawings, size_title)
+    y = Scale(y_title, *(y_domain or decades([one.frame for one in drawings])), is_log=True)
+    name = y_title.partition(" (")[0]
+    return figures(drawings, what, lambda one: (View(name, x, y, one.curves), *more(one)))
 
 
-def view(one: Drawing, name: str, x: Axis, y: Axis, **settings: Any) -> View:
-    """The curves of a drawing for the page's script; `settings` as in `View`."""
-    return View(name, x.plotted, y.plotted, one.plotted, **settings)
+def sizes(drawings: Sequence[Drawing], title: str = SIZE) -> Scale:
+    """A logarithmic axis from the smallest size of all drawings to the largest."""
+    values = pl.concat([one.frame["x"] for one in drawings]).to_list()
+    low, high = float(min(values)), float(max(values))
+    return Scale(title, *((low, high) if low < high else (low / 2, 2 * high)), is_log=True)
 
 
-def sizes(drawings: Sequence[Drawing], axis: Any) -> Axis:
-    """An axis from the smallest size of all drawings to the largest."""
-    found = pl.concat([one.frame["x"] for one in drawings]).to_list()
-    low, high = float(min(found)), float(max(found))
-    return axes.log_axis((low, high) if low < high else (low / 2, 2 * high), axis)
-
-
-def curves(
-    one: Drawing,
-    drawings: Sequence[Drawing],
-    x: Axis,
-    y: Axis,
-    theme: Theme,
-    height: int = _HEIGHT,
-    has_bars: bool = False,
-    below: Sequence[Any] = (),
-) -> Any:
-    """A chart of one of the drawings: curves, names at their ends, and under them `below`."""
-    marks = layers.curves(one, x, y, theme, has_bars)
-    named = [*layers.end_labels(one, x, y, height, theme), layers.room(drawings, height)]
-    return alt.layer(*below, *marks, *named).properties(width=WIDTH, height=height)
+def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, float]:
+    """The powers of ten around all medians and bands, and around the values of `inside`."""
+    values = pl.concat([frame.select(pl.col(*INTERVAL).cast(pl.Float64)) for frame in frames])
+    low = min(*inside, values.min().min_horizontal().item(), math.inf)
+    high = max(*inside, values.max().max_horizontal().item(), -math.inf)
+    first = math.floor(math.log10(low))
+    return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(high)))
 
 
 def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, ...]:
@@ -115,61 +159,28 @@ def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, 
         return ()
     values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
     top = 1.05 * float(values.max().max_horizontal().item())
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        axis = alt.Axis(title=x_title, tickCount=5, gridColor=theme.grid)
-        x = axes.linear_axis((0.0, top), axis)
-        y_axis = alt.Axis(title=None, ticks=False, labelPadding=6, labelLimit=240)
-        y = alt.Y("row:N", sort=[arm.title for arm in one.drawn.values()], axis=y_axis)
-        marks = []
-        for name, arm in one.drawn.items():
-            chart = alt.Chart(one.of(name).with_columns(row=pl.lit(arm.title)))
-            colour = shade(arm.colour, theme)
-            marks += [
-                drawn.spread(
-                    chart.transform_filter("isValid(datum.low)")
-                    .mark_rule(color=colour, strokeWidth=2)
-                    .encode(x.x("low:Q"), y, x2="high:Q")
-                ),
-                chart.mark_point(color=colour, filled=True, opacity=1, size=60).encode(
-                    x.x("median:Q"), y
-                ),
-            ]
-        return alt.layer(*marks).properties(width=WIDTH, height=alt.Step(_DOT_ROW))
+    scale = Scale(x_title, 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
-        found = [
-            Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
-            for row, (name, arm) in enumerate(one.drawn.items())
-            for rows in [one.of(name).with_columns(row=pl.lit(row))]
-        ]
-        scale = Scale(x_title, 0.0, top, is_log=False)
-        names = tuple(arm.title for arm in one.drawn.values())
-        return (View(x_title.partition(" (")[0], scale, None, tuple(found), names),)
-
-    return rendered(drawings, what, draw, views)
-
-
-def rendered(
-    drawings: Sequence[Drawing],
-    what: str,
-    draw: Callable[[Drawing, Theme], Any],
-    views: Views = lambda one: (),
-) -> tuple[Figure, ...]:
-    """One figure for each drawing, with its title; the page's script shows `views` of it, if any.
-
-    The values of the first view have to be those that `draw` draws.
-    """
-
-    def titled(one: Drawing, theme: Theme) -> Any:
-        title = alt.TitleParams(one.title, subtitle=one.subtitle)
-        return draw(one, theme).properties(title=title)
-
-    def figure(one: Drawing) -> Figure:
-        shown = views(one)
-        made = figures.render(
-            one.name, f"{what}: {one.title}", partial(titled, one), one.is_published
+        # One curve: each row has the name of its arm, so that no legend repeats it.
+        curves = tuple(
+            Curve(arm.title, arm.colour, points(of_arm.iter_rows(named=True), "row"))
+            for row, (name, arm) in enumerate(one.shown.items())
+            for of_arm in [one.of(name).with_columns(row=pl.lit(row))]
         )
-        return replace(made, plot=Plot(one.title, one.subtitle, shown) if shown else None)
+        names = tuple(arm.title for arm in one.shown.values())
+        return (View(x_title.partition(" (")[0], scale, None, curves, names),)
 
-    return tuple(figure(one) for one in drawings)
+    return figures(drawings, what, views)
+
+
+def figures(drawings: Sequence[Drawing], what: str, views: Views) -> tuple[Figure, ...]:
+    """One figure for each drawing, with its title."""
+    return tuple(
+        Figure(
+            one.name,
+            f"{what}: {one.title}",
+            Plot(one.title, one.subtitle, views(one), one.is_published),
+        )
+        for one in drawings
+    )

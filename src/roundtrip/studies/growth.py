@@ -8,21 +8,18 @@ from the fewest nodes of the same toolchain and placement on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn, figures, labels, units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table, Text
-from roundtrip.report.figures import LIGHT, Theme
-from roundtrip.report.plot import Curve, View
+from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.stats.intervals import median_intervals
-from roundtrip.studies import axes, charts, panel
-from roundtrip.studies.axes import Axis
+from roundtrip.studies import charts, panel
+from roundtrip.studies.charts import Arm, Drawing
 from roundtrip.studies.colours import GREY, palette
-from roundtrip.studies.layers import Arm, Drawing
 
 CAPTION: Text = (
     "Efficiency against the number of nodes: the growth of the time that would be ideal over the "
@@ -38,7 +35,6 @@ def constant(thing: str, ranks: int) -> float:
     return 1.0
 
 
-_HEIGHT = 220
 _IDEAL = "Ideal"
 #: Columns of the times that `Growth.of` takes; `value` is a time in any unit.
 TIMES = {
@@ -121,27 +117,15 @@ class Growth:
         top = 1.1 * max(100.0, *(float(one.frame["median"].max()) for one in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
 
-        def both(theme: Theme) -> tuple[Axis, Axis]:
-            x_axis = alt.Axis(title="Nodes", values=nodes, format="d", grid=False)
-            y_axis = figures.named_axis("Efficiency (%)", tickCount=5, gridColor=theme.grid)
-            return axes.log_axis((nodes[0], nodes[-1]), x_axis), axes.linear_axis(
-                (0.0, top), y_axis
-            )
-
-        def draw(one: Drawing, theme: Theme) -> Any:
-            x, y = both(theme)
-            line = alt.Chart(_ideal_rows(nodes)).mark_line(
-                color=theme.muted, strokeWidth=1, opacity=0.7
-            )
-            below = [drawn.bound(line.encode(x.x(), y.y("median:Q")), "ideal efficiency")]
-            return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
+        x = Scale("Nodes", nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
+        y = Scale("Efficiency (%)", 0.0, top, is_log=False)
+        ends = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
+        ideal = Curve(_IDEAL, GREY, ends, width=1.0, size=0, bound="ideal efficiency")
 
         def views(one: Drawing) -> tuple[View, ...]:
-            shown = charts.view(one, "Efficiency", *both(LIGHT), has_bars=True)
-            points = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
-            return (replace(shown, curves=(Curve(_IDEAL, GREY, points, 1.0, True), *shown.curves)),)
+            return (View("Efficiency", x, y, (ideal, *one.curves), has_bars=True),)
 
-        return charts.rendered(drawings, "Efficiency over nodes", draw, views)
+        return charts.figures(drawings, "Efficiency over nodes", views)
 
 
 def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
@@ -189,10 +173,6 @@ def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
     arms = {line: Arm(line, colour) for line, colour in palette(lines).items()}
     frame = rows.with_columns(arm="line").select("arm", "x", "median", "low", "high", "n")
     return Drawing(name, thing, kind or "over the fewest nodes", frame, arms)
-
-
-def _ideal_rows(nodes: Sequence[int]) -> pl.DataFrame:
-    return pl.DataFrame({"x": [nodes[0], nodes[-1]], "median": [100.0, 100.0]})
 
 
 def _told(row: Mapping[str, Any]) -> str:

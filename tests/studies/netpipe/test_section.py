@@ -15,6 +15,7 @@ from roundtrip.collect import bundle
 from roundtrip.report import data, markdown
 from roundtrip.report.blocks import Gallery, Part, Table
 from roundtrip.report.build import build
+from roundtrip.report.figures import drawing
 from roundtrip.studies.netpipe.curves import Curves
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
@@ -157,7 +158,7 @@ def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) ->
     text = markdown.render(shown)
     assert "EMULATED: rtt = 2" in text
     for figure in shown.figures:
-        assert "EMULATED" in figure.light or "study" in figure.name
+        assert "EMULATED" in drawing(figure) or "study" in figure.name
     for table in [*tables(shown.parts[0]), *shown.parts[0].verdicts]:
         for row in table.rows:
             assert "EMULATED" in row[0].text or row[0].text.startswith("The study")
@@ -201,7 +202,7 @@ def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) ->
 
 def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
     figures = report(make_tree(launches=6)).figures
-    labels = [figure.light.count(">0.01<") for figure in figures if "bandwidth" in figure.name]
+    labels = [drawing(figure).count(">0.01<") for figure in figures if "bandwidth" in figure.name]
     assert len(labels) == 3
     assert len(set(labels)) == 1
 

@@ -19,6 +19,7 @@ from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.blocks import Report, Table, flat
 from roundtrip.report.build import build
+from roundtrip.report.figures import drawing
 from roundtrip.simulated import replay
 from roundtrip.simulated.platform import Platform
 from roundtrip.simulated.trace import Trace
@@ -174,7 +175,7 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(made: 
     assert "SIMULATED" in part.title
     (figure,) = part.figures
     assert "SIMULATED" in figure.alt
-    assert "The study, 4 ms: 2.00" in figure.light
+    assert "The study, 4 ms: 2.00" in drawing(figure)
     (answer,) = part.answers
     assert "LU A (SIMULATED): two clusters beat one up to" in "".join(map(_plain, answer.text))
     tables = [block for block in flat(part.blocks) if isinstance(block, Table)]

@@ -18,6 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table, flat
 from roundtrip.report.data import Data
+from roundtrip.report.figures import drawing
 from roundtrip.studies.npb import hostspeeds_figure, marked, markings, marks
 from roundtrip.studies.npb.hostspeeds import Curves
 from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin
@@ -144,12 +145,12 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     (figure,) = hostspeeds_figure.speedups([curves("CG", 100, 500.0)])
-    assert "SIMULATED; measured: Some Processor" in figure.light
-    assert "One rank, measured: 500 Mop/s" in figure.light
+    assert "SIMULATED; measured: Some Processor" in drawing(figure)
+    assert "One rank, measured: 500 Mop/s" in drawing(figure)
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
-        assert name in figure.light
-    assert "EMULATED 1 + 1, +2 ms" not in figure.light  # the table has it
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", figure.light)
+        assert name in drawing(figure)
+    assert "EMULATED 1 + 1, +2 ms" not in drawing(figure)  # the table has it
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawing(figure))
     assert {"10", "100", "1k"} <= set(texts) and "20" not in texts  # apart from each other
     assert figure.plot
     shown = {curve.name: curve for curve in figure.plot.views[0].curves}

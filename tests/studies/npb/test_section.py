@@ -15,6 +15,7 @@ from roundtrip.history.schema import SERIES
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
+from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
 from roundtrip.studies.npb import section
 
@@ -167,7 +168,7 @@ def test_every_row_and_figure_over_the_link_says_that_it_is_emulated() -> None:
     assert not any("emulated" in cell.text for cells in inside.rows for cell in cells)
     (gallery,) = [b for b in made.blocks if isinstance(b, Gallery)]
     assert len(gallery.figures) == 2
-    assert all("emulated WAN" in f.alt and "emulated WAN" in f.light for f in gallery.figures)
+    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in gallery.figures)
 
 
 def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
@@ -175,7 +176,7 @@ def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     made.add("FT", 1)
     made.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
     (gallery,) = [b for b in part(made.data()).blocks if isinstance(b, Gallery)]
-    marked = {f.alt.split(": ")[1]: "The study, 2003" in f.light for f in gallery.figures}
+    marked = {f.alt.split(": ")[1]: "The study, 2003" in drawing(f) for f in gallery.figures}
     assert marked == {"CG A": True, "FT A": False, "LU A": True}
 
 

@@ -13,6 +13,7 @@ from studies.npb.npb_bundle import part, table
 from roundtrip.report import html, markdown, publish
 from roundtrip.report.blocks import Gallery, Report, Table
 from roundtrip.report.build import build
+from roundtrip.report.figures import drawing
 from roundtrip.studies.npb import section
 
 
@@ -80,7 +81,7 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
     (gallery,) = [b for b in report.blocks if isinstance(b, Gallery)]
     (figure,) = gallery.figures
     assert figure.alt == "Speed-up over ranks: CG A"
-    assert "Ours" in figure.light and "NPB 3.4" in figure.light
+    assert "Ours" in drawing(figure) and "NPB 3.4" in drawing(figure)
 
 
 def test_one_number_of_ranks_scales_nowhere() -> None:

@@ -15,6 +15,7 @@ from roundtrip.collect.tables.schema import PLACEMENT, POINTS
 from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
+from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe
@@ -175,7 +176,7 @@ def test_each_kind_of_curve_has_a_figure_and_none_is_empty() -> None:
     names = [figure.name for gallery in galleries for figure in gallery.figures]
     assert names == ["osu-latency-1", "osu-bandwidth-1"]
     for gallery in galleries:
-        assert "2 ranks in one node" in gallery.figures[0].light
+        assert "2 ranks in one node" in drawing(gallery.figures[0])
 
 
 def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:

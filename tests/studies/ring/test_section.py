@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TypeGuard, cast
+from typing import TypeGuard
 
 import polars as pl
 from support.ring import (
@@ -19,6 +19,7 @@ from support.ring import (
 )
 
 from roundtrip.report.blocks import Gallery, Table
+from roundtrip.report.figures import drawing
 from roundtrip.studies.ring import section
 
 
@@ -45,9 +46,9 @@ def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
 def test_the_axis_ends_where_nothing_physical_is_meant() -> None:
     """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
     (drawn,) = [block.figures[0] for block in part(ring_data(TRUTH)).blocks if is_gallery(block)]
-    for svg in (drawn.light, drawn.dark):
-        assert ">10\u202f000<" in svg and "100\u202f000" not in svg and "1e+" not in svg
-        assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
+    svg = drawing(drawn)
+    assert ">10\u202f000<" in svg and "100\u202f000" not in svg and "1e+" not in svg
+    assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
 
 
 def is_gallery(block: object) -> TypeGuard[Gallery]:
@@ -100,7 +101,7 @@ def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size() -> 
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     def drawn(case: str) -> str:
         figures = [g for g in part(ring_data(TRUTH, case=case)).blocks if hasattr(g, "figures")]
-        return cast(str, figures[0].figures[0].light)
+        return drawing(figures[0].figures[0])
 
     assert "The study, 2002" in drawn("2")
     assert "The study, 2002" not in drawn("2+1")

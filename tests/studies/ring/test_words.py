@@ -20,6 +20,7 @@ from support.ring import (
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell, Items, Part
+from roundtrip.report.figures import drawing
 from roundtrip.studies.finding import worst
 from roundtrip.studies.ring.curves import Curves
 
@@ -62,7 +63,7 @@ def test_nothing_goes_by_reference_between_nodes() -> None:
     made = part(ring_data(WITH_UDP, case="1+1"))
     assert not [text for text in texts(made) if "by reference" in text]
     assert not [t for t in tables(made.blocks) if t.caption.startswith("The size in bytes")]
-    (drawn,) = [block.figures[0].light for block in made.blocks if hasattr(block, "figures")]
+    (drawn,) = [drawing(block.figures[0]) for block in made.blocks if hasattr(block, "figures")]
     assert "Region by MPI" in drawn and "Region by UDP" in drawn
     assert "by reference" not in drawn
 

@@ -7,7 +7,7 @@ from roundtrip.report import units
 from roundtrip.report.audit.numbers import plain
 from roundtrip.report.audit.outcome import Outcome, held, missing, no_case
 from roundtrip.report.audit.subject import Subject
-from roundtrip.report.drawn import LINK, Drawn
+from roundtrip.report.plot import LINK, Plot
 
 #: Facts of an emulated link that bound how fast anything can be, and the bound's name in figures.
 RATES = {"hub_mbit_s": LINK}
@@ -17,8 +17,8 @@ def bounds(one: Subject) -> Outcome:
     """Rule 11: bounds that launches tell must be drawn; others may be."""
     if not one.figures:
         return no_case("draws no figure")
-    drawn = [figure.drawn for figure, _ in one.figures if figure.drawn]
-    shown = [name for each in drawn for name in dict.fromkeys(each.bounds)]
+    views = [figure.plot.views for figure, _ in one.figures if figure.plot]
+    shown = [name for each in views for name in dict.fromkeys(n for v in each for n in v.bounds)]
     limited = _limited(one)
     lacking = [name for name in limited if name not in shown]
     if lacking:
@@ -47,39 +47,40 @@ def spreads(one: Subject) -> Outcome:
         return no_case("draws no figure")
     if one.is_simulated:
         return no_case("simulated: there is no spread")
-    unknown = sum(not (figure.drawn and figure.drawn.is_told) for figure, _ in one.figures)
+    unknown = sum(figure.plot is None for figure, _ in one.figures)
     if unknown:
         return missing(f"what {units.plural(unknown, 'figure draws', 'figures draw')}")
-    measured = [(f, caption, f.drawn) for f, caption in one.figures if f.drawn]
+    measured = [(f.alt, caption, f.plot) for f, caption in one.figures if f.plot]
     ours = [each for each in measured if not each[2].is_published]
-    bare = [figure.alt for figure, _, drawn in ours if not drawn.shown]
+    bare = [alt for alt, _, plot in ours if not plot.shown]
     undefined = [
-        figure.alt
-        for figure, caption, drawn in ours
-        if any(what not in plain(caption) for what, _ in drawn.spreads)
+        alt
+        for alt, caption, plot in ours
+        if any(view.shown and view.spread not in plain(caption) for view in plot.views)
     ]
-    untold = sum("" in drawn.lines for _, _, drawn in measured)
-    disorderly = [figure.alt for figure, _, drawn in measured if drawn.over_names]
     faults = [
         f"{len(alts)} of {len(measured)} figures {what}: {alts[0]}"
         for what, alts in (
             ("show no spread", bare),
             ("do not say what their spread is", undefined),
-            ("join what has no order", disorderly),
         )
         if alts
     ]
     if faults:
         return held(False, "; ".join(faults))
-    if untold:
-        return missing(f"between what {units.plural(untold, 'figure draws', 'figures draw')} lines")
-    return held(True, _told([drawn for _, _, drawn in measured], len(measured) - len(ours)))
+    plots = [plot for _, _, plot in measured]
+    unnamed = sum(any("" in view.lines for view in plot.views) for plot in plots)
+    if unnamed:
+        what = units.plural(unnamed, "figure draws", "figures draw")
+        return missing(f"between what {what} lines")
+    return held(True, _summary(plots, len(measured) - len(ours)))
 
 
-def _told(drawn: list[Drawn], published: int) -> str:
-    whats = dict.fromkeys(what for each in drawn for what, _ in each.spreads)
-    lines = dict.fromkeys(what for each in drawn for what in each.lines)
-    told = f"{units.plural(len(drawn), 'figure')}: {', '.join(whats)}"
+def _summary(plots: list[Plot], published: int) -> str:
+    views = [view for plot in plots for view in plot.views]
+    whats = dict.fromkeys(view.spread for view in views if view.shown)
+    lines = dict.fromkeys(name for view in views for name in view.lines)
+    told = f"{units.plural(len(plots), 'figure')}: {', '.join(whats)}"
     told += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published:
         told += f"; {published} of published values, whose spread nobody knows"

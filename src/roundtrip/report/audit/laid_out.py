@@ -84,12 +84,9 @@ def units_told(one: Subject) -> Outcome:
                 faults[f"“{number.column.name}” of “{_short(table)}”: {lacking}"] = None
     axes = list(_axes(one))
     faults |= dict.fromkeys(fault for fault in axes if fault)
-    unknown = sum(figure.drawn is None for figure, _ in one.figures)
     if faults:
         count = f"of {len(columns)} columns of numbers and {len(axes)} axes"
         return held(False, _told(list(faults), count))
-    if unknown:
-        return missing(f"the axes of {units.plural(unknown, 'figure')}")
     if not columns and not axes:
         return no_case("shows no number")
     told = f"{units.plural(len(columns), 'column')} of numbers"
@@ -100,7 +97,7 @@ def units_told(one: Subject) -> Outcome:
 def _axes(one: Subject) -> Iterator[str]:
     """Of each axis of each figure, what is wrong with its name; "" if nothing."""
     for figure, caption in one.figures:
-        for name in figure.drawn.axes if figure.drawn else ():
+        for name in figure.plot.axes if figure.plot else ():
             fine = numbers.is_pure(name) or numbers.named(name or caption)
             yield "" if fine else f"axis “{name}” of “{figure.alt}”: no unit"
 

@@ -12,11 +12,20 @@ import polars as pl
 from roundtrip.history import nodes as measured
 from roundtrip.history.nodes import Name
 from roundtrip.history.pairs import BANDWIDTH, LATENCY
-from roundtrip.report import heat, units
 from roundtrip.report import nodes as words
-from roundtrip.report.blocks import Block, Column, Fold, Gallery, Heading, Table, text_cells
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Block,
+    Column,
+    Figure,
+    Fold,
+    Gallery,
+    Heading,
+    Table,
+    text_cells,
+)
 from roundtrip.report.data import Data
-from roundtrip.report.heat import Cell, Heat
+from roundtrip.report.plot import Cell, Heat
 from roundtrip.stats.nodes.told import Judged
 
 #: Nights behind a map: the newest ones.
@@ -44,7 +53,7 @@ def galleries(told: Nights) -> Iterator[Block]:
     shown = [one for one in measured.split(rows) if one[0].measure in _SHOWN]
     shown.sort(key=lambda one: _SHOWN.index(one[0].measure))
     figures = [
-        heat.figure(f"nodes-{number}", _between(name, frame, sick, told.marks))
+        _figure(f"nodes-{number}", _between(name, frame, sick, told.marks))
         for number, (name, frame) in enumerate(shown, 1)
     ]
     if figures:
@@ -91,11 +100,16 @@ def cores(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
             other=pl.col("cpu").list.get(1).cast(pl.String),
         )
         if name.measure in _SHOWN and pairs["host"].n_unique() + pairs["other"].n_unique() > 2:
-            figures.append(heat.figure(f"cores-{number}", _between(name, pairs, set(), marks)))
+            figures.append(_figure(f"cores-{number}", _between(name, pairs, set(), marks)))
     if figures:
         yield Heading(3, "Processor by processor, inside a node")
         caption = "Median over this night's launches on all nodes, by the processors of the ranks."
         yield Gallery((caption,), tuple(figures))
+
+
+def _figure(name: str, heat: Heat) -> Figure:
+    count = len(heat.names)
+    return Figure(name, f"{heat.title}, {heat.subtitle}: a map of {count} by {count}", heat)
 
 
 def _between(name: Name, rows: pl.DataFrame, sick: set[str], marks: Mapping[str, str]) -> Heat:

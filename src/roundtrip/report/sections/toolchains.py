@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
@@ -26,6 +27,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.sections import toolchains_best as best
 from roundtrip.report.sections.toolchains_data import (
+    MOST_ENVIRONS,
     Compared,
     Setting,
     ToolchainComparison,
@@ -59,6 +61,27 @@ class ToolchainsSection:
         self._level = data.analysis.statistics.confidence_level
         self._toolchains = toolchains
 
+    @cached_property
+    def _of_pair(self) -> dict[Pair, dict[ToolchainComparison, Compared]]:
+        """The comparisons of each pair of toolchains, in their order."""
+        found: dict[Pair, dict[ToolchainComparison, Compared]] = {}
+        for key, one in self._toolchains.compared.items():
+            found.setdefault((key.one, key.other), {})[key] = one
+        return found
+
+    def _bases(self) -> list[Block]:
+        """Where toolchains are too many to compare each with each, and what is compared there."""
+        titles = self._toolchains.titles
+        told: list[Text] = [
+            (
+                f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs. Each "
+                f"is compared with {titles[base]} only, the first by name; up to {MOST_ENVIRONS} "
+                "toolchains would be compared each with each. The bundle has every launch.",
+            )
+            for setting, (base, count) in self._toolchains.bases.items()
+        ]
+        return [Items(tuple(told))] if told else []
+
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Ratios of speed with one toolchain over another, one for each shared round."""
         return {key: one.ratios for key, one in self._toolchains.compared.items()}
@@ -66,7 +89,8 @@ class ToolchainsSection:
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
-        pairs = list(dict.fromkeys((key.one, key.other) for key in self._toolchains.compared))
+        blocks += self._bases()
+        pairs = list(self._of_pair)
         tables = [self._table(pair, judged) for pair in pairs]
         for pair, table in zip(pairs, tables, strict=True):
             if len(pairs) > _MOST_ANSWERS:
@@ -100,9 +124,8 @@ class ToolchainsSection:
     def _told(self, pair: Pair, judged: Mapping[Claim, Judged]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
         found: dict[Verdict, list[str]] = {}
-        for key in self._toolchains.compared:
-            if (key.one, key.other) == pair:
-                found.setdefault(judged[key].verdict, []).append(_what(key))
+        for key in self._of_pair[pair]:
+            found.setdefault(judged[key].verdict, []).append(_what(key))
         told = []
         for verdict in (v for v in Verdict if v in found):
             where = dict.fromkeys(found[verdict])
@@ -122,11 +145,7 @@ class ToolchainsSection:
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
     def _table(self, pair: Pair, judged: Mapping[Claim, Judged]) -> Table:
-        rows = [
-            self._row(pair, key, one, judged[key])
-            for key, one in self._toolchains.compared.items()
-            if (key.one, key.other) == pair
-        ]
+        rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         return Table(
             f"{self._versus(pair)}: medians over the rounds that launched both, and the median of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +18,10 @@ from roundtrip.report.data import Data
 from roundtrip.report.speeds import Point, Value
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Family
+
+#: Of more toolchains than these in a setting, all are compared with the first one only: their
+#: pairs grow with the square of their number, and so do the claims that are corrected together.
+MOST_ENVIRONS = 32
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,15 @@ class Toolchains:
         }
 
     @cached_property
+    def bases(self) -> dict[Setting, tuple[str, int]]:
+        """Settings with too many toolchains for all pairs: the base, and how many there are."""
+        return {
+            setting: (min(group), len(group))
+            for setting, group in self._groups.items()
+            if len(group) > MOST_ENVIRONS
+        }
+
+    @cached_property
     def refused(self) -> list[Refused]:
         """Pairs whose launches were not interleaved."""
         return [
@@ -164,7 +177,7 @@ class Toolchains:
             launched = {
                 environ: [speeds.launched(row) for row in rows] for environ, rows in group.items()
             }
-            for one, other in combinations(sorted(group), 2):
+            for one, other in _asked(sorted(group)):
                 if depends_on := _depends_on(made_of[one], made_of[other], set(made_of.values())):
                     pairing = pair_by_round(launched[one], launched[other])
                     found.append((setting, one, other, pairing, depends_on))
@@ -209,6 +222,13 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     order = list(apart)
     chosen.sort(key=lambda one: (order.index(one.study), one.check, one.place, one.parameters))
     return {setting: dict(groups[setting]) for setting in chosen}
+
+
+def _asked(environs: Sequence[str]) -> list[tuple[str, str]]:
+    """Each pair of a few environments; of many, the first one with each other one."""
+    if len(environs) > MOST_ENVIRONS:
+        return [(environs[0], other) for other in environs[1:]]
+    return list(combinations(environs, 2))
 
 
 def _depends_on(

@@ -60,7 +60,7 @@ function key(figure, index) {
     figure.draw();
     share(figure);
   });
-  made.append(swatch(curve), curve.name);
+  made.append(figure.swatch(index), curve.name);
   made.title = "Click: on or off. Shift and click: only this one.";
   return made;
 }
@@ -80,8 +80,7 @@ function pan(figure, dx, dy) {
   if (!figure.rows) figure.state.y = [figure.y.of(box.bottom - dy), figure.y.of(box.top - dy)];
 }
 
-function listen(figure) {
-  const { svg } = figure;
+function listen(figure, svg) {
   let start = null, frame = null;
   const at = (event) => {
     const corner = svg.getBoundingClientRect();

@@ -1,50 +1,55 @@
-// One interactive figure: what `plot.as_json` tells, drawn to the width of its panel.
+// A figure that the painter drew, brought to life: the script moves what is drawn when a reader
+// zooms, hides curves, and reads out values; it draws no value itself.
 
 const SVG = "http://www.w3.org/2000/svg";
-const EDGE = { top: 12, right: 28, bottom: 44, left: 64 };
-const ROW = 15, NEAR = 60, DRAG = 6;
+const ROW = 13, NEAR = 60, DRAG = 6, EDGE = 22, GAP = 16, SIGN = 10, FEW = 230;
+const SHAPES_OF_SVG = ["svg", "g", "path", "line", "rect", "text", "title", "circle"];
 
 function element(name, attributes = {}, ...children) {
-  const isSvg = ["svg", "g", "path", "line", "rect", "text", "circle", "clipPath", "defs"].includes(name);
-  const made = isSvg ? document.createElementNS(SVG, name) : document.createElement(name);
+  const made = SHAPES_OF_SVG.includes(name) ? document.createElementNS(SVG, name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
 }
 
-// Points that are no circles, of half-width 1.
-const SHAPES = { square: "M-1,-1H1V1H-1Z", "triangle-up": "M0,-1.2L1.2,1H-1.2Z", diamond: "M0,-1.4L1.2,0L0,1.4L-1.2,0Z" };
-
-function dot(curve, cx, cy, r) {
-  const shape = SHAPES[curve.shape], at = { transform: `translate(${cx} ${cy}) scale(${r})` };
-  return shape ? element("path", { class: "dot", d: shape, ...at }) : element("circle", { class: "dot", cx, cy, r });
+// A function for each shape that moves it: `to` gives the new place of one where it was painted.
+function movable(svg) {
+  const short = (value) => Math.min(1e5, Math.max(-1e5, value)).toFixed(1);
+  return [...svg.querySelectorAll(".marks path, .marks circle")].map((node) => {
+    if (node.tagName === "circle") {
+      const [x, y] = ["cx", "cy"].map((name) => Number(node.getAttribute(name)));
+      return (to) => to(x, y).forEach((value, at) => node.setAttribute(at ? "cy" : "cx", short(value)));
+    }
+    const name = node.hasAttribute("transform") ? "transform" : "d", painted = node.getAttribute(name);
+    return (to) => node.setAttribute(name, painted.replace(/(-?[\d.]+),(-?[\d.]+)/g,
+      (_, x, y) => to(Number(x), Number(y)).map(short).join(",")));
+  });
 }
 
-// What stands before the name of a curve: a piece of its line, or its point.
-function swatch(curve) {
-  if (!SHAPES[curve.shape] || curve.width) return coloured(element("i", curve.dash ? { class: "dash" } : {}), curve);
-  const made = element("svg", { viewBox: "0 0 21 10", "aria-hidden": "true" }, coloured(dot(curve, 7, 5, 4), curve));
-  Object.assign(made.style, { display: "inline-block", width: "21px", height: "10px" });
-  return made;
-}
-
-function coloured(made, curve) {
-  made.style.setProperty("--light", curve.colour[0]);
-  made.style.setProperty("--dark", curve.colour[1]);
-  return made;
+// Positions near those wanted, at least GAP apart, between `low` and `high` where they fit.
+function apart(wanted, low, high) {
+  const sorted = wanted.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at);
+  sorted.forEach((one, i) => { one.at = Math.max(one.at, i ? sorted[i - 1].at + GAP : low); });
+  sorted.reverse().forEach((one, i) => { one.at = Math.min(one.at, i ? sorted[i - 1].at - GAP : high); });
+  return sorted.sort((a, b) => a.index - b.index).map((one) => one.at);
 }
 
 class Figure {
   constructor(panel) {
     this.panel = panel;
     this.data = JSON.parse(panel.querySelector("script").textContent);
+    this.stages = [...panel.querySelectorAll(".stage")].map((stage) => {
+      const svg = stage.querySelector("svg"), [left, top, right, bottom] = svg.dataset.frame.split(" ").map(Number);
+      const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+      return { stage, svg, left, top, right, bottom, room: width - right, below: height - bottom, moves: movable(svg) };
+    });
     this.show(0);
     this.build();
     panel.classList.add("live");
     this.draw();
     new ResizeObserver(() => requestAnimationFrame(() => {
       if (this.svg.clientWidth !== this.width) this.draw();
-    })).observe(this.svg);
+    })).observe(panel);
   }
 
   // What the reader sees: a view, curves that are off, domains, kinds of axes, and the point held.
@@ -54,28 +59,28 @@ class Figure {
   }
 
   get view() { return this.data.views[this.state.view]; }
+  get painted() { return this.stages[this.state.view]; }
+  get svg() { return this.painted.svg; }
   get rows() { return this.view.rows; }
-  // The axes of values and of places: a figure of rows has its values along x.
+  // The axis of values: a figure of rows has them along x.
   get value() { return this.rows ? this.view.x : this.view.y; }
-  get isZoomed() { return Boolean(this.state.x || this.state.y); }
 
   build() {
-    const { data, panel } = this;
+    const { data, panel } = this, about = panel.getAttribute("aria-label");
     this.tools = element("div", { class: "tools", role: "toolbar", "aria-label": `${data.title}: view` });
-    this.svg = element("svg", {
-      tabindex: "0", role: "application", "aria-roledescription": "interactive figure",
-      "aria-label": `${panel.getAttribute("aria-label")}. Arrow keys step through the points.`,
-    });
     this.tip = element("div", { class: "tip", hidden: "" });
     this.readout = element("output", { "aria-live": "polite" });
     this.legend = element("ul", { class: "legend" });
-    const heading = element("p", { class: "plot-title" }, element("strong", {}, data.title));
-    if (data.subtitle) heading.append(element("span", { title: data.subtitle }, data.subtitle));
-    const stage = element("div", { class: "stage" }, this.svg, this.tip);
-    const body = element("div", { class: "plot-body" }, stage, this.legend);
-    panel.append(element("div", { class: "plot" }, heading, this.tools, body, this.readout));
-    panel.removeAttribute("role");
-    listen(this);
+    this.mark = element("g", { class: "held" });
+    panel.querySelector(".plot-title").after(this.tools);
+    panel.append(this.readout);
+    for (const { svg } of this.stages) {
+      for (const [name, value] of Object.entries({ tabindex: "0", role: "application",
+        "aria-roledescription": "interactive figure",
+        "aria-label": `${about}. Arrow keys step through the points.` })) svg.setAttribute(name, value);
+      svg.style.maxWidth = "none";
+      listen(this, svg);
+    }
   }
 
   // Domains of both axes: zoomed, as made, or of what is shown on an axis of another kind.
@@ -95,119 +100,121 @@ class Figure {
 
   canLog(name) {
     const isPlace = name === "x" && !this.rows;
-    return this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
+    return !this.view.stacked && this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
   }
 
-  // Places and values as pixels; y grows upwards, rows downwards.
+  // Both scales for the width of the panel, and everything that was painted moved to them.
   draw() {
-    const { svg, rows } = this, width = svg.clientWidth || 480;
+    this.stages.forEach((one) => { one.stage.hidden = one !== this.painted; });
+    const { painted, svg, rows, view } = this, width = svg.clientWidth || 480;
     this.width = svg.clientWidth;
-    const inRow = (row) => this.view.curves.filter((curve) => curve.points.some((one) => one[0] === row)).length;
-    const slots = this.slots = rows?.some((_, row) => inRow(row) > 1) ? this.view.curves.length : 1;
-    const left = rows ? Math.min(170, 16 + 7 * Math.max(...rows.map((name) => name.length))) : EDGE.left;
-    const height = rows ? EDGE.top + EDGE.bottom + rows.length * Math.max(ROW + 8, slots * ROW)
-      : Math.round(Math.min(400, Math.max(260, 0.6 * width)));
-    this.box = { left, top: EDGE.top + (rows ? 0 : 10), right: width - EDGE.right, bottom: height - EDGE.bottom };
-    const { box } = this, [logX, logY] = this.state.logs;
-    this.x = scale(...this.domain("x"), logX, box.left, box.right);
-    this.y = rows ? scale(-0.5, rows.length - 0.5, 0, box.top, box.bottom)
-      : scale(...this.domain("y"), logY, box.bottom, box.top);
+    const isWide = !rows && width - painted.left - painted.room > FEW;
+    const right = width - (isWide ? painted.room : EDGE), { top } = painted;
+    const bottom = rows ? painted.bottom : top + Math.round(Math.min(360, Math.max(220, 0.55 * (right - painted.left))));
+    const height = bottom + (rows ? 46 : painted.below), [logX, logY] = this.state.logs;
+    const from = { x: scale(view.x.lo, view.x.hi, view.x.log, painted.left, painted.right) };
+    this.lines = [];
+    if (!rows) {
+      from.y = scale(view.y.lo, view.y.hi, view.y.log, painted.bottom, top);
+      this.y = scale(...this.domain("y"), logY, bottom, top);
+      this.lines = ticks(this.y, Math.max(2, (bottom - top) / 36), view.y).map((value) => [this.y.at(value), label(value, view.y)]);
+    }
+    const left = Math.max(painted.left, ...this.lines.map(([, words]) => 12 + 7.5 * words.length));
+    this.box = { left, top, right, bottom };
+    this.x = scale(...this.domain("x"), logX, left, right);
+    const moved = (one, to, pixel) => to.at(to.log ? Math.max(one.of(pixel), 1e-12 * to.lo) : one.of(pixel));
+    const place = (x, y) => [moved(from.x, this.x, x), rows ? y : moved(from.y, this.y, y)];
+    for (const move of painted.moves) move(place);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.style.height = `${height}px`;
-    svg.replaceChildren(...this.frame(), this.marks());
-    this.mark = element("g", { class: "held" });
+    const clip = svg.querySelector("clipPath rect");
+    for (const [name, value] of Object.entries({ x: left, y: top, width: right - left, height: bottom - top })) clip.setAttribute(name, value);
+    svg.querySelector(".frame").replaceChildren(...this.frame());
+    for (const one of svg.querySelectorAll("[data-curve]")) one.style.display = this.state.off.has(Number(one.dataset.curve)) ? "none" : "";
+    painted.stage.append(this.tip, this.legend);
     svg.append(this.mark);
     menus(this);
+    this.names(isWide);
     this.hold(this.state.at, false);
   }
 
   // Grid, ticks and titles.
   frame() {
-    const { box, view, rows } = this, made = [];
-    const line = (x1, y1, x2, y2, name) => made.push(element("line", { x1, y1, x2, y2, class: name }));
-    const text = (x, y, words, anchor) =>
-      made.push(element("text", { x, y, "text-anchor": anchor }, words));
-    for (const value of ticks(this.x, Math.max(2, (box.right - box.left) / 70), view.x)) {
+    const { box, view } = this, made = [];
+    const line = (x1, y1, x2, y2, name) => made.push(element("path", { d: `M${x1},${y1}L${x2},${y2}`, class: name }));
+    const text = (x, y, words, anchor, name = "") => made.push(element("text", { x, y, "text-anchor": anchor, class: name }, words));
+    for (const value of ticks(this.x, Math.max(2, (box.right - box.left) / 76), view.x)) {
       const at = this.x.at(value);
       line(at, box.top, at, box.bottom, "grid");
-      text(at, box.bottom + 18, label(value, view.x), "middle");
+      text(at, box.bottom + 19, label(value, view.x), "middle");
     }
-    text((box.left + box.right) / 2, box.bottom + 38, view.x.title, "middle");
-    if (rows) {
-      rows.forEach((name, at) => text(box.left - 8, this.y.at(at) + 4, name, "end"));
-    } else {
-      for (const value of ticks(this.y, Math.max(2, (box.bottom - box.top) / 32), view.y)) {
-        line(box.left, this.y.at(value), box.right, this.y.at(value), "grid");
-        text(box.left - 8, this.y.at(value) + 4, label(value, view.y), "end");
+    text((box.left + box.right) / 2, box.bottom + 39, view.x.title, "middle", "ink");
+    if (view.y) {
+      for (const [y, words] of this.lines) {
+        line(box.left, y, box.right, y, "grid");
+        text(box.left - 8, y + 4.5, words, "end");
       }
-      text(2, 12, view.y.title, "start");
+      text(0, 13, view.y.title, "start", "ink");
     }
     line(box.left, box.top, box.left, box.bottom, "axis");
     line(box.left, box.bottom, box.right, box.bottom, "axis");
     return made;
   }
 
-  // Strip, rules, and the curves that are on; all cut off at the axes.
-  marks() {
-    const { box, view, rows } = this, name = `clip-${this.data.name}`;
-    const area = { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top };
-    const clip = element("clipPath", { id: name }, element("rect", area));
-    const group = element("g", { "clip-path": `url(#${name})` });
-    const log = this.state.logs[rows ? 0 : 1];
-    const drawn = (value) => !log || value > 0;
-    const across = (value) => (rows ? [this.x.at(value), box.top, this.x.at(value), box.bottom]
-      : [box.left, this.y.at(value), box.right, this.y.at(value)]);
-    if (view.strip?.every(drawn)) {
-      const [[x1, y1], [, , x2, y2]] = view.strip.map(across);
-      group.append(element("rect", { class: "strip", x: Math.min(x1, x2), y: Math.min(y1, y2),
-        width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) }));
-    }
-    for (const value of (view.rules ?? []).filter(drawn)) {
-      const [x1, y1, x2, y2] = across(value);
-      group.append(element("line", { class: "rule", x1, y1, x2, y2 }));
-    }
-    const shown = this.shown();
-    for (const curve of shown) group.append(coloured(this.spread(curve), curve));
-    for (const curve of shown) group.append(coloured(this.line(curve), curve));
-    return element("g", {}, element("defs", {}, clip), group);
+  // The names at the ends of the curves, as buttons; without room for them, these stand below.
+  names(isWide) {
+    const { svg, box, view, panel, legend } = this;
+    panel.classList.toggle("wide", isWide);
+    svg.querySelector(".names").style.display = isWide ? "" : "none";
+    if (!isWide) return;
+    const ends = view.curves.map((curve, index) => {
+      const spots = this.state.off.has(index) ? [] : curve.points.map((point) => this.place(curve, point));
+      const [x, y] = spots.findLast((at) => at && at[0] <= box.right + 1 && at[0] >= box.left) ?? [null, box.bottom];
+      return { x, y: Math.min(box.bottom, Math.max(box.top, y)), arrow: y < box.top - 0.5 ? " ↑" : y > box.bottom + 0.5 ? " ↓" : "" };
+    });
+    const placed = apart(ends.map((one) => one.y), box.top + 2, box.bottom - 2), begin = box.right + SIGN;
+    ends.forEach((one, index) => {
+      const at = placed[index], item = legend.children[index], node = svg.querySelector(`.names [data-curve="${index}"]`);
+      Object.assign(item.style, { left: `${begin}px`, top: `${at}px` });
+      item.querySelector("button").append(one.arrow);
+      if (!node) return;
+      node.style.display = one.x === null ? "none" : "";
+      node.setAttribute("transform", `translate(${begin},${at})`);
+      node.querySelector("text").textContent = view.curves[index].name + one.arrow;
+      if (one.x !== null) node.querySelector(".tie").setAttribute("d", `M${one.x + 3 - begin},${one.y - at}L-2,0`);
+    });
   }
-
-  shown() { return this.view.curves.filter((_, index) => !this.state.off.has(index)); }
 
   // Where a point, or another value at its place, is in pixels; null if the axes cannot show it.
   place(curve, point, value = point[1]) {
-    const [logX, logY] = this.state.logs;
+    const [logX, logY] = this.state.logs, { curves, stacked } = this.view;
     if (value === null || (this.rows ? logX : logY) && value <= 0) return null;
     if (!this.rows) return logX && point[0] <= 0 ? null : [this.x.at(point[0]), this.y.at(value)];
-    const count = this.slots, slot = this.view.curves.indexOf(curve);
-    return [this.x.at(value), this.y.at(point[0]) + (count > 1 ? (slot - (count - 1) / 2) * (ROW - 3) : 0)];
+    const row = Number(this.svg.querySelectorAll(".rows text")[point[0]].getAttribute("y")) - 4.5, slot = curves.indexOf(curve);
+    if (stacked) {
+      const before = curves.slice(0, slot).flatMap((one) => one.points.filter((p) => p[0] === point[0])).reduce((sum, p) => sum + p[1], 0);
+      return [this.x.at(before + value / 2), row];
+    }
+    return [this.x.at(value), row + (this.slots() > 1 ? (slot - (this.slots() - 1) / 2) * ROW : 0)];
   }
 
-  spread(curve) {
-    const ends = curve.points.map((point) => [this.place(curve, point, point[2]), this.place(curve, point, point[3])]);
-    if (this.rows || this.view.bars) {
-      const bars = ends.filter(([low, high]) => low && high).map(([low, high]) => `M${low}L${high}`);
-      return element("path", { class: "bars", d: bars.join("") });
-    }
-    let path = "", run = [];
-    for (const pair of [...ends, [null, null]]) {
-      if (pair[0] && pair[1]) { run.push(pair); continue; }
-      if (run.length) path += `M${run.map((one) => one[1]).join("L")}L${run.reverse().map((one) => one[0]).join("L")}Z`;
-      run = [];
-    }
-    return element("path", { class: "band", d: path });
+  // How many curves share a row.
+  slots() {
+    const rows = this.view.curves.flatMap((curve) => curve.points.map((point) => point[0]));
+    return new Set(rows).size < rows.length ? this.view.curves.length : 1;
   }
 
-  line(curve) {
-    const group = element("g"), found = curve.points.map((point) => this.place(curve, point)).filter(Boolean);
-    if (!this.rows && curve.width && found.length > 1) {
-      group.append(element("path", { class: curve.dash ? "line dash" : "line", "stroke-width": curve.width, d: `M${found.join("L")}` }));
-    }
-    if (this.rows || !curve.width || found.length < 40 && !curve.dash) {
-      const r = this.rows || found.length === 1 ? 4 : 2.2;
-      group.append(...found.map(([cx, cy]) => dot(curve, cx, cy, r)));
-    }
-    return group;
+  // The sign of a curve, as it was painted.
+  swatch(index) {
+    const sign = this.svg.querySelector(`.names [data-curve="${index}"] .curve`)?.cloneNode(true)
+      ?? this.coloured(element("circle", { cx: 8, cy: 0, r: 4, stroke: "none" }), index);
+    sign.removeAttribute("data-curve");
+    sign.style.display = "";
+    return element("svg", { class: "figure swatch", viewBox: "-1 -7 18 14", "aria-hidden": "true" }, sign);
+  }
+
+  coloured(made, index) {
+    return element("g", { class: "curve", style: this.svg.querySelector(`[data-curve="${index}"].curve`)?.getAttribute("style") ?? "" }, made);
   }
 
   // The point of a curve that is on nearest to a pixel: [curve, point] by number, or null.
@@ -251,14 +258,14 @@ class Figure {
     this.readout.textContent = `${named}: ${[value, spread, count].filter(Boolean).join(" ")}`;
     if (!spot) { this.tip.hidden = true; return; }
     const [x, y] = spot, { box } = this;
-    if (!this.rows) this.mark.append(element("line", { class: "rule", x1: x, x2: x, y1: box.top, y2: box.bottom }));
-    this.mark.append(coloured(element("circle", { cx: x, cy: y, r: 5 }), curve));
+    if (!this.rows) this.mark.append(element("path", { class: "rule", d: `M${x},${box.top}L${x},${box.bottom}` }));
+    this.mark.append(this.coloured(element("circle", { cx: x, cy: y, r: 5 }), at[0]));
     const lines = this.view.curves.flatMap((other, c) => {
       const p = other.points.findIndex((one) => one[0] === point[0]);
       if (p < 0 || this.state.off.has(c)) return [];
       const one = this.words([c, p]);
       const cells = [one.name, one.value, one.spread, one.count].map((text) => element("td", {}, text));
-      cells[0].prepend(swatch(other));
+      cells[0].prepend(this.swatch(c));
       return [element("tr", c === at[0] ? { class: "now" } : {}, ...cells)];
     });
     this.tip.replaceChildren(element("p", {}, where), element("table", {}, ...lines));

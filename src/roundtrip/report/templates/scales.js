@@ -14,7 +14,7 @@ function number(value, digits = 3) {
 
 function grouped(text) {
   const [whole, part] = text.split(".");
-  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
+  const thousands = whole.replace("-", "\u2212").replace(/\B(?=(\d{3})+$)/g, THIN);
   return part === undefined ? thousands : `${thousands}.${part}`;
 }
 
@@ -58,6 +58,8 @@ function scale(lo, hi, log, from, to) {
 
 // About `count` values between lo and hi that read well.
 function ticks(one, count, axis) {
+  const own = (axis.ticks ?? []).filter((value) => value >= one.lo * (1 - 1e-9) && value <= one.hi * (1 + 1e-9));
+  if (own.length > 1) return own;
   const binary = unit(axis) === "bytes" && Number.isInteger(Math.log2(axis.lo));
   const found = one.log ? powers(one.lo, one.hi, count, binary ? 2 : 10) : [];
   return found.length > 1 ? found : even(one.lo, one.hi, count, binary, unit(axis) === "night");

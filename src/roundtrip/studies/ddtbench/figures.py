@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn
+from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import WIDTH, Theme
-from roundtrip.report.plot import Curve, Scale, View, points
+from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
 from roundtrip.stats.intervals import median_intervals
-from roundtrip.studies import axes, charts, layers
-from roundtrip.studies.axes import INTERVAL
+from roundtrip.studies import charts
+from roundtrip.studies.charts import INTERVAL, Arm, Drawing
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PURPLE, TEAL, Colour
 from roundtrip.studies.ddtbench import derived
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.layers import Arm, Drawing
 
 OVERHEAD_CAPTION: Text = (
     "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
@@ -26,12 +23,11 @@ OVERHEAD_CAPTION: Text = (
     "faster than the network was for a buffer packed by hand.",
 )
 TIME_CAPTION: Text = (
-    "Where a round trip goes, µs: median of each epoch on rank 0, then over launches, for each "
-    "micro-app's largest message, each micro-app on its own scale. Thin lines are 95 % rank "
-    "intervals of the whole round trip. The other rank's unpacking and "
-    "packing are part of communication.",
+    "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
+    "micro-app's largest message, in % of that micro-app's slowest method; beside each method, the "
+    "three together in µs. Thin lines are 95 % rank intervals of the whole round trip. The other "
+    "rank's unpacking and packing are part of communication.",
 )
-_BAR = 9
 _COLOURS: dict[str, Colour] = {
     derived.MANUAL: BLUE,
     derived.TUNED: ("#5b9bd5", "#5b9bd5"),
@@ -68,9 +64,11 @@ def overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     scale = Scale(title, low - edge, high + edge, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
-        return (_overhead_view(one, scale),)
+        apps = tuple(one.frame["app"].unique(maintain_order=True))
+        curves = _by_app(one.frame, apps, one.shown)
+        return (View("Overhead", scale, None, curves, apps, (Rule(0.0),)),)
 
-    return charts.rendered(drawings, "Packing overhead of each micro-app", _overhead_chart, views)
+    return charts.figures(drawings, "Packing overhead of each micro-app", views)
 
 
 def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
@@ -82,9 +80,9 @@ def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     shown = {one.name: panel for one, panel in zip(drawings, panels, strict=True)}
 
     def views(one: Drawing) -> tuple[View, ...]:
-        return _time_views(data, shown[one.name])
+        return (_parts(one), *_time_views(data, shown[one.name]))
 
-    return charts.rendered(drawings, "Time of a round trip by epoch", _time_chart, views)
+    return charts.figures(drawings, "Time of a round trip by epoch", views)
 
 
 def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
@@ -96,27 +94,6 @@ def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
     return data.at_largest(data.overheads, panel).select(
         pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
     )
-
-
-def _overhead_chart(one: Drawing, theme: Theme) -> Any:
-    apps = one.frame["app"].unique(maintain_order=True).to_list()
-    y = alt.Y("app:N", sort=apps, axis=alt.Axis(title=None, ticks=False, labelPadding=6))
-    offset = alt.YOffset("arm:N", sort=list(one.arms))
-    x = alt.X("median:Q", axis=alt.Axis(title="Packing overhead (% of the round trip)"))
-    colour = layers.legend("arm:N", one.drawn, theme)
-    bars = alt.Chart(one.frame).mark_bar(height=_BAR - 1).encode(x, y, offset, colour)
-    spread = drawn.spread(
-        alt.Chart(one.frame.filter(pl.col("low").is_not_null()))
-        .mark_rule(color=theme.ink)
-        .encode(alt.X("low:Q"), y, offset, x2="high:Q")
-    )
-    zero = alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.muted).encode(x="zero:Q")
-    return alt.layer(bars, spread, zero).properties(width=WIDTH, height=alt.Step(_BAR))
-
-
-def _overhead_view(one: Drawing, scale: Scale) -> View:
-    apps = one.frame["app"].unique(maintain_order=True).to_list()
-    return View("Overhead", scale, None, _by_app(one.frame, apps, one.drawn), tuple(apps), (0.0,))
 
 
 def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
@@ -149,7 +126,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
         if frame.height
     }
     apps = told["Round trip"]["app"].unique(maintain_order=True).to_list()
-    low, high = axes.decades(list(told.values()))
+    low, high = charts.decades(list(told.values()))
     return tuple(
         View(
             name,
@@ -186,23 +163,35 @@ def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
     )
 
 
-def _time_chart(one: Drawing, theme: Theme) -> Any:
-    apps = one.frame["app"].unique(maintain_order=True).to_list()
-    chart = alt.Chart(one.frame)
-    axis = alt.Axis(title=None, tickCount=3)
-    y = alt.Y("method:N", sort=list(_SHORT.values()), axis=alt.Axis(title=None, ticks=False))
-    epochs = chart.mark_bar(height=_BAR).encode(
-        alt.X("sum(us):Q", axis=axis),
-        y,
-        layers.legend("arm:N", one.arms, theme),
-        order="order:Q",
+def _parts(one: Drawing) -> View:
+    """A bar for each method of each micro-app, of its epochs, in % of the slowest method there."""
+    names: list[str] = []
+    heads: set[int] = set()
+    found: dict[str, list[Point]] = {epoch: [] for epoch in one.arms}
+    for (app,), methods in one.frame.group_by("app", maintain_order=True):
+        heads.add(len(names))
+        names.append(str(app))
+        slowest = _whole(methods).max()
+        order = {method: number for number, method in enumerate(_SHORT.values())}
+        ordered = methods.with_columns(
+            at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
+        ).sort("at", "order", maintain_order=True)
+        for (method,), epochs in ordered.group_by("method", maintain_order=True):
+            names.append(f"{method}, {units.number(float(epochs['us'].sum()))} µs")
+            for row in epochs.iter_rows(named=True):
+                value, low, high = (
+                    None if row[key] is None else 100 * row[key] / slowest
+                    for key in ("us", "low", "high")
+                )
+                found[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
+    curves = tuple(Curve(arm.title, arm.colour, tuple(found[e])) for e, arm in one.arms.items())
+    widest = max([100.0, *(p[3] for each in found.values() for p in each if p[3] is not None)])
+    scale = Scale("Time (% of the slowest method)", 0.0, 1.02 * widest, is_log=False)
+    return View(
+        "Epochs", scale, None, curves, tuple(names), is_stacked=True, heads=frozenset(heads)
     )
-    whole = drawn.spread(
-        chart.transform_filter("isValid(datum.low)")
-        .mark_rule(color=theme.ink)
-        .encode(alt.X("low:Q", axis=axis), y, x2="high:Q")
-    )
-    bars = alt.layer(epochs, whole).properties(width=130, height=alt.Step(_BAR + 4))
-    header = alt.Header(title=None, labelColor=theme.ink, labelFontSize=13)
-    faceted: Any = bars.facet(facet=alt.Facet("app:N", sort=apps, header=header), columns=2)
-    return faceted.resolve_scale(x="independent")
+
+
+def _whole(methods: pl.DataFrame) -> Any:
+    """The time of each method: all its epochs."""
+    return methods.group_by("method").agg(pl.col("us").sum())["us"]

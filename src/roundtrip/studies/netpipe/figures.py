@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import figures, units
+from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import LIGHT, WIDTH, Theme
-from roundtrip.report.plot import Scale, View
-from roundtrip.studies import axes, charts, layers
-from roundtrip.studies.axes import INTERVAL
+from roundtrip.report.plot import Rule, Scale, View
+from roundtrip.studies import charts
+from roundtrip.studies.charts import INTERVAL, Arm, Drawing
 from roundtrip.studies.colours import BLUE, PURPLE, RUST, Colour
-from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.netpipe import derived, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
@@ -25,7 +21,6 @@ BANDWIDTH_CAPTION: Text = (
     "thin dark lines Boost.MPI: where they lie on each other, the abstraction is free. All panels "
     "share their axes. The last panel is the study itself (2005), read off the published figure.",
 )
-_CLOSE, _FAR = 120, 160
 _NEAR = (0.75, 1.25)
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
@@ -49,8 +44,9 @@ def ratio_caption(margin: float) -> Text:
     """What the ratio figures show."""
     return (
         "Bandwidth of each variant over that of raw MPI, paired within launches; bands are rank "
-        "intervals over launches. Above: close to 1, on a linear scale; the shaded strip is "
-        f"“on par”, within {units.percent(margin)} of 1. Below: the whole range, on a log scale.",
+        f"intervals over launches. The shaded strip is “on par”, within {units.percent(margin)} of "
+        "1. The axis shows what is close to 1: a curve that leaves it is marked ↓ or ↑, and a "
+        "logarithmic axis, where a script runs, shows its whole range.",
     )
 
 
@@ -66,14 +62,10 @@ def bandwidth(
     ratios = {one.name: one for one in known}
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS, is_published=True))
-    domain = axes.decades([one.frame for one in drawings], 1.0)
+    domain = charts.decades([one.frame for one in drawings], 1.0)
 
     def ratio_view(one: Drawing) -> tuple[View, ...]:
-        if one.name not in ratios:
-            return ()
-        x = charts.sizes(drawings, figures.size_axis(LIGHT)).plotted
-        whole = axes.decades([ratio.frame for ratio in known], 1.0)
-        return (_ratio_view(ratios[one.name], x, margin, whole),)
+        return (_ratio_view(ratios[one.name], known, margin),) if one.name in ratios else ()
 
     return charts.over_size(
         drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain, more=ratio_view
@@ -83,49 +75,25 @@ def bandwidth(
 def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> tuple[Figure, ...]:
     """Ratio to raw MPI, one figure a panel; all with the same axes."""
     drawings = _drawings(name, curves, curves.ratio, panels)
-    domain = axes.decades([one.frame for one in drawings], 1.0)
-    strip = alt.Chart(pl.DataFrame({"low": [1 / (1 + margin)], "high": [1 + margin], "one": [1.0]}))
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        x = charts.sizes(drawings, figures.size_axis(theme, is_titled=False))
-        y = axes.linear_axis(
-            _NEAR,
-            figures.named_axis(
-                "Ratio to raw MPI, close to 1", values=[0.8, 0.9, 1.0, 1.1, 1.2], format=".1f"
-            ),
-        )
-        close = [
-            strip.mark_rect(color=theme.margin, clip=True).encode(y.y("low:Q"), y2="high:Q"),
-            strip.mark_rule(color=theme.muted).encode(y.y("one:Q")),
-            *layers.curves(one, x, y, theme),
-        ]
-        far_x = charts.sizes(drawings, figures.size_axis(theme))
-        far_y = axes.log_axis(domain, axes.decade_axis(domain, "Ratio to raw MPI, whole range"))
-        one_rule = strip.mark_rule(color=theme.muted).encode(far_y.y("one:Q"))
-        return alt.vconcat(
-            alt.layer(*close).properties(width=WIDTH, height=_CLOSE),
-            charts.curves(one, drawings, far_x, far_y, theme, _FAR, below=[one_rule]),
-            spacing=34,
-        )
 
     def views(one: Drawing) -> tuple[View, ...]:
-        x = charts.sizes(drawings, figures.size_axis(LIGHT)).plotted
-        return (_ratio_view(one, x, margin, domain),)
+        return (_ratio_view(one, drawings, margin),)
 
-    return charts.rendered(drawings, "Ratio to raw MPI over message size", draw, views)
+    return charts.figures(drawings, "Ratio to raw MPI over message size", views)
 
 
-def _ratio_view(one: Drawing, x: Scale, margin: float, whole: tuple[float, float]) -> View:
-    """Ratios close to 1; on a logarithmic axis their whole range."""
+def _ratio_view(one: Drawing, drawings: Sequence[Drawing], margin: float) -> View:
+    """Ratios close to 1; on a logarithmic axis the whole range of all drawings."""
+    whole = charts.decades([each.frame for each in drawings], 1.0)
     y = Scale("Ratio to raw MPI", *_NEAR, is_log=False, otherwise=whole)
     strip = 1 / (1 + margin), 1 + margin
-    return View("Ratio", x, y, one.plotted, rules=(1.0,), strip=strip)
+    return View("Ratio", charts.sizes(drawings), y, one.curves, rules=(Rule(1.0),), strip=strip)
 
 
 def _drawings(
     name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel]
 ) -> list[Drawing]:
-    rows = layers.rows(frame)
+    rows = charts.rows(frame)
     return [
         charts.drawing(
             f"{name}-{number}",

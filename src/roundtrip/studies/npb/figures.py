@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn, figures
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import LIGHT, Theme
-from roundtrip.report.plot import View
-from roundtrip.studies import axes, charts
-from roundtrip.studies.axes import Axis
+from roundtrip.report.plot import DIAMOND, Rule, Scale, View
+from roundtrip.studies import charts
+from roundtrip.studies.charts import Arm, Drawing
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, TEAL
-from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.npb import derived, wan
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.lines import told_apart
@@ -29,7 +25,6 @@ CAPTION: Text = (
     "the study in 2003, 16 + 16 hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
     "most that twice the ranks can give.",
 )
-_HEIGHT = 250
 _COLOURS = {wan.UDP: BLUE, wan.MIXED: TEAL, wan.TCP: ORANGE, None: GREY}
 _NAMES = {wan.UDP: "UDP", wan.MIXED: "Memory + TCP", wan.TCP: "TCP"}
 
@@ -48,24 +43,14 @@ def speedups(launches: Launches) -> tuple[Figure, ...]:
     top = 1.1 * max([2.0, *values["median"]])
     farthest = max([wan.STUDY_RTT_MS, *values["x"]])
 
-    def both(theme: Theme) -> tuple[Axis, Axis]:
-        title = "Round-trip time of the link (ms)"
-        x_axis = alt.Axis(title=title, tickCount=4, format="~g", grid=False)
-        y_axis = figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid)
-        return axes.linear_axis((0.0, farthest), x_axis), axes.linear_axis((0.0, top), y_axis)
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        x, y = both(theme)
-        bounds = alt.Chart(pl.DataFrame({"at": _bounds(one)}))
-        rules = bounds.mark_rule(color=theme.muted, opacity=0.7).encode(y.y("at:Q"))
-        below = [drawn.bound(rules, "ideal speed-up")]
-        return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
+    x = Scale("Round-trip time of the link (ms)", 0.0, farthest, is_log=False)
+    y = Scale("Speed-up over one cluster", 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
-        return (charts.view(one, "Speed-up", *both(LIGHT), rules=_bounds(one), has_bars=True),)
+        return (View("Speed-up", x, y, one.curves, rules=_rules(one), has_bars=True),)
 
     what = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return charts.rendered(drawings, what, draw, views)
+    return charts.figures(drawings, what, views)
 
 
 def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
@@ -77,7 +62,7 @@ def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
     published = wan.PUBLISHED.get(name.split(" ")[0])
     if published is not None:
         study = f"The study, 2003: {published:.2f}"
-        arms[study] = Arm(study, PINK, point=130, shape="diamond")
+        arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
         rows.append({"arm": study, "x": wan.STUDY_RTT_MS, "median": published})
     frame = pl.DataFrame(rows, infer_schema_length=None).select(
         "arm", "x", "median", "low", "high", "n", "scales"
@@ -85,9 +70,10 @@ def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
     return Drawing(f"npb-{number}", name, f"{EMULATED}{against}, {how}", frame, arms)
 
 
-def _bounds(one: Drawing) -> tuple[float, ...]:
+def _rules(one: Drawing) -> tuple[Rule, ...]:
     """No gain, and where all bases have fewer ranks, the most that twice the ranks can give."""
-    return (1.0, 2.0) if one.frame["scales"].drop_nulls().all() else (1.0,)
+    gain, most = Rule(1.0), Rule(2.0, "ideal speed-up")
+    return (gain, most) if one.frame["scales"].drop_nulls().all() else (gain,)
 
 
 def _rows(launches: Launches, series: Series) -> list[dict[str, Any]]:

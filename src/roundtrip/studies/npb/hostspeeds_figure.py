@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn, figures, units
+from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.figures import LIGHT, Theme
-from roundtrip.report.plot import View
-from roundtrip.studies import axes, charts
-from roundtrip.studies.axes import Axis
+from roundtrip.report.plot import DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
+from roundtrip.studies import charts
+from roundtrip.studies.charts import Arm, Drawing
 from roundtrip.studies.colours import GREY, PINK, Colour, palette
-from roundtrip.studies.layers import Arm, Drawing
 from roundtrip.studies.npb import wan
 from roundtrip.studies.npb.hostspeeds import Curves
 
@@ -41,7 +38,6 @@ MARKED: Text = (
     "than the simulated clusters, so that each computes longer between two messages. No claim "
     "joins them with the curves, and no value of one follows from the other.",
 )
-_HEIGHT = 250
 
 
 def speedups(curves: Sequence[Curves]) -> tuple[Figure, ...]:
@@ -53,35 +49,21 @@ def speedups(curves: Sequence[Curves]) -> tuple[Figure, ...]:
         high *= _MARGIN  # a mark stands there, and not the end of a curve
     top = _top(curves)
 
-    def both(theme: Theme) -> tuple[Axis, Axis]:
-        decades = [10.0**power for power in range(9) if low <= 10.0**power <= high]
-        x_axis = alt.Axis(
-            title="Speed of a host (Mflop/s)",
-            format="~s",
-            grid=False,
-            values=decades if len(decades) > 1 else alt.Undefined,
-        )
-        y_axis = figures.named_axis("Speed-up over one cluster", tickCount=5, gridColor=theme.grid)
-        domain = (low, high) if low < high else (low / 2, 2 * high)
-        return axes.log_axis(domain, x_axis), axes.linear_axis((0.0, top), y_axis)
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        x, y = both(theme)
-        bounds = alt.Chart(pl.DataFrame({"at": _BOUNDS}))
-        rules = bounds.mark_rule(color=theme.muted, opacity=0.7).encode(y.y("at:Q"))
-        below = [drawn.bound(rules, "ideal speed-up")]
-        return charts.curves(one, drawings, x, y, theme, _HEIGHT, below=below)
+    decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
+    domain = (low, high) if low < high else (low / 2, 2 * high)
+    x = Scale("Speed of a host (Mflop/s)", *domain, is_log=True, ticks=decades)
+    y = Scale("Speed-up over one cluster", 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
-        return (charts.view(one, "Speed-up", *both(LIGHT), rules=_BOUNDS),)
+        return (View("Speed-up", x, y, one.curves, rules=_LIMITS),)
 
     what = f"{SIMULATED}: speed-up of two clusters over one against host speed"
-    return charts.rendered(drawings, what, draw, views)
+    return charts.figures(drawings, what, views)
 
 
-_BOUNDS = (1.0, 2.0)
+_LIMITS = (Rule(1.0), Rule(2.0, "ideal speed-up"))
 _MARGIN = 1.25
-_SHAPES = ("square", "triangle-up", "diamond")
+_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
 def _top(curves: Sequence[Curves]) -> float:
@@ -96,7 +78,7 @@ def _top(curves: Sequence[Curves]) -> float:
 def _drawing(number: int, one: Curves, top: float) -> Drawing:
     names = {rtt: f"+{rtt:g} ms" for rtt in one.rtts}
     colours = palette(names.values())
-    arms = {name: Arm(name, colours[name], point=30) for name in names.values()}
+    arms = {name: Arm(name, colours[name], point=3.1) for name in names.values()}
     rows = [
         {"arm": names[rtt], "x": speed, "median": value}
         for rtt in one.rtts
@@ -149,5 +131,5 @@ def _squares(one: Curves, colours: Mapping[str, Colour]) -> Iterator[Marked]:
             title = f"{EMULATED} {mark.ranks // 2} + {mark.ranks // 2}, +{mark.rtt_ms:g} ms"
             colour = colours.get(f"+{mark.rtt_ms:g} ms", GREY)
             shape = _SHAPES[ranks.index(mark.ranks) % len(_SHAPES)]
-            arm = Arm(title, colour, width=0, point=70, shape=shape)
+            arm = Arm(title, colour, width=0, point=4.2, shape=shape)
             yield title, arm, [{"x": mark.mops, "median": mark.speedup, "n": mark.launches}]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from roundtrip.studies.charts import Arm
 from roundtrip.studies.colours import Colour
-from roundtrip.studies.layers import Arm
 
 Rows = list[dict[str, Any]]
 
@@ -29,4 +29,4 @@ def told_apart(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
 
 
 def _arm(title: str, colour: Colour, shared: bool) -> Arm:
-    return Arm(title, colour, point=34, is_dashed=shared)
+    return Arm(title, colour, point=3.3, is_dashed=shared)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from roundtrip.report import drawn, figures, units
+from roundtrip.report import units
 from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Figure, Inline, Strong, Table, Text
-from roundtrip.report.figures import LIGHT, Theme
-from roundtrip.report.plot import Curve, View
+from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.stats.intervals import Interval
-from roundtrip.studies import axes, charts
-from roundtrip.studies.axes import Axis
+from roundtrip.studies import charts
+from roundtrip.studies.charts import Drawing
 from roundtrip.studies.colours import BLUE, GREY, ORANGE
-from roundtrip.studies.layers import Drawing
 from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.lines import told_apart
@@ -29,7 +25,6 @@ CAPTION: Text = (
     "Speed-up over the fewest ranks in the same place against the number of ranks: median over "
     "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
 )
-_HEIGHT = 220
 _COLOURS = {derived.NATIVE: BLUE, derived.UPSTREAM: ORANGE}
 _NAMES = {derived.NATIVE: "Ours", derived.UPSTREAM: "NPB 3.4"}
 
@@ -85,30 +80,21 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
             rows += [_row(launches, series, speedup), *_start(launches, series)]
     drawings = [_drawing(number, *named) for number, named in enumerate(frames.items(), 1)]
 
-    def both(one: Drawing, theme: Theme) -> tuple[Axis, Axis]:
-        ranks = sorted(set(one.frame["x"]))
-        x_axis = alt.Axis(title="Ranks", values=ranks, format="d", grid=False)
-        y_axis = figures.named_axis("Speed-up", tickCount=5, gridColor=theme.grid)
-        top = 1.1 * max([*one.frame["ideal"], *one.frame["median"]])
-        return axes.log_axis((ranks[0], ranks[-1]), x_axis), axes.linear_axis((0.0, top), y_axis)
-
-    def draw(one: Drawing, theme: Theme) -> Any:
-        x, y = both(one, theme)
-        ideal = alt.Chart(one.frame).mark_line(color=theme.muted, strokeWidth=1, opacity=0.7)
-        below = [drawn.bound(ideal.encode(x.x(), y.y("ideal:Q")), "ideal speed-up")]
-        return charts.curves(one, drawings, x, y, theme, _HEIGHT, has_bars=True, below=below)
-
     def views(one: Drawing) -> tuple[View, ...]:
-        shown = charts.view(one, "Speed-up", *both(one, LIGHT), has_bars=True)
-        return (replace(shown, curves=(_ideal(one), *shown.curves)),)
+        ranks = sorted(set(one.frame["x"]))
+        top = 1.1 * max([*one.frame["ideal"], *one.frame["median"]])
+        x = Scale("Ranks", ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
+        y = Scale("Speed-up", 0.0, top, is_log=False)
+        return (View("Speed-up", x, y, (_ideal(one), *one.curves), has_bars=True),)
 
-    return charts.rendered(drawings, "Speed-up over ranks", draw, views)
+    return charts.figures(drawings, "Speed-up over ranks", views)
 
 
 def _ideal(one: Drawing) -> Curve:
     """As many times as fast as there are more ranks."""
     rows = one.frame.unique("x").sort("x").select("x", "ideal").rows()
-    return Curve("Ideal", GREY, tuple((x, y, None, None, None) for x, y in rows), 1.0, True)
+    points = tuple((x, y, None, None, None) for x, y in rows)
+    return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
 
 
 def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.studies import charts, layers
+from roundtrip.studies import charts
+from roundtrip.studies.charts import Arm
 from roundtrip.studies.colours import BLUE, GREY, PURPLE, RUST, TEAL
-from roundtrip.studies.layers import Arm
 from roundtrip.studies.osu.curves import Curves, Panel
 
 _COLOURS = {
@@ -82,7 +82,7 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
     """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
     return (
-        layers.rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
+        charts.rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
         .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
         .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))

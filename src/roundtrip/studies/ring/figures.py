@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import polars as pl
 
-from roundtrip.report import drawn
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.studies import axes, charts, layers
-from roundtrip.studies.axes import INTERVAL
+from roundtrip.report.plot import LINK
+from roundtrip.studies import charts
+from roundtrip.studies.charts import INTERVAL, Arm
 from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, PURPLE, TEAL, Colour
-from roundtrip.studies.layers import Arm
 from roundtrip.studies.ring import derived
 from roundtrip.studies.ring.curves import Curves, Panel
 
@@ -52,7 +50,7 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     """One figure a panel; all with the same axes."""
     frames = [_frame(curves, panel) for panel in panels]
     physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
-    domain = axes.decades(frames)[0], axes.decades(physical)[1]
+    domain = charts.decades(frames)[0], charts.decades(physical)[1]
     drawings = [
         charts.drawing(f"ring-{number}", panel, frame, _arms(panel))
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
@@ -62,7 +60,7 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         "Effective bandwidth over region size",
         "Effective bandwidth (MB/s)",
         domain,
-        partial(axes.decimal_sizes, title="Region size (bytes)"),
+        "Region size (bytes)",
     )
 
 
@@ -75,7 +73,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
     shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = layers.rows(shown).select(*INTERVAL, "n", "arm", "x")
+    ours = charts.rows(shown).select(*INTERVAL, "n", "arm", "x")
     rows = [
         {"arm": _STUDY, "x": size, "median": rate}
         for line in derived.PUBLISHED
@@ -93,7 +91,7 @@ def _arms(panel: Panel) -> dict[str, Arm]:
         name: Arm(
             _name(name, panel),
             colour,
-            point=0 if name == _LINK else 14,
+            point=0 if name == _LINK else 2.2,
             is_dashed=name == _STUDY,
             is_bound=name == _LINK,
         )
@@ -103,7 +101,7 @@ def _arms(panel: Panel) -> dict[str, Arm]:
 
 def _name(variant: str, panel: Panel) -> str:
     if variant == _LINK:
-        return drawn.LINK
+        return LINK
     if variant == _STUDY:
         return "The study, 2002"
     if variant in _READ:

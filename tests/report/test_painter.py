@@ -1,0 +1,224 @@
+"""Drawings: whatever the values, valid XML, inside the frame or clipped, the same each time."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.report import heat, painter, svg, ticks
+from roundtrip.report.plot import (
+    DIAMOND,
+    SQUARE,
+    TRIANGLE,
+    Cell,
+    Curve,
+    Heat,
+    Plot,
+    Point,
+    Rule,
+    Scale,
+    View,
+)
+
+COLOUR = ("#0b4f94", "#a9d3fb")
+SIZES = Scale("Message size (bytes)", 1, 1 << 20, True)
+RATES = Scale("Bandwidth (MB/s)", 0.1, 1000, True)
+HOSTILE = '</title><script>alert("&1")</script>\x07]]>--%s'
+values = st.floats(min_value=1e-9, max_value=1e12)
+any_points = st.lists(st.tuples(st.integers(1, 1 << 30), values, values, values), max_size=20)
+
+
+def view(*points: Point, **changes: object) -> View:
+    curve = Curve("Boost.MPI", COLOUR, points)
+    return replace(View("Bandwidth", SIZES, RATES, (curve,)), **changes)  # type: ignore[arg-type]
+
+
+def drawing(shown: View, title: str = "Title", alt: str = "alt") -> str:
+    return painter.standalone("one", alt, Plot(title, "subtitle", (shown,)), shown)
+
+
+def parsed(text: str) -> ElementTree.Element:
+    return ElementTree.fromstring(text)  # noqa: S314  our own drawing
+
+
+def named(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [one for one in root.iter() if one.get("class") == name]
+
+
+@given(any_points)
+def test_whatever_the_values_what_leaves_the_frame_is_clipped(found: list[Point]) -> None:
+    points = tuple(
+        (x, median, min(low, median), max(high, median), 9) for x, median, low, high in found
+    )
+    shown = view(*sorted(points), rules=(Rule(1.0),), strip=(0.9, 1.1))
+    text = drawing(shown)
+    root = parsed(text)
+    assert "nan" not in text and "inf" not in text
+    (marks,) = named(root, "marks")
+    assert marks.get("clip-path") == "url(#clip-one)"
+    drawn = [one for kind in ("band", "line") for one in named(root, kind)]
+    assert set(drawn) <= set(marks.iter())
+    width = float(root.get("width") or 0)
+    for one in root.iter():
+        if one not in set(marks.iter()) and one.tag.endswith("text"):
+            assert -width <= float(one.get("x") or 0) <= width
+    assert drawing(shown) == text
+
+
+def test_places_are_those_of_the_values() -> None:
+    frame = painter.on_page(
+        "one", Plot("", "", ()), view((1, 0.1, None, None, 1), (1 << 20, 1000, None, None, 1))
+    )
+    left, top, right, bottom = map(float, re.search(r'data-frame="([^"]*)"', frame)[1].split())  # type: ignore[index]
+    line = re.search(r'class="line"[^>]* d="M([^"]*)"', frame)[1]  # type: ignore[index]
+    ends = [tuple(map(float, place.split(","))) for place in line.split("L")]
+    assert ends == [(left, bottom), (right, top)]
+
+
+def test_bands_break_where_there_is_no_interval_and_bars_stand_at_their_points() -> None:
+    points = ((1, 5.0, 4.0, 6.0, 9), (2, 5.0, None, None, 3), (4, 5.0, 4.0, 6.0, 9))
+    (band,) = named(parsed(drawing(view(*points))), "band")
+    assert (band.get("d") or "").count("M") == 2
+    root = parsed(drawing(view(*points, has_bars=True)))
+    (bars,) = named(root, "bars")
+    assert (bars.get("d") or "").count("M") == 2 and not named(root, "band")
+
+
+def test_what_a_logarithm_cannot_show_is_left_out_and_the_rest_is_drawn() -> None:
+    root = parsed(drawing(view((1, 0.0, -1.0, 3.0, 9), (2, 5.0, 0.0, 6.0, 9), (0, 5.0, 4, 6, 9))))
+    assert len(named(root, "dot")) == 2  # one of the curve, one of the sign before its name
+    assert not named(root, "band")
+
+
+def test_signs_have_shapes_dashes_and_both_colours() -> None:
+    points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
+    curves = tuple(
+        Curve(shape, COLOUR, points, is_dashed=shape == SQUARE, shape=shape)
+        for shape in (SQUARE, TRIANGLE, DIAMOND)
+    )
+    text = drawing(view(curves=curves))
+    assert text.count("stroke-dasharray") == 2  # the line, and its sign
+    assert text.count("translate(") >= 3 * 3
+    assert f'stroke="{COLOUR[0]}"' in text and f"--dark:{COLOUR[1]}" in text
+    assert "prefers-color-scheme: dark" in text and "var(--ink)" in text
+
+
+def test_a_line_of_many_points_has_no_points() -> None:
+    many = tuple((1 + n, 5.0, None, None, 1) for n in range(50))
+    assert len(named(parsed(drawing(view(*many))), "dot")) == 1  # that of its sign
+
+
+def test_names_at_the_ends_are_apart_and_inside() -> None:
+    point = (4, 5.0, None, None, 1)
+    curves = tuple(Curve(f"name {n}", COLOUR, (point,)) for n in range(8))
+    root = parsed(drawing(view(curves=curves)))
+    (names,) = named(root, "names")
+    places = [re.findall(r"[\d.]+", one.get("transform") or "") for one in names]
+    heights = sorted(float(y) for _, y in places)
+    assert all(b - a >= 15.9 for a, b in pairwise(heights))
+    assert heights[0] > 0 and heights[-1] < float(root.get("height") or 0)
+
+
+def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> None:
+    scale = Scale("Time (µs)", 0, 10, False)
+    one = Curve("one", COLOUR, ((0, 3.0, 2.0, 4.0, 9),))
+    other = Curve("other", COLOUR, ((1, 5.0, None, None, 3),))
+    shown = View("Time", scale, None, (one, other), ("first", "second"))
+    root = parsed(drawing(shown))
+    assert [text.text for text in named(root, "rows")[0]] == ["first", "second"]
+    assert len(named(root, "names")[0]) == 0 and len(named(root, "bars")) == 1
+    shared = replace(shown, curves=(one, replace(other, points=((0, 5.0, None, None, 3),))))
+    assert len(named(parsed(drawing(shared)), "names")[0]) == 2
+
+
+def test_parts_of_a_bar_stand_side_by_side() -> None:
+    scale = Scale("Time (%)", 0, 100, False)
+    parts = tuple(
+        Curve(name, COLOUR, ((1, value, None, None, None),))
+        for name, value in (("a", 25), ("b", 75))
+    )
+    shown = View(
+        "Parts", scale, None, parts, ("head", "bar"), is_stacked=True, heads=frozenset({0})
+    )
+    text = drawing(shown)
+    bars = [re.findall(r"(-?[\d.]+),", d) for d in re.findall(r'd="(M[^"]*Z)"', text)]
+    first, second = (sorted({float(x) for x in bar}) for bar in bars[:2])
+    assert first[1] == second[0] and (second[1] - first[0]) == pytest.approx(340, abs=0.2)
+    assert (first[1] - first[0]) == pytest.approx(85, abs=0.2)
+
+
+@pytest.mark.parametrize("is_map", [False, True])
+def test_hostile_words_are_text(is_map: bool) -> None:
+    if is_map:
+        cells = (Cell(0, 1, HOSTILE, 5.0, 3),)
+        text = heat.standalone(
+            HOSTILE, Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
+        )
+    else:
+        curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
+        x = Scale(HOSTILE, 1, 2, True)
+        text = drawing(view(curves=(curve,), x=x), HOSTILE, HOSTILE)
+    root = parsed(text)
+    tags = {one.tag.rsplit("}", 1)[-1] for one in root.iter()}
+    shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
+    assert tags <= {"svg", "title", "desc", "style", *shapes}
+    assert "<script" not in text and not re.search(r"\son\w+=", text)
+
+
+@given(st.floats(1e-6, 1e9), st.floats(1.01, 1e6), st.booleans(), st.floats(2, 12))
+def test_ticks_lie_on_the_axis_and_there_are_some(
+    low: float, factor: float, is_log: bool, count: float
+) -> None:
+    scale = Scale("Time (µs)", low, low * factor, is_log)
+    found = ticks.ticks(scale, count)
+    assert 1 <= len(found) <= 3 * count + 4
+    assert list(found) == sorted(set(found))
+    assert all(-1e-6 <= scale.part(value) <= 1 + 1e-6 for value in found)
+    assert all(ticks.label(value, scale) for value in found)
+
+
+def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
+    sizes = ticks.ticks(SIZES, 5)
+    assert [ticks.label(one, SIZES) for one in sizes] == [
+        "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
+    ]  # fmt: skip
+    percent = Scale("Overhead (%)", -120, 310, False)
+    told = [ticks.label(one, percent) for one in ticks.ticks(percent, 5)]
+    assert told == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
+    nodes = Scale("Nodes", 2, 24, True, ticks=(2, 8, 24))
+    assert ticks.ticks(nodes, 5) == (2, 8, 24)
+    assert ticks.label(12345.0, percent) == "12\u202f345" and ticks.label(0.25, percent) == "0.25"
+
+
+@given(st.text(min_size=1, max_size=200), st.floats(50, 400))
+def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
+    found = svg.lines(text, room)
+    assert " ".join(found).split() == text.split()
+    assert all(svg.width(line) <= room or " " not in line for line in found)
+    assert math.isfinite(svg.width(text))
+
+
+def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
+    cells = tuple(Cell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
+    shown = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
+    text = heat.standalone("alt", shown)
+    assert len(re.findall("data-at=", text)) == 2
+    assert "* b" in text and "worse than usual (%)" in text
+    root = parsed(heat.on_page(shown))
+    fills = {one.get("fill") for one in root.iter() if one.get("class") == "curve"}
+    assert {"#f1f2f4", "#b3261e"} <= fills
+
+
+def test_names_are_spread_apart_in_their_order() -> None:
+    placed = svg.apart({0: 10, 1: 11, 2: 12, 3: 90}, 15, 4, 100)
+    assert sorted(placed, key=lambda name: placed[name]) == [0, 1, 2, 3]
+    places = sorted(placed.values())
+    assert all(b - a >= 15 for a, b in pairwise(places))
+    assert places[0] >= 4 and places[-1] <= 100
