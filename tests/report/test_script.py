@@ -47,9 +47,7 @@ def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: 
     options = ("--virtual-time-budget=4000", "--enable-logging=stderr", "--dump-dom")
     there = Path(f"{page}")
     done = browse(there, tmp_path, *options, fragment=f"#{name}?at=1.2")
-    assert re.search(
-        rf'class="panel live[^>]*data-plot="{name}"', done.stdout
-    )
+    assert re.search(rf'class="panel live[^>]*data-plot="{name}"', done.stdout)
     shown = entities.unescape(done.stdout)
     assert re.search(r"<output[^>]*>Boost.MPI, 64.B: [\d.]+.MB/s \[", shown)
     assert '<details class="part" open' in done.stdout

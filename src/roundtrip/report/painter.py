@@ -16,7 +16,7 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from roundtrip.report import svg, ticks
-from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.plot import Curve, Plot, Rule, Scale, View
 from roundtrip.report.svg import TEXT, TITLE, Place, element, number
 
 #: The drawing area of curves, in pixels; a row's height, and that of one of several in it.
@@ -100,7 +100,10 @@ def document(
 def spark(plot: Plot, label: str) -> Markup:
     """A small copy of the first view, without axes, of which nothing leaves the frame."""
     view = plot.views[0]
-    frame = _Spark("", replace(view, y=view.y and _near(view, view.y), strip=None))
+    low = view.x.low if view.x.is_log else max(view.x.low, 0.0)
+    rules = view.rules or ((Rule(low),) if view.rows else ())
+    near = replace(view, y=view.y and _near(view, view.y), strip=None, rules=rules)
+    frame = _Spark("", near)
     told = {"class": "figure", "viewBox": frame.box(0), "role": "img", "aria-label": label}
     return element("svg", told, *frame.marks())
 
