@@ -20,6 +20,7 @@ def bases(one: Subject) -> Outcome:
         return missing("a section of the report about it")
     faults: list[str] = []
     checked = unknown = 0
+    valued = _valued(one)
     for table in one.tables:
         there = list(numbers.numbers(table))
         unknown += len({number.column.name for number in there if not number.unit})
@@ -27,7 +28,7 @@ def bases(one: Subject) -> Outcome:
         for name in dict.fromkeys(number.column.name for number in ratios):
             of_column = [number for number in ratios if number.column.name == name]
             checked += 1
-            if lacking := next(filter(None, (_baseless(one, table, n) for n in of_column)), ""):
+            if lacking := next(filter(None, (_baseless(valued, table, n) for n in of_column)), ""):
                 faults.append(f"“{name}” of “{_short(table)}”: {lacking}")
     if faults:
         return held(False, _told(faults, f"of {checked} columns of ratios"))
@@ -41,7 +42,7 @@ def bases(one: Subject) -> Outcome:
     )
 
 
-def _baseless(one: Subject, table: Table, number: Number) -> str:
+def _baseless(valued: str, table: Table, number: Number) -> str:
     """Why the base of a ratio is not known, "" if it is named and its value stands somewhere."""
     base = number.cell.base or number.column.base
     for column, cell in zip(table.columns, number.row, strict=True):
@@ -50,25 +51,22 @@ def _baseless(one: Subject, table: Table, number: Number) -> str:
             break
     if not base:
         return "names no base"
-    return "" if _where(one, base) else f"the value of {base} is in no table"
+    return "" if f", {_plainly(base)}, " in valued else f"the value of {base} is in no table"
 
 
-def _where(one: Subject, base: str) -> bool:
-    """Whether the base's own value stands in a column or in a row of this name."""
+def _valued(one: Subject) -> str:
+    """Names of the columns and rows that have own values, each in ``, name, ``, a line each."""
+    names: dict[str, None] = {}
     for table in one.tables:
         for number in numbers.numbers(table):
-            if number.unit in (RATIO, PURE, ""):
-                continue
-            names = [number.column.name, *(c.text for c in number.row if c is not number.cell)]
-            if any(_bears(name, base) for name in names):
-                return True
-    return False
+            if number.unit not in (RATIO, PURE, ""):
+                names[number.column.name] = None
+                names |= dict.fromkeys(c.text for c in number.row if c is not number.cell)
+    return "\n".join(f", {_plainly(name)}, " for name in names)
 
 
-def _bears(name: str, wanted: str) -> bool:
-    """Whether a column or row is named so, alone or among what else is said of it."""
-    named, base = (plain(text).replace(" (base)", "") for text in (name, wanted))
-    return f", {base}, " in f", {named}, "
+def _plainly(name: str) -> str:
+    return plain(name).replace(" (base)", "").replace("\n", " ")
 
 
 def units_told(one: Subject) -> Outcome:
