@@ -1,0 +1,93 @@
+"""A scratch copy of the checkout's commit, in which mutants live; the checkout is not touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BUILD = CHECKOUT / "build" / "mutants"
+COPY = BUILD / "copy"
+TIMES = BUILD / "times.jsonl"
+COVERAGE = BUILD / "coverage"
+
+_COVERAGE_RC = f"""[run]
+source = src/roundtrip
+    checks
+parallel = True
+data_file = {COVERAGE}
+context = ${{PYTEST_CURRENT_TEST-}}
+disable_warnings = no-data-collected, module-not-measured, module-not-imported, couldnt-parse
+"""
+
+
+def prepare() -> None:
+    """Bring the copy to HEAD.  Its own .venv finds `roundtrip` in the copy, also in subprocesses."""
+    if not COPY.is_dir():
+        _git(CHECKOUT, "worktree", "prune")
+        _git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
+    head = _git(CHECKOUT, "rev-parse", "HEAD")
+    _git(COPY, "checkout", "--quiet", "--force", "--detach", head)
+    venv = COPY / ".venv"
+    if not venv.is_dir():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        ours, theirs = venv / "bin", CHECKOUT / ".venv" / "bin"
+        for script in theirs.iterdir():
+            start = f"#!{theirs}/"
+            if not (ours / script.name).exists() and script.read_bytes().startswith(start.encode()):
+                text = script.read_text().replace(start, f"#!{ours}/", 1)
+                (ours / script.name).write_text(text)
+                (ours / script.name).chmod(0o755)
+    [packages] = venv.glob("lib/python*/site-packages")
+    packages_of_checkout = CHECKOUT / packages.relative_to(COPY)
+    lines = [str(COPY / "src"), f"import site; site.addsitedir({str(packages_of_checkout)!r})"]
+    (packages / "copy.pth").write_text("\n".join(lines) + "\n")
+    (BUILD / "coverage.rc").write_text(_COVERAGE_RC)
+
+
+def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:
+    """Exit status (None: took longer than `seconds`) and output of the copy's pytest."""
+    return run([str(COPY / ".venv" / "bin" / "pytest"), *arguments], seconds)
+
+
+def trace(*arguments: str) -> int:
+    """Run the tests once without a mutant: which lines each of them reaches, and what it takes."""
+    environment = {
+        "COVERAGE_PROCESS_START": str(BUILD / "coverage.rc"),
+        "ROUNDTRIP_MUTANTS_TIMES": str(TIMES),
+        "PYTHONPATH": str(COPY / "tests"),
+    }
+    command = [str(COPY / ".venv" / "bin" / "coverage"), "run", "--rcfile", BUILD / "coverage.rc"]
+    command += ["-m", "pytest", "-p", "mutants.contexts", "-p", "no:cacheprovider", *arguments]
+    status = subprocess.run(command, cwd=COPY, env={**os.environ, **environment}).returncode
+    return status
+
+
+def run(command: list[str], seconds: float | None = None) -> tuple[int | None, str]:
+    """Exit status (None: took longer than `seconds`) and output of a command in the copy."""
+    shutil.rmtree(COPY / ".hypothesis", ignore_errors=True)  # examples of the mutant before
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(
+        command,
+        cwd=COPY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            return None, process.communicate()[0]
+    return process.returncode, output
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True
+    ).stdout.strip()
