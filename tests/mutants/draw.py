@@ -1,0 +1,280 @@
+"""Draws mutants: small faults that a typing mistake or a wrong thought makes, one line each.
+
+Comparisons, arithmetic, `and`/`or`, `not`, numbers, truth values, statements left out, results
+replaced by an empty one.  Texts are left alone.  The draw takes rooms in turn, in a room the files
+with the fewest mutants first, in a file each kind of fault alike, and each function once.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mutants.scratch import CHECKOUT
+
+LIST = Path(__file__).with_name("mutants.jsonl")
+#: Figures, the detection over nights and the benchmarks: they are being rewritten.
+_LEFT_OUT = re.compile(
+    r"/(bench|nights|rivals|calibration|template|tests|testing|sanitizers)/|/__init__\.py|/figures"
+    r"|report/(figures|drawn|sparks|heat|plot|audit/drawings|pages/sparkline)\.py"
+    r"|studies/(charts|layers|axes)\.py"
+)
+_SWAPS = {
+    "boundary": {"<": "<=", "<=": "<", ">": ">=", ">=": ">"},
+    "comparison": {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="},
+    "membership": {"in": "not in", "not in": "in", "is": "is not", "is not": "is"},
+    "arithmetic": {"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "*", "**": "*"},
+    "logic": {"and": "or", "or": "and", "&&": "||", "||": "&&"},
+    "truth": {"True": "False", "False": "True", "true": "false", "false": "true"},
+}
+_EMPTY = {"bool": "False", "str": '""', "int": "0", "float": "0.0", "list": "[]", "dict": "{}"}
+#: Keywords whose value no caller sees while nothing is wrong.
+_UNSEEN = {"strict", "frozen", "slots", "text", "capture_output", "timeout"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old` at `column` of `text` (a line without its indentation) becomes `new`.
+
+    `void` says why the mutant does not count: it cannot change behaviour, or does not compile.
+    """
+
+    name: str
+    file: str
+    line: int
+    symbol: str
+    kind: str
+    text: str
+    column: int
+    old: str
+    new: str
+    void: str = ""
+
+    @property
+    def room(self) -> str:
+        return room(self.file)
+
+    def applied(self, source: str) -> str | None:
+        """The source with this fault; None if the line is gone from its function.
+
+        Of several such lines, it is the one nearest to where the line was drawn.
+        """
+        lines = source.splitlines(keepends=True)
+        spans = _spans(source, self.symbol) if self.file.endswith(".py") else [(1, len(lines))]
+        places = [
+            number
+            for first, last in spans
+            for number in range(first, last + 1)
+            if lines[number - 1].strip() == self.text
+        ]
+        if not places:
+            return None
+        number = min(places, key=lambda place: abs(place - self.line))
+        line = lines[number - 1]
+        at = len(line) - len(line.lstrip()) + self.column
+        lines[number - 1] = line[:at] + self.new + line[at + len(self.old) :]
+        return "".join(lines)
+
+
+def room(file: str) -> str:
+    """The room of a file: `stats`, `report/pages`, `checks`, `workloads/core`, `testbed/link`."""
+    parts = Path(file).parent.parts
+    if parts[0] == "src":
+        return "/".join(parts[2:4]) or "roundtrip"
+    return parts[0] if parts[0] == "checks" else "/".join(parts[:2])
+
+
+def read() -> list[Mutant]:
+    return [Mutant(**json.loads(line)) for line in LIST.read_text().splitlines()]
+
+
+def write(mutants: list[Mutant]) -> None:
+    ordered = sorted(mutants, key=lambda mutant: (mutant.file, mutant.line, mutant.name))
+    LIST.write_text("".join(json.dumps(asdict(mutant)) + "\n" for mutant in ordered))
+
+
+def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]:
+    """The known mutants, filled up to so many that count."""
+    mutants = list(known)
+    for total, patterns in (
+        (python, ("src/roundtrip/**/*.py", "checks/**/*.py", "testbed/vclusterlib/*.py")),
+        (cxx, ("workloads/**/*.?pp", "testbed/link/src/*.?pp")),
+    ):
+        rooms: dict[str, list[str]] = {}
+        for path in sorted(file for pattern in patterns for file in CHECKOUT.glob(pattern)):
+            file = path.relative_to(CHECKOUT).as_posix()
+            if not _LEFT_OUT.search(file):
+                rooms.setdefault(room(file), []).append(file)
+        quota = _quota(rooms, total)
+        for name, files in rooms.items():
+            while sum(each.room == name and not each.void for each in mutants) < quota[name]:
+                mutants.append(_one(name, files, mutants, seed))
+    return mutants
+
+
+def _quota(rooms: dict[str, list[str]], total: int) -> Counter[str]:
+    """Rooms in turn, large ones first."""
+    large_first = sorted(rooms, key=lambda name: (-len(rooms[name]), name))
+    return Counter(large_first[number % len(rooms)] for number in range(total))
+
+
+def _one(name: str, files: list[str], known: list[Mutant], seed: int) -> Mutant:
+    number = sum(mutant.room == name for mutant in known) + 1
+    chance = random.Random(f"{seed} {name} {number}")
+    taken = {(mutant.file, mutant.symbol) for mutant in known}
+    used = Counter(mutant.file for mutant in known)
+    files = sorted(chance.sample(files, len(files)), key=lambda file: used[file])
+    for file in files:
+        source = (CHECKOUT / file).read_text()
+        found = _in_python(source) if file.endswith(".py") else _in_cxx(source)
+        kinds: dict[str, list[tuple[int, int, str, str, str]]] = {}
+        for kind, line, column, old, new, symbol in found:
+            if (file, symbol) not in taken:
+                kinds.setdefault(kind, []).append((line, column, old, new, symbol))
+        if kinds:
+            kind = chance.choice(sorted(kinds))
+            line, column, old, new, symbol = chance.choice(kinds[kind])
+            whole = source.splitlines()[line - 1]
+            column -= len(whole) - len(whole.lstrip())
+            return Mutant(
+                f"{name}-{number}", file, line, symbol, kind, whole.strip(), column, old, new
+            )
+    raise SystemExit(f"mutants: room {name} has no more")
+
+
+Found = tuple[str, int, int, str, str, str]  # kind, line, column, old, new, symbol
+
+
+def _in_python(source: str) -> Iterator[Found]:
+    lines = source.splitlines()
+
+    def between(first: ast.expr, second: ast.expr, kinds: tuple[str, ...]) -> Iterator[Found]:
+        if first.end_lineno == second.lineno and first.end_col_offset is not None:
+            text = lines[second.lineno - 1][first.end_col_offset : second.col_offset]
+            old = text.strip(" ()")
+            column = first.end_col_offset + text.index(old)
+            for kind in kinds:
+                if old in _SWAPS[kind]:
+                    yield kind, second.lineno, column, old, _SWAPS[kind][old], ""
+
+    def whole(node: ast.stmt | ast.expr, kind: str, new: str) -> Iterator[Found]:
+        if node.lineno == node.end_lineno and node.end_col_offset is not None:
+            old = lines[node.lineno - 1][node.col_offset : node.end_col_offset]
+            yield kind, node.lineno, node.col_offset, old, new.replace("%", old), ""
+
+    def of_node(node: ast.AST, returns: str) -> Iterator[Found]:
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                for first, second in zip([left, *others], others):
+                    yield from between(first, second, ("boundary", "comparison", "membership"))
+            case ast.BoolOp(values=values):
+                for first, second in zip(values, values[1:]):
+                    yield from between(first, second, ("logic",))
+            case ast.BinOp(op=op, left=left, right=right) if not _texts(left, right):
+                if isinstance(op, ast.Div) and "Path" in source and not _numbers(left, right):
+                    return  # a path, most likely: `*` would only raise TypeError
+                yield from between(left, right, ("arithmetic",))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield from whole(node, "not", ast.unparse(operand))
+            case ast.If(test=test) | ast.IfExp(test=test):
+                yield from whole(test, "not", "not (%)")
+            case ast.Constant(value=bool()):
+                yield from whole(node, "truth", str(not node.value))
+            case ast.Constant(value=int() | float()):
+                yield from whole(node, "number", repr(node.value + 1))
+            case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+                yield from whole(value, "result", _EMPTY.get(returns.split("[")[0], "None"))
+            case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue():
+                yield from whole(node, "left out", "pass")
+
+    def walk(node: ast.AST, symbol: str, returns: str) -> Iterator[Found]:
+        for field, value in ast.iter_fields(node):
+            children = value if isinstance(value, list) else [value]
+            for child in children:
+                if not isinstance(child, ast.AST) or _apart(child, field):
+                    continue
+                inner, result = symbol, returns
+                if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                    inner = f"{symbol}.{child.name}".lstrip(".")
+                    annotation = getattr(child, "returns", None)
+                    result = ast.unparse(annotation) if annotation else ""
+                for kind, line, column, old, new, _ in of_node(child, result):
+                    yield kind, line, column, old, new, inner
+                yield from walk(child, inner, result)
+
+    return walk(ast.parse(source), "", "")
+
+
+def _apart(node: ast.AST, field: str) -> bool:
+    """Whether a part is left alone: types, decorators, texts, what no caller sees."""
+    return (
+        field in ("annotation", "returns", "decorator_list", "bases")
+        or isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.keyword) and node.arg in _UNSEEN)
+        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    )
+
+
+def _texts(*operands: ast.expr) -> bool:
+    """Whether an operand joins texts, lists or paths: swapped, it only raises TypeError."""
+    return any(
+        isinstance(part, ast.JoinedStr | ast.List | ast.ListComp | ast.Tuple)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, str))
+        for operand in operands
+        for part in ast.walk(operand)
+    )
+
+
+def _numbers(*operands: ast.expr) -> bool:
+    return any(isinstance(each, ast.Constant) for each in operands)
+
+
+_CXX_WORDS = re.compile(r"(?<= )(<=|>=|==|!=|<|>|\+|-|\*|/|%|&&|\|\|)(?= )|\btrue\b|\bfalse\b")
+_CXX_NUMBER = re.compile(r"(?<![\w.<'])\d+(?![\w.'>])")
+_CXX_CALL = re.compile(r"^ +(?!return|throw|static|const|using|auto)[\w:.>-]+\(.*\);$")
+_CXX_SKIP = re.compile(r"^\s*(//|/?\*|#|template|using|namespace|static_assert|case\b)|\"|operator")
+_CXX_HEAD = re.compile(r"([\w:~]+)\([^;]*$")
+
+
+def _in_cxx(source: str) -> Iterator[Found]:
+    symbol = ""
+    for number, line in enumerate(source.splitlines(), 1):
+        if not line.startswith("  ") and (head := _CXX_HEAD.search(line)):
+            symbol = head[1]
+        if _CXX_SKIP.search(line) or not symbol or not line.startswith("  "):
+            continue
+        code = line.split("//")[0]
+        for match in _CXX_WORDS.finditer(code):
+            for kind, swaps in _SWAPS.items():
+                if match[0] in swaps:
+                    yield kind, number, match.start(), match[0], swaps[match[0]], symbol
+        for match in _CXX_NUMBER.finditer(code):
+            yield "number", number, match.start(), match[0], str(int(match[0]) + 1), symbol
+        if _CXX_CALL.match(line):
+            start = len(line) - len(line.lstrip())
+            yield "left out", number, start, line.strip(), ";", symbol
+
+
+def _spans(source: str, symbol: str) -> list[tuple[int, int]]:
+    """First and last line of what has this qualified name; the whole file for ""."""
+    if not symbol:
+        return [(1, len(source.splitlines()))]
+    spans = []
+
+    def walk(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            name = prefix
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                name = f"{prefix}.{child.name}".lstrip(".")
+                if name == symbol:
+                    spans.append((child.lineno, child.end_lineno or child.lineno))
+            walk(child, name)
+
+    walk(ast.parse(source), "")
+    return spans
