@@ -1,23 +1,38 @@
-"""``python -m mutants draw|trace|run|table``: see tests/README.md."""
+"""``python -m mutants draw | trace | run | table``; tests/README.md says how."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
-from mutants import draw, scratch
+from mutants import draw, run, scratch
 
 SEED = 20261123
 
 
 def main() -> int:
-    command, *rest = sys.argv[1:]
-    match command:
+    parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("draw", help="fill the list up: mutants that are void get a substitute")
+    commands.add_parser("trace", help="run tests once: which lines each of them reaches")
+    running = commands.add_parser("run", help="which tests kill each mutant")
+    running.add_argument("--only", default="", help="mutants whose name starts so")
+    running.add_argument("--budget", type=float, default=60, help="seconds of tests for a mutant")
+    commands.add_parser("table", help="what the last run of each mutant gave, by room")
+    chosen, extra = parser.parse_known_args()  # what else is said goes to pytest
+    known = draw.read() if draw.LIST.exists() else []
+    match chosen.command:
         case "draw":
-            known = draw.read() if draw.LIST.exists() else []
             draw.write(draw.drawn(known, 95, 25, SEED))
         case "trace":
-            scratch.prepare()
-            return scratch.trace(*rest)
+            status = scratch.trace(*extra)
+            run.combine()
+            return status
+        case "run":
+            mutants = [m for m in known if m.name.startswith(chosen.only) and not m.void]
+            run.run(mutants, chosen.budget, extra)
+        case "table":
+            print(run.table(known))
     return 0
 
 

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from mutants.scratch import CHECKOUT
@@ -171,10 +172,10 @@ def _in_python(source: str) -> Iterator[Found]:
     def of_node(node: ast.AST, returns: str) -> Iterator[Found]:
         match node:
             case ast.Compare(left=left, comparators=others):
-                for first, second in zip([left, *others], others):
+                for first, second in pairwise([left, *others]):
                     yield from between(first, second, ("boundary", "comparison", "membership"))
             case ast.BoolOp(values=values):
-                for first, second in zip(values, values[1:]):
+                for first, second in pairwise(values):
                     yield from between(first, second, ("logic",))
             case ast.BinOp(op=op, left=left, right=right) if not _texts(left, right):
                 if isinstance(op, ast.Div) and "Path" in source and not _numbers(left, right):

@@ -9,28 +9,30 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-BUILD = CHECKOUT / "build" / "mutants"
+#: ROUNDTRIP_MUTANTS names another folder, so that two runs can go on beside each other.
+BUILD = Path(os.environ.get("ROUNDTRIP_MUTANTS") or CHECKOUT / "build" / "mutants").resolve()
 COPY = BUILD / "copy"
 TIMES = BUILD / "times.jsonl"
-COVERAGE = BUILD / "coverage"
+TOOLCHAINS = Path(
+    os.environ.get("ROUNDTRIP_TOOLCHAINS") or Path.home() / ".cache" / "roundtrip" / "toolchains"
+)
 
 _COVERAGE_RC = f"""[run]
 source = src/roundtrip
     checks
 parallel = True
-data_file = {COVERAGE}
+data_file = {BUILD}/trace/data
 context = ${{PYTEST_CURRENT_TEST-}}
 disable_warnings = no-data-collected, module-not-measured, module-not-imported, couldnt-parse
 """
 
 
 def prepare() -> None:
-    """Bring the copy to HEAD.  Its own .venv finds `roundtrip` in the copy, also in subprocesses."""
+    """Bring the copy to HEAD.  Its own .venv finds the copy's `roundtrip`, also in subprocesses."""
     if not COPY.is_dir():
         _git(CHECKOUT, "worktree", "prune")
         _git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
-    head = _git(CHECKOUT, "rev-parse", "HEAD")
-    _git(COPY, "checkout", "--quiet", "--force", "--detach", head)
+    _git(COPY, "checkout", "--quiet", "--force", "--detach", head())
     venv = COPY / ".venv"
     if not venv.is_dir():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -45,7 +47,12 @@ def prepare() -> None:
     packages_of_checkout = CHECKOUT / packages.relative_to(COPY)
     lines = [str(COPY / "src"), f"import site; site.addsitedir({str(packages_of_checkout)!r})"]
     (packages / "copy.pth").write_text("\n".join(lines) + "\n")
+    (BUILD / "trace").mkdir(exist_ok=True)
     (BUILD / "coverage.rc").write_text(_COVERAGE_RC)
+
+
+def head() -> str:
+    return _git(CHECKOUT, "rev-parse", "HEAD")
 
 
 def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:
@@ -55,6 +62,7 @@ def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, s
 
 def trace(*arguments: str) -> int:
     """Run the tests once without a mutant: which lines each of them reaches, and what it takes."""
+    prepare()
     environment = {
         "COVERAGE_PROCESS_START": str(BUILD / "coverage.rc"),
         "ROUNDTRIP_MUTANTS_TIMES": str(TIMES),
@@ -62,8 +70,7 @@ def trace(*arguments: str) -> int:
     }
     command = [str(COPY / ".venv" / "bin" / "coverage"), "run", "--rcfile", BUILD / "coverage.rc"]
     command += ["-m", "pytest", "-p", "mutants.contexts", "-p", "no:cacheprovider", *arguments]
-    status = subprocess.run(command, cwd=COPY, env={**os.environ, **environment}).returncode
-    return status
+    return subprocess.run(command, cwd=COPY, env={**os.environ, **environment}).returncode
 
 
 def run(command: list[str], seconds: float | None = None) -> tuple[int | None, str]:

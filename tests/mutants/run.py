@@ -1,0 +1,175 @@
+"""Applies each mutant in the scratch copy, and runs the tests that can see it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+
+from coverage import CoverageData
+
+from mutants import scratch
+from mutants.draw import Mutant
+
+RESULTS = scratch.BUILD / "results.jsonl"
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+_NOTHING_RUN = 5  # pytest's status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`verdict`: killed, survived, unseen (no test reaches it) or gone.
+
+    `by` is the test that failed; `tests` and `budget_s` are what a survivor was tried with.
+    """
+
+    name: str
+    verdict: str
+    by: str = ""
+    seconds: float = 0.0
+    tests: int = 0
+    budget_s: float = 0.0
+    commit: str = ""
+
+
+def known() -> dict[str, Outcome]:
+    """The last outcome of each mutant."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    return {outcome.name: outcome for outcome in (Outcome(**json.loads(line)) for line in lines)}
+
+
+def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> None:
+    """Run the mutants that were not killed yet, each with tests that take `budget_s` at most."""
+    scratch.prepare()
+    before = known()
+    for mutant in mutants:
+        last = before.get(mutant.name)
+        if last and (last.verdict == "killed" or last.budget_s >= budget_s):
+            continue
+        path = scratch.COPY / mutant.file
+        whole = path.read_text()
+        faulty = mutant.applied(whole)
+        start = time.monotonic()
+        outcome = Outcome(mutant.name, "gone")
+        if faulty is not None:
+            try:
+                path.write_text(faulty)
+                cxx = path.suffix in (".cpp", ".hpp")
+                outcome = _in_cxx(mutant) if cxx else _in_python(mutant, budget_s, extra)
+            finally:
+                path.write_text(whole)
+        line = {**asdict(outcome), "seconds": round(time.monotonic() - start, 1)}
+        with RESULTS.open("a") as file:
+            file.write(json.dumps(line | {"commit": scratch.head(), "budget_s": budget_s}) + "\n")
+        print(f"{mutant.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True)
+
+
+def _in_python(mutant: Mutant, budget_s: float, extra: Sequence[str]) -> Outcome:
+    chosen, total = [], 0.0
+    for test, seconds in seeing(mutant):
+        if total + seconds <= budget_s:
+            chosen.append(test)
+            total += seconds
+    if not chosen:
+        return Outcome(mutant.name, "unseen")
+    patience_s = 120 + 10 * total
+    for some in (chosen[:40], chosen[40:]):  # few files are collected sooner than many
+        if not some:
+            continue
+        listing = scratch.BUILD / "tests.txt"
+        listing.write_text("\n".join(some))
+        arguments = ["-x", "-q", "-p", "no:cacheprovider", *extra, f"@{listing}"]
+        status, output = scratch.pytest(*arguments, seconds=patience_s)
+        if status is None:
+            return Outcome(mutant.name, "killed", f"no end in {patience_s:.0f} s: {some[0]} ...")
+        if status not in (0, _NOTHING_RUN):
+            failed = _FAILED.search(output)
+            return Outcome(mutant.name, "killed", failed[1] if failed else output[-300:])
+    return Outcome(mutant.name, "survived", tests=len(chosen))
+
+
+def seeing(mutant: Mutant) -> list[tuple[str, float]]:
+    """The tests that can see a mutant, with their seconds.
+
+    First those whose trace reaches its line, then the rest of their files and of its room (what a
+    fixture of a module or a cache did first for another test); the cheapest first in each.
+    """
+    seconds = _times()
+    reach = _contexts(mutant) & seconds.keys()
+    files = {test.split("::")[0] for test in reach}
+    folder = f"tests/{mutant.room.split('/')[0]}/"
+    others = {
+        test
+        for test in seconds.keys() - reach
+        if test.split("::")[0] in files or test.startswith(folder)
+    }
+    return [
+        (test, seconds[test])
+        for tests in (reach, others)
+        for test in sorted(tests, key=lambda test: (seconds[test], test))
+    ]
+
+
+@cache
+def _times() -> dict[str, float]:
+    """The tests that passed without a mutant."""
+    tests = [json.loads(line) for line in scratch.TIMES.read_text().splitlines()]
+    return {test["test"]: test["seconds"] for test in tests if test["passed"]}
+
+
+@cache
+def _traces() -> CoverageData:
+    data = CoverageData(str(scratch.BUILD / "contexts.sqlite"))
+    data.read()
+    return data
+
+
+def _contexts(mutant: Mutant) -> set[str]:
+    by_line = _traces().contexts_by_lineno(str(scratch.COPY / mutant.file))
+    contexts = by_line.get(mutant.line, [])
+    return {re.sub(r" \(\w+\)$", "", part) for each in contexts for part in each.split("|")}
+
+
+_MPI = scratch.TOOLCHAINS / "openmpi41-boost181"
+
+
+def _in_cxx(mutant: Mutant) -> Outcome:
+    """Build what the room needs and run its ctest; for `core` afterwards all other rooms'."""
+    room = mutant.room.removeprefix("workloads/")
+    if mutant.room == "testbed/link":
+        steps = [("testbed/link", "", [])]
+    else:
+        settings = [f"-DBoost_ROOT={_MPI}", f"-DCMAKE_CXX_COMPILER={_MPI}/mpi/bin/mpicxx"]
+        steps = [("workloads", f"{room}/", ["--preset", "release", *settings])]
+        if room == "core":
+            steps.append(("workloads", "", steps[0][2]))
+    for source, folder, options in steps:
+        build = f"build/{source.replace('/', '-')}"
+        configure = ["cmake", "-G", "Ninja", "-DBUILD_TESTING=ON", "-S", source, "-B", build]
+        ctest = ["ctest", "--test-dir", f"{build}/{folder}", "--stop-on-failure"]
+        ctest += ["--output-on-failure", "--label-exclude", "nightly|crowded"]
+        for command in (
+            [*configure, *options],
+            ["cmake", "--build", build, "--target", f"{folder}all"],
+            ctest,
+        ):
+            status, output = scratch.run(command, 1800)
+            if status != 0 and command is not ctest:
+                return Outcome(mutant.name, "broken", output[-300:])
+            if status != 0:
+                failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
+                return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
+    return Outcome(mutant.name, "survived")
+
+
+def combine() -> None:
+    """Join what the processes of all traces wrote."""
+    command = [scratch.COPY / ".venv" / "bin" / "coverage", "combine", "--quiet", "--keep"]
+    rc = f"--rcfile={scratch.BUILD / 'coverage.rc'}"
+    data = f"--data-file={scratch.BUILD / 'contexts.sqlite'}"
+    parts = sorted(scratch.BUILD.glob("trace/*"))
+    subprocess.run([*command, rc, data, *parts], check=True)
