@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mutants import draw, run, scratch
+from mutants import draw, run
 
 SEED = 20261123
 
@@ -25,9 +25,7 @@ def main() -> int:
         case "draw":
             draw.write(draw.drawn(known, 95, 25, SEED))
         case "trace":
-            status = scratch.trace(*extra)
-            run.combine()
-            return status
+            return run.trace([mutant for mutant in known if not mutant.void], extra)
         case "run":
             mutants = [m for m in known if m.name.startswith(chosen.only) and not m.void]
             run.run(mutants, chosen.budget, extra)

@@ -62,11 +62,39 @@ class Mutant:
         return room(self.file)
 
     def applied(self, source: str) -> str | None:
-        """The source with this fault; None if the line is gone from its function.
+        """The source with this fault; None if the line is gone from its function."""
+        lines = source.splitlines(keepends=True)
+        number = self._place(source, lines)
+        if number is None:
+            return None
+        line = lines[number - 1]
+        at = len(line) - len(line.lstrip()) + self.column
+        lines[number - 1] = line[:at] + self.new + line[at + len(self.old) :]
+        return "".join(lines)
 
-        Of several such lines, it is the one nearest to where the line was drawn.
+    def probed(self, source: str) -> str:
+        """The source with a note, before the statement of the fault, that it is reached.
+
+        What runs when a module is imported gets none: any test of the module reaches it.
         """
         lines = source.splitlines(keepends=True)
+        number = self._place(source, lines)
+        holder: ast.stmt | None = None
+        for node in ast.walk(ast.parse(source)):  # outer ones come first
+            if isinstance(node, ast.FunctionDef):
+                for each in ast.walk(node):
+                    if isinstance(each, ast.stmt) and each is not node and number is not None:
+                        begins = not lines[each.lineno - 1].lstrip().startswith("elif")
+                        if begins and each.lineno <= number <= (each.end_lineno or 0):
+                            holder = each
+        if holder is None:
+            return source
+        call = f'__import__("roundtrip_probe").reached("{self.name}")\n'
+        lines.insert(holder.lineno - 1, " " * holder.col_offset + call)
+        return "".join(lines)
+
+    def _place(self, source: str, lines: list[str]) -> int | None:
+        """Number of the line; of several alike in its function the nearest to the drawn one."""
         spans = _spans(source, self.symbol) if self.file.endswith(".py") else [(1, len(lines))]
         places = [
             number
@@ -74,13 +102,7 @@ class Mutant:
             for number in range(first, last + 1)
             if lines[number - 1].strip() == self.text
         ]
-        if not places:
-            return None
-        number = min(places, key=lambda place: abs(place - self.line))
-        line = lines[number - 1]
-        at = len(line) - len(line.lstrip()) + self.column
-        lines[number - 1] = line[:at] + self.new + line[at + len(self.old) :]
-        return "".join(lines)
+        return min(places, key=lambda place: abs(place - self.line), default=None)
 
 
 def room(file: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-
-from coverage import CoverageData
 
 from mutants import scratch
 from mutants.draw import Mutant
@@ -65,7 +63,9 @@ def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> Non
         line = {**asdict(outcome), "seconds": round(time.monotonic() - start, 1)}
         with RESULTS.open("a") as file:
             file.write(json.dumps(line | {"commit": scratch.head(), "budget_s": budget_s}) + "\n")
-        print(f"{mutant.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True)
+        print(
+            f"{mutant.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True
+        )
 
 
 def _in_python(mutant: Mutant, budget_s: float, extra: Sequence[str]) -> Outcome:
@@ -99,7 +99,7 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     fixture of a module or a cache did first for another test); the cheapest first in each.
     """
     seconds = _times()
-    reach = _contexts(mutant) & seconds.keys()
+    reach = _reach()[mutant.name] & seconds.keys()
     files = {test.split("::")[0] for test in reach}
     folder = f"tests/{mutant.room.split('/')[0]}/"
     others = {
@@ -117,21 +117,34 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
 @cache
 def _times() -> dict[str, float]:
     """The tests that passed without a mutant."""
-    tests = [json.loads(line) for line in scratch.TIMES.read_text().splitlines()]
+    tests = [json.loads(line) for line in (scratch.TRACE / "times.jsonl").open()]
     return {test["test"]: test["seconds"] for test in tests if test["passed"]}
 
 
 @cache
-def _traces() -> CoverageData:
-    data = CoverageData(str(scratch.BUILD / "contexts.sqlite"))
-    data.read()
-    return data
+def _reach() -> dict[str, set[str]]:
+    """The tests that reach the line of each mutant."""
+    reach: dict[str, set[str]] = defaultdict(set)
+    for line in (scratch.TRACE / "reach.jsonl").open():
+        noted = json.loads(line)
+        reach[noted["mutant"]].add(noted["test"])
+    return reach
 
 
-def _contexts(mutant: Mutant) -> set[str]:
-    by_line = _traces().contexts_by_lineno(str(scratch.COPY / mutant.file))
-    contexts = by_line.get(mutant.line, [])
-    return {re.sub(r" \(\w+\)$", "", part) for each in contexts for part in each.split("|")}
+def trace(mutants: Sequence[Mutant], arguments: Sequence[str]) -> int:
+    """Run tests without a mutant: how long each takes, and which mutants' lines it reaches."""
+    scratch.prepare()
+    for mutant in mutants:
+        path = scratch.COPY / mutant.file
+        if path.suffix == ".py" and "testbed" not in mutant.file:  # that is the system's Python
+            path.write_text(mutant.probed(path.read_text()))
+    try:
+        plugins = ["-p", "roundtrip_probe", "-p", "no:cacheprovider"]
+        status, output = scratch.pytest("-q", *plugins, *arguments)
+    finally:
+        scratch.prepare()
+    print(output)
+    return status or 0
 
 
 _MPI = scratch.TOOLCHAINS / "openmpi41-boost181"
@@ -166,10 +179,18 @@ def _in_cxx(mutant: Mutant) -> Outcome:
     return Outcome(mutant.name, "survived")
 
 
-def combine() -> None:
-    """Join what the processes of all traces wrote."""
-    command = [scratch.COPY / ".venv" / "bin" / "coverage", "combine", "--quiet", "--keep"]
-    rc = f"--rcfile={scratch.BUILD / 'coverage.rc'}"
-    data = f"--data-file={scratch.BUILD / 'contexts.sqlite'}"
-    parts = sorted(scratch.BUILD.glob("trace/*"))
-    subprocess.run([*command, rc, data, *parts], check=True)
+def table(mutants: Sequence[Mutant]) -> str:
+    """For each room: mutants, those killed, those not; then what killed or missed each of them."""
+    outcomes = known()
+    lines = [f"{'room':24}{'mutants':>9}{'killed':>9}{'survived':>10}{'unseen':>8}{'gone':>6}"]
+    counted = [mutant for mutant in mutants if not mutant.void and mutant.name in outcomes]
+    for room in [*dict.fromkeys(mutant.room for mutant in counted), ""]:
+        mine = [outcomes[m.name].verdict for m in counted if room in ("", m.room)]
+        counts = [mine.count(verdict) for verdict in ("killed", "survived", "unseen", "gone")]
+        columns = "{:>9}{:>9}{:>10}{:>8}{:>6}".format(len(mine), *counts)
+        lines.append(f"{room or 'all':24}{columns}")
+    for mutant in counted:
+        outcome = outcomes[mutant.name]
+        where = f"{mutant.file}:{mutant.line} {mutant.kind}"
+        lines.append(f"{mutant.name:24}{outcome.verdict:10}{where}  {outcome.by}")
+    return "\n".join(lines)

@@ -12,19 +12,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 #: ROUNDTRIP_MUTANTS names another folder, so that two runs can go on beside each other.
 BUILD = Path(os.environ.get("ROUNDTRIP_MUTANTS") or CHECKOUT / "build" / "mutants").resolve()
 COPY = BUILD / "copy"
-TIMES = BUILD / "times.jsonl"
+TRACE = BUILD / "trace"
 TOOLCHAINS = Path(
     os.environ.get("ROUNDTRIP_TOOLCHAINS") or Path.home() / ".cache" / "roundtrip" / "toolchains"
 )
-
-_COVERAGE_RC = f"""[run]
-source = src/roundtrip
-    checks
-parallel = True
-data_file = {BUILD}/trace/data
-context = ${{PYTEST_CURRENT_TEST-}}
-disable_warnings = no-data-collected, module-not-measured, module-not-imported, couldnt-parse
-"""
 
 
 def prepare() -> None:
@@ -44,11 +35,10 @@ def prepare() -> None:
                 (ours / script.name).write_text(text)
                 (ours / script.name).chmod(0o755)
     [packages] = venv.glob("lib/python*/site-packages")
-    packages_of_checkout = CHECKOUT / packages.relative_to(COPY)
-    lines = [str(COPY / "src"), f"import site; site.addsitedir({str(packages_of_checkout)!r})"]
-    (packages / "copy.pth").write_text("\n".join(lines) + "\n")
-    (BUILD / "trace").mkdir(exist_ok=True)
-    (BUILD / "coverage.rc").write_text(_COVERAGE_RC)
+    TRACE.mkdir(exist_ok=True)
+    shutil.copy(Path(__file__).with_name("probe.py"), TRACE / "roundtrip_probe.py")
+    theirs_too = f"import site; site.addsitedir({str(CHECKOUT / packages.relative_to(COPY))!r})"
+    (packages / "copy.pth").write_text(f"{COPY / 'src'}\n{theirs_too}\n{TRACE}\n")
 
 
 def head() -> str:
@@ -58,19 +48,6 @@ def head() -> str:
 def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:
     """Exit status (None: took longer than `seconds`) and output of the copy's pytest."""
     return run([str(COPY / ".venv" / "bin" / "pytest"), *arguments], seconds)
-
-
-def trace(*arguments: str) -> int:
-    """Run the tests once without a mutant: which lines each of them reaches, and what it takes."""
-    prepare()
-    environment = {
-        "COVERAGE_PROCESS_START": str(BUILD / "coverage.rc"),
-        "ROUNDTRIP_MUTANTS_TIMES": str(TIMES),
-        "PYTHONPATH": str(COPY / "tests"),
-    }
-    command = [str(COPY / ".venv" / "bin" / "coverage"), "run", "--rcfile", BUILD / "coverage.rc"]
-    command += ["-m", "pytest", "-p", "mutants.contexts", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=COPY, env={**os.environ, **environment}).returncode
 
 
 def run(command: list[str], seconds: float | None = None) -> tuple[int | None, str]:
