@@ -57,6 +57,7 @@ def test_an_unknown_figure_names_those_there_are() -> None:
     assert "there are: reference, curve, overhead, reporting, starting" in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_year_of_nights_is_measured_by_its_steps() -> None:
     told = list(history.measure(40, 5))
     assert told[0].startswith("40 nights x 5 series")

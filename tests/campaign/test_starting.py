@@ -48,6 +48,7 @@ def test_the_commands_load_nothing_heavy() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.nightly
 @NEEDS_TOOLCHAIN
 def test_a_dry_run_asks_reframe_three_times_and_only_of_its_own_checks(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
@@ -83,6 +84,7 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
         assert {test["name"] for test in made} == {test["name"] for of in wanted for test in of}
 
 
+@pytest.mark.nightly
 @NEEDS_TOOLCHAIN
 def test_a_value_that_makes_no_test_is_told_with_all_that_do(tmp_path: Path) -> None:
     file = tmp_path / "night.toml"

@@ -65,6 +65,7 @@ def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         calibrate.calibrate(found, 60, 500, 1, SETTINGS)
 
 
+@pytest.mark.nightly
 def test_the_command_writes_thresholds_that_keep_the_promise(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def test_what_a_log_a_report_and_a_database_tell_counts_once(kind: str, reports:
     assert set(copies.select("study", "case", "variant").rows()) == {("imported", "Stream", "copy")}
 
 
+@pytest.mark.nightly
 def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> None:
     for kind in ("4.0.5-default", "4.10.4-default"):
         for file in sorted((DATA / kind).iterdir(), reverse=True):

@@ -175,6 +175,7 @@ def test_a_program_that_was_not_launched_fails_the_card(checkout: Path) -> None:
     assert "sbatch" not in (checkout.parent / "log").read_text()
 
 
+@pytest.mark.nightly
 def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Path) -> None:
     """Else the whole card fails after all cases have passed."""
     reframe = [Path(sys.executable).with_name("reframe"), "-C", "reframe/settings.py"]

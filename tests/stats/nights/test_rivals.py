@@ -64,6 +64,7 @@ def test_limits_allow_so_many_alarms_on_the_worst_model() -> None:
     assert max(counts) == 4
 
 
+@pytest.mark.nightly
 def test_the_command_shows_each_rival_beside_ours(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
