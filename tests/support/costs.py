@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 #: Seconds of processor time that a unit test may take outside of shared fixtures, on a processor
-#: that runs the sum of squares below in `_REFERENCE_S`; on slower or busier ones, more in proportion.
+#: that runs the sum of squares below in `_REFERENCE_S`; on a slower or busier one, more.
 LIMIT_S = 2.0
 _REFERENCE_S = 0.06
 _LISTED = 10

@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
+import scipy
 
 from roundtrip.stats.summaries import MEDIAN
 
@@ -66,7 +66,7 @@ def lower_rank(n: int, level: float) -> int:
         Confidence level, in (0, 1).
     """
     # ppf is the smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
-    return int(binom.ppf((1 - level) / 2, n, 0.5)) if n > 0 else 0
+    return int(scipy.stats.binom.ppf((1 - level) / 2, n, 0.5)) if n > 0 else 0
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 #: Up to here the null distribution with ties is enumerated, 2^n sign patterns.
 _ENUMERATED = 14
@@ -38,8 +38,8 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
         above = np.argsort(np.argsort(np.abs(logs)))[logs > 0] + 1
         return _exact_p(int(above.sum()), logs.size)
     is_few = logs.size <= _ENUMERATED
-    method: object = stats.PermutationMethod(n_resamples=np.inf) if is_few else "approx"
-    return float(stats.wilcoxon(logs, method=method).pvalue)
+    method: object = scipy.stats.PermutationMethod(n_resamples=np.inf) if is_few else "approx"
+    return float(scipy.stats.wilcoxon(logs, method=method).pvalue)
 
 
 @cache
@@ -53,11 +53,11 @@ def _exact_p(rank_sum: int, count: int) -> float:
         is_above = rank <= left
         signed.append(float(rank if is_above else -rank))
         left -= rank if is_above else 0
-    return float(stats.wilcoxon(signed, method="exact").pvalue)
+    return float(scipy.stats.wilcoxon(signed, method="exact").pvalue)
 
 
 def q_values(p_values: Sequence[float]) -> list[float]:
     """Benjamini-Hochberg adjusted p-values, in the order given; [] for []."""
     if not p_values:
         return []
-    return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]
+    return [float(q) for q in scipy.stats.false_discovery_control(p_values, method="bh")]

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 #: Fewest samples of a launch, and fewest launches, for any estimate.
 FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
@@ -84,7 +84,7 @@ def normality_p(values: Sequence[float]) -> float | None:
     """
     if len(values) < FEWEST_LAUNCHES or min(values) == max(values):
         return None
-    return float(stats.shapiro(values).pvalue)
+    return float(scipy.stats.shapiro(values).pvalue)
 
 
 def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
@@ -95,7 +95,7 @@ def half_width(parts: Components, launches: int, seconds: float, level: float) -
     if launches < 2:
         return math.inf
     variance = _MEDIAN * (parts.between + parts.within / seconds) / launches
-    return float(math.expm1(stats.t.ppf((1 + level) / 2, launches - 1) * math.sqrt(variance)))
+    return float(math.expm1(scipy.stats.t.ppf((1 + level) / 2, launches - 1) * math.sqrt(variance)))
 
 
 def allocate(

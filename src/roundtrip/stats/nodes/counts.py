@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,6 @@ def oftener(launches: Sequence[tuple[Collection[str], bool]], level: float) -> l
         rest = [wrong for nodes, wrong in launches if name not in nodes]
         both = ((sum(here), len(here)), (sum(rest), len(rest)))
         table = [(bad, count - bad) for bad, count in both]
-        if stats.fisher_exact(table, alternative="greater").pvalue * len(names) < level:
+        if scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(names) < level:
             found.append(Oftener(name, *both))
     return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from scipy import signal, special
+import scipy
 
 #: Steps from the middle to a limit.
 _STEPS = 50
@@ -68,7 +68,7 @@ class Limited:
         total, count = int(self._of(left).sum()), left.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
         if z < _EXACT:
-            return float(special.ndtr(-z))
+            return float(scipy.special.ndtr(-z))
         return float(self._tails(count)[total + count * _STEPS])
 
     def seen(self, count: int, p: float, power: float) -> float | None:
@@ -81,7 +81,7 @@ class Limited:
             moved = np.minimum(self._steps + shift, _STEPS)
             mean = float(self._one @ moved)
             sd = float(np.sqrt(self._one @ (moved - mean) ** 2))
-            if mean - float(special.ndtri(power)) * sd / np.sqrt(count) >= wanted:
+            if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= wanted:
                 return float(shift * self._step)
         return None
 
@@ -94,8 +94,8 @@ class Limited:
         found, power, rest = np.ones(1), self._one, count
         while rest:
             if rest & 1:
-                found = signal.convolve(found, power)
+                found = scipy.signal.convolve(found, power)
             rest >>= 1
-            power = signal.convolve(power, power) if rest else power
+            power = scipy.signal.convolve(power, power) if rest else power
         # The fast transform leaves errors of 1e-16, of either sign.
         return np.cumsum(np.maximum(found, 0.0)[::-1])[::-1]

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from roundtrip.stats.nodes.launches import Kind, Launches, Unit, units
 from roundtrip.stats.nodes.outliers import Search
@@ -45,7 +45,7 @@ def judge(measures: list[Measure], settings: Settings, confidence: float) -> Jud
     windows = [one for each in measures for one in _windows(each, settings, confidence)]
     every = [(one, tested) for one in windows for tested in one.tested]
     p = [tested.p for _, tested in every]
-    q = stats.false_discovery_control(p, method="by") if p else []
+    q = scipy.stats.false_discovery_control(p, method="by") if p else []
     found: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
     for (window, tested), chance in zip(every, q, strict=True):
         if chance > settings.false_discovery_level or not _still(tested, window.measure.least):

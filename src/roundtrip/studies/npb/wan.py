@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from roundtrip.stats.intervals import Interval, lower_rank
 from roundtrip.stats.summaries import SLOPE, Kind, Summary
@@ -144,7 +144,7 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
     """
     if len(set(rtt_s)) < 2:
         return None
-    found = stats.theilslopes(seconds, rtt_s, alpha=level)
+    found = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
     enough = all(lower_rank(list(rtt_s).count(one), level) > 0 for one in set(rtt_s))
     low, high = (float(found.low_slope), float(found.high_slope)) if enough else (None, None)
     return Interval(float(found.slope), low, high, len(seconds))
