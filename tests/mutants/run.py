@@ -14,7 +14,7 @@ from mutants import scratch
 from mutants.draw import Mutant
 
 RESULTS = scratch.BUILD / "results.jsonl"
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status
 
 
