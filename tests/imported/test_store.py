@@ -1,0 +1,69 @@
+"""The table of an import that somebody changed, digest and all; and what gzip packed."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.imported import sources, store
+from roundtrip.imported.schema import VALUES
+
+TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
+ROW: dict[str, Any] = {
+    **dict.fromkeys(VALUES),
+    **TEXT,
+    "time": datetime(2026, 11, 3),
+    "facts": '{"version": "4.10.4"}',
+    "value": 1.5,
+    "lower_is_better": True,
+}
+
+
+def write(folder: Path, **changed: Any) -> Path:
+    row = {**ROW, **changed}
+    kinds = {name: VALUES.get(name, pl.String) for name in row}
+    pl.DataFrame([row], schema=kinds).write_parquet(folder / "values.parquet")
+    return folder / "values.parquet"
+
+
+def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> None:
+    assert store.values(write(tmp_path)).rows(named=True) == [ROW]
+    only_session = {"time": None, "session": datetime(2026, 11, 3)}
+    assert store.values(write(tmp_path, **only_session)).height == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"more": "x"}, "its columns differ"),
+        ({"metric": None}, "column metric lacks values"),
+        ({"value": float("inf")}, "a value that no import takes"),
+        ({"time": None}, "a value has no time"),
+        ({"facts": "[]"}, "facts of a session are no texts"),
+        ({"facts": '{"version": 4}'}, "facts of a session are no texts"),
+        ({"facts": "{"}, "not JSON"),
+    ],
+)
+def test_another_table_is_refused(tmp_path: Path, changed: dict[str, Any], why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        store.values(write(tmp_path, **changed))
+
+
+@pytest.mark.parametrize(("size", "part"), [(1000, 1000), (1000, 300), (1001, 1001), (1001, 300)])
+def test_a_file_is_unpacked_up_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch, size: int, part: int
+) -> None:
+    monkeypatch.setattr(sources, "_MOST", 1000)
+    text = b"x" * size
+    packed = b"".join(gzip.compress(text[at : at + part]) for at in range(0, size, part))
+    content, fault = sources._unpacked(packed)
+    if size > 1000:
+        assert content == b"" and fault is not None and fault.reason.startswith("too large")
+    else:
+        assert (content, fault) == (text, None)

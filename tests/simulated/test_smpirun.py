@@ -1,0 +1,78 @@
+"""What is made of SimGrid's `smpirun`, here a script that says and writes what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.simulated import ended, platform, smpirun
+from roundtrip.simulated.replay import record
+
+CHECKOUT = Path(__file__).parents[2]
+RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
+GRID = CHECKOUT / "site-configs" / "simulated" / "platforms" / "grid.xml"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A function that installs the script, in the toolchain or elsewhere on PATH."""
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"), prepend=":")
+
+    def script(*lines: str, folder: str = "toolchains/smpi/bin") -> Path:
+        file = tmp_path / folder / "smpirun"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+        file.chmod(0o755)
+        return file
+
+    return script
+
+
+def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
+    install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_path = install(folder="path")
+    assert smpirun.program() == of_path
+    of_toolchain = install()
+    assert smpirun.program() == of_toolchain
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="roundtrip toolchains smpi-boost181"):
+        smpirun.program()
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("", ""),
+        ("[0.1] Simulated time: 0.02 seconds\n", ""),
+        ("[0.1] well\n  [0.2] Deadlock! \n[0.3] x\n", "[0.2] Deadlock!"),
+        ("[0.2] (rank 1) MPI_Abort was called\n", "[0.2] (rank 1) MPI_Abort was called"),
+    ],
+)
+def test_a_simulation_went_wrong_if_it_says_so(said: str, fault: str) -> None:
+    assert ended.fault(said) == fault
+
+
+def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
+    install: Callable[..., Path], tmp_path: Path
+) -> None:
+    grid, folder = platform.read(GRID, 2e8, 0), tmp_path / "recorded"
+    files = (f"cp -r {RECORDED}/. .", "echo {} > run.json", ": > samples.csv")
+    marker = "echo 'ROUNDTRIP COMPLETE ranks=2 hosts=2'"
+    for lines, ranks in ((files, 2), ((*files, marker), 4)):
+        install(*lines)
+        with pytest.raises(UserError, match=f"did not end with its end marker on {ranks} ranks"):
+            record(["program"], ranks, grid, folder)
+        assert not folder.exists()
+    install(*files, marker)
+    assert record(["program"], 2, grid, folder).ranks == 2
+    assert (folder / "run.json").read_text() == "{}\n"
+    install(": > samples.csv", f"cp -r {RECORDED}/. .", marker)
+    with pytest.raises(FileNotFoundError):
+        record(["program"], 2, grid, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
