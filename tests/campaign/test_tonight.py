@@ -47,7 +47,8 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     monkeypatch.setattr(nodes, "of_partition", lambda *_: said)
     first = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, None)
     assert [one.meetings[0].hosts for one in first.launched] == [("a", "b")]
-    assert "lost  p: c is drained: cable" in list(first.lines())
+    pair, gone = first.lines()
+    assert pair.startswith("pair  p: a and b, round ") and gone == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
     tree.mkdir(parents=True)
     first.write(tree)

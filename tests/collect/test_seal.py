@@ -123,6 +123,13 @@ def test_a_forged_digest_is_no_text(make_tree: Maker) -> None:
         assert launch.reason.startswith("run.json:1: samples.sha256: ")
 
 
+@pytest.mark.parametrize("kept", [("rows",), ("rows", "sha256"), ("rows", "counts")])
+def test_a_part_of_a_seal_is_none(kept: tuple[str, ...]) -> None:
+    full = {"rows": 0, "sha256": "", "counts": []}
+    assert seal.is_whole(full)
+    assert not seal.is_whole({key: full[key] for key in kept})
+
+
 def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     recorded = Path(__file__).parents[1] / "data" / "netpipe" / "NPmpich2-4.0.2.full.out"

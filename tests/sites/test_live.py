@@ -206,6 +206,21 @@ srun: error: a1: task 0: Exited with exit code 16
     assert session._why(case) == "Runtime environment uses unsupported PMI version PMIx."
 
 
+@pytest.mark.parametrize(
+    ("job", "reframe", "why"),
+    [
+        ("srun: error: no room\nwell\n", "job failed", "srun: error: no room"),
+        ("well\n", "\njob exceeded its time limit\n  more", "job exceeded its time limit"),
+        ("", None, "it wrote nothing"),
+    ],
+)
+def test_a_trial_failed_for_what_its_job_says_or_else_reframe(
+    job: str, reframe: str | None, why: str
+) -> None:
+    streams = dict.fromkeys(("build_stdout", "build_stderr", "job_stdout"), "")
+    assert session._why({**streams, "job_stderr": job, "fail_reason": reframe}) == why
+
+
 @pytest.mark.parametrize(("mends", "tries", "status"), [(True, 2, 0), (False, 2, 1)])
 def test_what_was_written_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mends: bool, tries: int, status: int

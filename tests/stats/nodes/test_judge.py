@@ -90,6 +90,13 @@ def test_a_switch_is_named_and_not_its_nodes() -> None:
     assert (node.kind, node.name) == (Kind.NODE, "n05")
 
 
+def test_a_switch_is_named_although_it_has_more_nodes_than_may_be_sick_each_by_itself() -> None:
+    leaves = ["leaf0"] * 6 + ["leaf1"] * 5 + ["leaf2"] * 5
+    sick = dict.fromkeys(range(6), 0.7)
+    (one,) = judged(launches(effects=sick, switches=leaves, nights=4)).named
+    assert (one.kind, one.name, len(one.members)) == (Kind.SWITCH, "leaf0", 6)
+
+
 def test_a_link_is_named_and_neither_of_its_nodes() -> None:
     some = launches(nodes=8, nights=16, each=4, noise=0.05)
     mine = np.isin(some.nodes, (2, 5)).all(axis=1)

@@ -1,0 +1,47 @@
+"""What a run records of machine and software; a resumed run overwrites nothing of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from roundtrip.campaign import environment
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.site import Case
+from roundtrip.host import provenance
+
+PLAN = Matrix((Expected(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
+
+
+def test_a_resumed_run_records_what_differs_beside_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"cpu": {"logical": 2}}
+    monkeypatch.setattr(provenance, "snapshot", lambda: said)
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    (tmp_path / "spack.lock").write_text("{}")
+    (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
+    extras = {"prefix": str(tmp_path)}
+    site: Any = SimpleNamespace(
+        system={"name": "s"}, toolchains={"gcc": {"extras": extras}, "other": {}}
+    )
+    folder = tmp_path / "env"
+    environment.record(site, PLAN, folder)
+    first = {file.name: file.read_text() for file in folder.iterdir()}
+    assert first.keys() == {
+        *("host.json", "toolchains.json", "tools.json", "site-config.json", "spack.lock")
+    }
+    assert json.loads(first["toolchains.json"]) == {
+        "gcc": {"reframe": {"extras": extras}, "installed": {"mpi": "4.1.4"}}
+    }
+    for cores in (4, 8):
+        said["cpu"]["logical"] = cores
+        environment.record(site, PLAN, folder)
+    then = {file.name: file.read_text() for file in folder.iterdir()}
+    assert {name: then.pop(name) for name in first} == first
+    assert [json.loads(then[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
+    assert len(then) == 2
