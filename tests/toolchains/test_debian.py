@@ -50,6 +50,11 @@ def test_one_line_format() -> None:
     assert one_line_sources("") == ""
 
 
+def test_one_line_format_of_a_folder_without_components() -> None:
+    flat = "http://mirror.example/flat ./"
+    assert one_line_sources(f"deb {flat}\ndeb ./\n") == f"deb {flat}\ndeb-src {flat}\n"
+
+
 def test_one_line_format_repeats_nothing() -> None:
     text = "deb http://m.example/d s main\ndeb-src http://m.example/d s main\n"
     assert one_line_sources(text) == text

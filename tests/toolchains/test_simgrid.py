@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -76,3 +77,11 @@ def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
     told = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     assert "not found" not in told
     assert str(prefix) in told
+
+
+def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
+    _, platform, _, hosts = map(Path, simgrid.two_hosts(tmp_path))
+    (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
+    last = int(cluster.attrib["radical"].removeprefix("0-"))
+    names = [f"{cluster.attrib['prefix']}{number}" for number in range(last + 1)]
+    assert hosts.read_text().split() == names == ["host0", "host1"]
