@@ -96,7 +96,8 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     """The tests that can see a mutant, with their seconds.
 
     First those whose trace reaches its line, then the rest of their files and of its room (what a
-    fixture of a module or a cache did first for another test); the cheapest first in each.
+    fixture of a module or a cache did first for another test), then, if none is known to reach it,
+    as where a module is imported, all; the cheapest first in each.
     """
     seconds = _times()
     reach = _reach()[mutant.name] & seconds.keys()
@@ -107,9 +108,10 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
         for test in seconds.keys() - reach
         if test.split("::")[0] in files or test.startswith(folder)
     }
+    rest = set() if reach else seconds.keys() - others
     return [
         (test, seconds[test])
-        for tests in (reach, others)
+        for tests in (reach, others, rest)
         for test in sorted(tests, key=lambda test: (seconds[test], test))
     ]
 

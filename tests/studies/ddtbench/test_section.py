@@ -172,6 +172,18 @@ def test_both_states_of_memory_are_there_at_every_size(make_ddt_tree: Maker) -> 
         assert isinstance(table, Table) and len(table.rows) == 2 * len(TRUTH)
 
 
+def test_one_state_of_memory_is_answered_where_it_alone_was_measured(make_ddt_tree: Maker) -> None:
+    path = make_ddt_tree(launches=6)
+    for file in path.rglob("samples.csv"):
+        lines = [line for line in file.read_text().splitlines(True) if "/original," not in line]
+        file.write_text("".join(lines))
+        run = json.loads(file.with_name("run.json").read_text())
+        run.update(points=run["points"][1:], samples={"rows": len(lines) - 2})
+        file.with_name("run.json").write_text(json.dumps(run))
+    (answer,) = part(path).each
+    assert answer == part(path).answers[0] or OPENMPI_LABEL in str(answer)
+
+
 def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
     shown = part(make_ddt_tree(environs=(OPENMPI, MPICH)))
     figures = [f for block in shown.blocks if isinstance(block, Gallery) for f in block.figures]
