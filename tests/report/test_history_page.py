@@ -135,7 +135,9 @@ def test_a_link_to_each_report_and_a_night_without_one(made: history.History) ->
     ],
 )
 def test_verdicts(told: Told, verdict: Verdict) -> None:
-    assert say(told, lower_is_better=True).verdict is verdict
+    said = say(told, lower_is_better=True)
+    assert said.verdict is verdict
+    assert said.is_news is (told.recent is not None), "only a step that was told lately is news"
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:

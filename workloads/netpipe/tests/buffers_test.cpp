@@ -1,9 +1,12 @@
 #include "netpipe/buffers.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace roundtrip::netpipe {
 namespace {
@@ -43,6 +46,17 @@ TEST(Buffers, NoCacheStepsThroughThePoolAndWraps) {
   EXPECT_EQ(walk.slots, 10'000'000 / (2 * boundary));
   for (std::size_t i = 1; i < walk.slots; ++i) walk.step();
   EXPECT_EQ(walk.out(), first);
+}
+
+TEST(Buffers, NoPageIsMissingBeforeTheFirstMessage) {
+  constexpr std::size_t largest = 64 << 20;
+  Buffers buffers(Layout::same, Mode::pingpong, {}, largest, true);
+  buffers.prepare(1);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident(largest / page);
+  ASSERT_EQ(mincore(const_cast<char*>(buffers.fixed().out()), largest, resident.data()), 0);
+  EXPECT_EQ(std::ranges::count_if(resident, [](unsigned char state) { return (state & 1) == 0; }),
+            0);
 }
 
 class Delivery : public testing::TestWithParam<std::pair<Layout, Mode>> {};

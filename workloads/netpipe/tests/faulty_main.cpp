@@ -35,6 +35,23 @@ class CorruptTransport : public MpiTransport {
   bool spoils_;
 };
 
+/// Raw MPI that spoils what is received at a size, but for the first message: that of the check
+/// before measuring.
+class CorruptLateTransport : public MpiTransport {
+ public:
+  static constexpr std::string_view name = "corrupt-late";
+  using MpiTransport::MpiTransport;
+
+  void receive(char* data, int count) {
+    MpiTransport::receive(data, count);
+    if (count == last_) data[0] = static_cast<char>(data[0] ^ 1);
+    last_ = count;
+  }
+
+ private:
+  int last_ = 0;
+};
+
 /// Raw MPI after which there is no room on the disk: no file may grow beyond 8 KiB. Not before,
 /// since MPI keeps its shared memory in files.
 class FullDiskTransport : public MpiTransport {
@@ -59,6 +76,7 @@ int main(int argc, char** argv) {
   auto variants = study_variants();
   variants.push_back(variant<CorruptTransport<false>>());
   variants.push_back(variant<CorruptTransport<true>>());
+  variants.push_back(variant<CorruptLateTransport>());
   variants.push_back(variant<FullDiskTransport>());
   NetPipe workload(std::move(variants));
   return roundtrip::run_main(argc, argv, workload);

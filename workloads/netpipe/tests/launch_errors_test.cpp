@@ -34,6 +34,18 @@ TEST_F(Launch, WrongDataWithIdleRanksAndInEveryMode) {
   }
 }
 
+/// A transport that is right while it is checked and wrong while it is timed.
+TEST_F(Launch, WrongDataOfTheTimedMessagesIsSeenAtBothEnds) {
+  for (const std::string flags : {"--mode stream", "--mode pingpong"}) {
+    const Ended ended =
+        run(2, flags + " --variants corrupt-late --start 64 --end 64", NETPIPE_FAULTY);
+    EXPECT_EQ(ended.code, 3) << flags;
+    EXPECT_NE(ended.err.find("wrong data: variant corrupt-late, size 64 bytes, element 0"),
+              std::string::npos)
+        << flags << ended.err;
+  }
+}
+
 TEST_F(Launch, BadFlags) {
   expect_usage_error(run(2, "--bogus"), "The following argument was not expected: --bogus");
   expect_usage_error(run(2, "--mode sideways"),
