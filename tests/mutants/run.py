@@ -153,7 +153,8 @@ _MPI = scratch.TOOLCHAINS / "openmpi41-boost181"
 
 
 def _in_cxx(mutant: Mutant) -> Outcome:
-    """Build what the room needs and run its ctest; for `core` afterwards all other rooms'."""
+    """Build what the room needs and run its ctest; for `core` afterwards all other rooms'.  Last,
+    the tests that start the programs."""
     room = mutant.room.removeprefix("workloads/")
     if mutant.room == "testbed/link":
         steps = [("testbed/link", "", [])]
@@ -178,6 +179,10 @@ def _in_cxx(mutant: Mutant) -> Outcome:
             if status != 0:
                 failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
                 return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
+    started = "tests/testbed/test_link_program.py" if room == "testbed/link" else "tests/workloads"
+    status, output = scratch.pytest("-x", "-q", "-p", "no:cacheprovider", started)
+    if status and (failed := _FAILED.search(output)):
+        return Outcome(mutant.name, "killed", failed[1])
     return Outcome(mutant.name, "survived")
 
 

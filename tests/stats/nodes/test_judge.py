@@ -90,11 +90,11 @@ def test_a_switch_is_named_and_not_its_nodes() -> None:
     assert (node.kind, node.name) == (Kind.NODE, "n05")
 
 
-def test_a_switch_is_named_although_it_has_more_nodes_than_may_be_sick_each_by_itself() -> None:
-    leaves = ["leaf0"] * 6 + ["leaf1"] * 5 + ["leaf2"] * 5
-    sick = dict.fromkeys(range(6), 0.7)
-    (one,) = judged(launches(effects=sick, switches=leaves, nights=4)).named
-    assert (one.kind, one.name, len(one.members)) == (Kind.SWITCH, "leaf0", 6)
+def test_all_of_almost_half_of_the_nodes_are_named_and_of_half_nobody() -> None:
+    for sick, nights, found in ((7, 4, 7), (8, 2, 0)):
+        effects = dict.fromkeys(range(sick), 0.7)
+        named = names(judged(launches(effects=effects, nights=nights)))
+        assert named == {f"n{node:02d}" for node in range(found)}
 
 
 def test_a_link_is_named_and_neither_of_its_nodes() -> None:

@@ -42,14 +42,14 @@ class CorruptLateTransport : public MpiTransport {
   static constexpr std::string_view name = "corrupt-late";
   using MpiTransport::MpiTransport;
 
-  void receive(char* data, int count) {
+  void receive(char* data, int count) const {
     MpiTransport::receive(data, count);
     if (count == last_) data[0] = static_cast<char>(data[0] ^ 1);
     last_ = count;
   }
 
  private:
-  int last_ = 0;
+  mutable int last_ = 0;
 };
 
 /// Raw MPI after which there is no room on the disk: no file may grow beyond 8 KiB. Not before,

@@ -1,0 +1,35 @@
+#include "npb/common/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "npb/common/benchmark.hpp"
+
+namespace roundtrip::npb {
+namespace {
+
+/// Numbers of ranks on which a benchmark runs a class, 30 at most.
+std::vector<int> legal(const std::string& name, char problem_class) {
+  const auto entries = all_benchmarks();
+  const RankRule rule = std::ranges::find(entries, name, &Entry::name)->ranks(problem_class);
+  std::vector<int> counts;
+  for (int ranks = 0; ranks <= 30; ++ranks) {
+    if (rule.legal(ranks)) counts.push_back(ranks);
+  }
+  return counts;
+}
+
+/// Class S has 12 points a side, and a cell of the multipartition has three at least.
+TEST(Ranks, OfBtAndSpAreSquaresThatLeaveEachCellItsPoints) {
+  EXPECT_EQ(legal("BT", 'S'), (std::vector{1, 4, 9, 16}));
+  EXPECT_EQ(legal("SP", 'S'), (std::vector{1, 4, 9, 16}));
+  EXPECT_EQ(legal("SP", 'W'), (std::vector{1, 4, 9, 16, 25}));
+}
+
+TEST(Ranks, AreListedUpToTheFirstBeyondTheLimit) {
+  EXPECT_EQ(legal_counts(perfect_square(4), 4), "1, 4, 9");
+}
+
+}  // namespace
+}  // namespace roundtrip::npb
