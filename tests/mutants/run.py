@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 
 from mutants import scratch
 from mutants.draw import Mutant
 
 RESULTS = scratch.BUILD / "results.jsonl"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-_NOTHING_RUN = 5  # pytest's status
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> Non
             try:
                 path.write_text(faulty)
                 cxx = path.suffix in (".cpp", ".hpp")
-                outcome = _in_cxx(mutant) if cxx else _in_python(mutant, budget_s, extra)
+                outcome = _in_cxx(mutant, extra) if cxx else _in_python(mutant, budget_s, extra)
             finally:
                 path.write_text(whole)
         line = {**asdict(outcome), "seconds": round(time.monotonic() - start, 1)}
@@ -82,31 +82,30 @@ def _in_python(mutant: Mutant, budget_s: float, extra: Sequence[str]) -> Outcome
             continue
         listing = scratch.BUILD / "tests.txt"
         listing.write_text("\n".join(some))
-        arguments = ["-x", "-q", "-p", "no:cacheprovider", *extra, f"@{listing}"]
-        status, output = scratch.pytest(*arguments, seconds=patience_s)
+        status, output = scratch.pytest("-x", *extra, f"@{listing}", seconds=patience_s)
         if status is None:
             return Outcome(mutant.name, "killed", f"no end in {patience_s:.0f} s: {some[0]} ...")
-        if status not in (0, _NOTHING_RUN):
-            failed = _FAILED.search(output)
-            return Outcome(mutant.name, "killed", failed[1] if failed else output[-300:])
+        if failed := _FAILED.search(output):
+            return Outcome(mutant.name, "killed", failed[1])
     return Outcome(mutant.name, "survived", tests=len(chosen))
 
 
 def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     """The tests that can see a mutant, with their seconds.
 
-    First those whose trace reaches its line, then the rest of their files and of its room (what a
-    fixture of a module or a cache did first for another test), then, if none is known to reach it,
-    as where a module is imported, all; the cheapest first in each.
+    First those whose trace reaches its line, then the rest of their files and of its room, and of
+    a room of its module's name: what a fixture of a module or a cache did first for another test,
+    or a process without the environment of its test.  Last, if none is known to reach it, as where
+    a module is imported, all.  The cheapest first in each.
     """
     seconds = _times()
     reach = _reach()[mutant.name] & seconds.keys()
     files = {test.split("::")[0] for test in reach}
-    folder = f"tests/{mutant.room.split('/')[0]}/"
+    folders = f"tests/{mutant.room.split('/')[0]}/", f"tests/{Path(mutant.file).stem}/"
     others = {
         test
         for test in seconds.keys() - reach
-        if test.split("::")[0] in files or test.startswith(folder)
+        if test.split("::")[0] in files or test.startswith(folders)
     }
     rest = set() if reach else seconds.keys() - others
     return [
@@ -141,8 +140,7 @@ def trace(mutants: Sequence[Mutant], arguments: Sequence[str]) -> int:
         if path.suffix == ".py" and "testbed" not in mutant.file:  # that is the system's Python
             path.write_text(mutant.probed(path.read_text()))
     try:
-        plugins = ["-p", "roundtrip_probe", "-p", "no:cacheprovider"]
-        status, output = scratch.pytest("-q", *plugins, *arguments)
+        status, output = scratch.pytest("-p", "roundtrip_probe", *arguments)
     finally:
         scratch.prepare()
     print(output)
@@ -152,7 +150,7 @@ def trace(mutants: Sequence[Mutant], arguments: Sequence[str]) -> int:
 _MPI = scratch.TOOLCHAINS / "openmpi41-boost181"
 
 
-def _in_cxx(mutant: Mutant) -> Outcome:
+def _in_cxx(mutant: Mutant, extra: Sequence[str]) -> Outcome:
     """Build what the room needs and run its ctest; for `core` afterwards all other rooms'.  Last,
     the tests that start the programs."""
     room = mutant.room.removeprefix("workloads/")
@@ -180,8 +178,7 @@ def _in_cxx(mutant: Mutant) -> Outcome:
                 failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
                 return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
     started = "tests/testbed/test_link_program.py" if room == "testbed/link" else "tests/workloads"
-    status, output = scratch.pytest("-x", "-q", "-p", "no:cacheprovider", started)
-    if status and (failed := _FAILED.search(output)):
+    if failed := _FAILED.search(scratch.pytest("-x", *extra, started)[1]):
         return Outcome(mutant.name, "killed", failed[1])
     return Outcome(mutant.name, "survived")
 

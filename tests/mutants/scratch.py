@@ -16,6 +16,8 @@ TRACE = BUILD / "trace"
 TOOLCHAINS = Path(
     os.environ.get("ROUNDTRIP_TOOLCHAINS") or Path.home() / ".cache" / "roundtrip" / "toolchains"
 )
+#: Statuses: an internal error, a wrong command line.
+_OF_PYTEST_ITSELF = (3, 4)
 
 
 def prepare() -> None:
@@ -46,8 +48,16 @@ def head() -> str:
 
 
 def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:
-    """Exit status (None: took longer than `seconds`) and output of the copy's pytest."""
-    return run([str(COPY / ".venv" / "bin" / "pytest"), *arguments], seconds)
+    """Exit status (None: took longer than `seconds`) and output of the copy's pytest.
+
+    In one process, without its cache.  SystemExit if pytest itself fails.
+    """
+    command = [str(COPY / ".venv" / "bin" / "pytest"), "-q", "-n0", "-p", "no:cacheprovider"]
+    command += ["-p", "no:support.costs"]  # which fails tests that take long
+    status, output = run([*command, *arguments], seconds)
+    if status in _OF_PYTEST_ITSELF:
+        raise SystemExit(output)
+    return status, output
 
 
 def run(command: list[str], seconds: float | None = None) -> tuple[int | None, str]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from vclusterlib import night, units
@@ -49,3 +53,27 @@ def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     told = capsys.readouterr()
     assert told.err.startswith("night: ") and told.err.count("\n") == 1
     assert told.out == ""
+
+
+@pytest.mark.parametrize(
+    ("quiet", "sick", "status"),
+    [
+        ([set()], [set(), {"a2", "b2"}], 0),
+        ([set()], [{"a2", "b2"}, {"a2"}], 1),
+        ([set()], [set(), {"a2", "b1", "b2"}], 1),
+        ([{"a1"}], [set(), {"a2", "b2"}], 1),
+    ],
+)
+def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quiet: Any, sick: Any, status: int
+) -> None:
+    @contextmanager
+    def booted(options: Any) -> Iterator[Any]:
+        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "")
+
+    nights = {"quiet": iter(quiet), "sick": iter(sick)}
+    monkeypatch.setattr(night, "booted", booted)
+    monkeypatch.setattr(night, "night", lambda bed, series, names: ("", next(nights[series])))
+    monkeypatch.setattr(night, "patients", lambda names: {"a2": ("--cpu",), "b2": ("--loss",)})
+    asked = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
+    assert night.main(asked) == status

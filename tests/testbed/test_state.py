@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
@@ -97,3 +98,17 @@ def test_writes_whole_files_with_their_mode(tmp_path):
     states.write_atomically(tmp_path / "key", "secret", 0o400)
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o400
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
+
+
+def test_a_world_is_known_while_it_lives_and_in_its_own_boot(state):
+    state.path.mkdir(parents=True)
+    assert state.world() is None
+    state.record_world()
+    record = state.path / "world.json"
+    known = json.loads(record.read_text())
+    assert state.world() == os.getpid() == known["pid"]
+    for other in ({"start": "0"}, {"boot": "another"}):
+        record.write_text(json.dumps({**known, **other}))
+        assert state.world() is None
+    record.write_text("{")
+    assert state.world() is None

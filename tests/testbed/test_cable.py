@@ -1,0 +1,36 @@
+"""The cable of a node that is made sick, without a cluster: what its link program is told."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from vclusterlib import cgroup, faults, network
+from vclusterlib.link import LinkSettings
+from vclusterlib.spec import Spec, parse_nodes
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What network and links were told, in order."""
+    said = []
+    for name in ("segment_in_software", "run_batch"):
+        monkeypatch.setattr(network, name, lambda *words, name=name: said.append((name, *words)))
+    monkeypatch.setattr(cgroup, "limit", lambda *words: said.append(("limit", words[3])))
+    cable = SimpleNamespace(apply=said.append)
+    monkeypatch.setattr(faults.Faults, "_insert", lambda self, node: cable)
+    monkeypatch.setattr(faults.Faults, "_processes", lambda self, name: [])
+    return said
+
+
+def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(told):
+    daemons = SimpleNamespace(stop=lambda *words: told.append(("stop", words[0])))
+    sick = faults.Faults(None, Spec(*parse_nodes("2+2")), daemons, "link")
+    sick.change("a2", {"latency": 1e-3}, clear=False)
+    sick.change("a2", {"loss": 0.2}, clear=False)
+    links = [one for one in told if isinstance(one, LinkSettings)]
+    assert links == [LinkSettings(rtt=2e-3), LinkSettings(rtt=2e-3, loss=0.2)]
+    assert sick.to_json() == {"a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0}}
+    sick.change("a2", {}, clear=True)
+    assert ("stop", "cable-a2") in told
+    assert sick.to_json() == {}
