@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.live]
+
 #: Prints the share of a processor that it had.
 BUSY = """
 import time
-
-pytestmark = [pytest.mark.nightly, pytest.mark.live]
 begin, used = time.monotonic(), time.process_time()
 while time.monotonic() - begin < 1:
     pass
