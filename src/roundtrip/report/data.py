@@ -73,12 +73,12 @@ class Data:
         """Which series the nights before it have, and which of nodes this one has."""
         return Origins(pl.concat([self.history.nights, self.of_nodes]))
 
-    @property
+    @cached_property
     def is_sequential(self) -> bool:
         """Whether the launches went on until they told enough, as those of ``roundtrip ab``."""
         return self._declared("sequential") is True
 
-    @property
+    @cached_property
     def is_abba(self) -> bool:
         """Whether its rounds are in twos, as `campaign.abba` has them."""
         return self.is_sequential and self._declared("abba_seed") is not None

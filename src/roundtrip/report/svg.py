@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE
 
@@ -39,20 +38,15 @@ Place = tuple[float, float]
 
 def element(name: str, attributes: Mapping[str, object], *inside: str) -> Markup:
     """An element; every value and every text that is no Markup is escaped."""
-    told = Markup("").join(
-        Markup(' {}="{}"').format(key, _legal(value)) for key, value in attributes.items()
-    )
-    if not inside:
-        return Markup("<{}{}/>").format(Markup(name), told)  # noqa: S704  a name of ours
-    tag = Markup(name)  # noqa: S704  a name of ours
-    return Markup("<{}{}>{}</{}>").format(tag, told, Markup("").join(map(_legal, inside)), tag)
+    told = "".join(f' {key}="{_escaped(value)}"' for key, value in attributes.items())
+    content = "".join(map(_escaped, inside))
+    return Markup(f"<{name}{told}>{content}</{name}>" if inside else f"<{name}{told}/>")  # noqa: S704
 
 
-def _legal(value: Any) -> Any:
+def _escaped(value: object) -> str:
     """Without characters that no XML may have, not even escaped."""
-    if not isinstance(value, str) or not _ILLEGAL.search(value):
-        return value
-    return type(value)(_ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", value))
+    text = str(escape(value))
+    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text) if _ILLEGAL.search(text) else text
 
 
 def number(value: float) -> str:

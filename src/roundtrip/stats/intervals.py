@@ -79,7 +79,9 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
         raise ValueError("needs at least one value, and no NaN")
     rank = lower_rank(ordered.size, level)
     low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (None, None)
-    return Interval(float(np.median(ordered)), low, high, ordered.size)
+    half = ordered.size // 2
+    median = ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return Interval(float(median), low, high, ordered.size)
 
 
 def median_intervals(

@@ -13,6 +13,7 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    Code,
     Column,
     Fold,
     Heading,
@@ -69,16 +70,18 @@ class ToolchainsSection:
             found.setdefault((key.one, key.other), {})[key] = one
         return found
 
-    def _bases(self) -> list[Block]:
+    def _too_many(self) -> list[Block]:
         """Where toolchains are too many to compare each with each, and what is compared there."""
-        titles = self._toolchains.titles
         told: list[Text] = [
             (
-                f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs. Each "
-                f"is compared with {titles[base]} only, the first by name; up to {MOST_ENVIRONS} "
-                "toolchains would be compared each with each. The bundle has every launch.",
+                f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs, of "
+                f"which {pairs} are asked: each toolchain with the first by name of those with "
+                "its MPI, of those with its Boost and, unless one of them lies between, of all. Up "
+                f"to {MOST_ENVIRONS} would be compared each with each. ",
+                Code("roundtrip compare BUNDLE --toolchains ONE OTHER"),
+                " compares any two of them.",
             )
-            for setting, (base, count) in self._toolchains.bases.items()
+            for setting, (count, pairs) in self._toolchains.too_many.items()
         ]
         return [Items(tuple(told))] if told else []
 
@@ -89,7 +92,7 @@ class ToolchainsSection:
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
-        blocks += self._bases()
+        blocks += self._too_many()
         pairs = list(self._of_pair)
         tables = [self._table(pair, judged) for pair in pairs]
         for pair, table in zip(pairs, tables, strict=True):
@@ -102,7 +105,11 @@ class ToolchainsSection:
                 (f"{self._versus((one.one, one.other))}, {_case(one.setting)}: {one.reason}.",)
                 for one in refused
             ]
-            blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
+            reasons = Items(tuple(told))
+            if len(told) > _MOST_ANSWERS:
+                blocks.append(Fold(f"Not compared, and why: {len(told)} pairs", (reasons,)))
+            else:
+                blocks += [Heading(3, "Not compared, and why"), reasons]
         found, titles = best.races(judged, self._toolchains.compared), self._toolchains.titles
         return Part(
             "toolchains",

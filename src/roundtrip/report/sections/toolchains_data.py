@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -19,8 +19,8 @@ from roundtrip.report.speeds import Point, Value
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Family
 
-#: Of more toolchains than these in a setting, all are compared with the first one only: their
-#: pairs grow with the square of their number, and so do the claims that are corrected together.
+#: More toolchains than these in a setting are not compared each with each (`_asked`): pairs grow
+#: with the square of their number, and so do the claims that are corrected together.
 MOST_ENVIRONS = 32
 
 
@@ -107,10 +107,11 @@ class Toolchains:
         }
 
     @cached_property
-    def bases(self) -> dict[Setting, tuple[str, int]]:
-        """Settings with too many toolchains for all pairs: the base, and how many there are."""
+    def too_many(self) -> dict[Setting, tuple[int, int]]:
+        """Settings with too many toolchains for all pairs: their number, and the pairs asked."""
+        pairs = Counter(setting for setting, *_ in self._pairs)
         return {
-            setting: (min(group), len(group))
+            setting: (len(group), pairs[setting])
             for setting, group in self._groups.items()
             if len(group) > MOST_ENVIRONS
         }
@@ -177,8 +178,9 @@ class Toolchains:
             launched = {
                 environ: [speeds.launched(row) for row in rows] for environ, rows in group.items()
             }
-            for one, other in _asked(sorted(group)):
-                if depends_on := _depends_on(made_of[one], made_of[other], set(made_of.values())):
+            there_are = set(made_of.values())
+            for one, other in _asked(made_of):
+                if depends_on := _depends_on(made_of[one], made_of[other], there_are):
                     pairing = pair_by_round(launched[one], launched[other])
                     found.append((setting, one, other, pairing, depends_on))
         return found
@@ -224,11 +226,24 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     return {setting: dict(groups[setting]) for setting in chosen}
 
 
-def _asked(environs: Sequence[str]) -> list[tuple[str, str]]:
-    """Each pair of a few environments; of many, the first one with each other one."""
-    if len(environs) > MOST_ENVIRONS:
-        return [(environs[0], other) for other in environs[1:]]
-    return list(combinations(environs, 2))
+def _asked(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+    """Which environments are compared, of what each is made of: MPI and Boost.
+
+    Each pair of a few.  Of many, each with the first by name of all, of those with its MPI, and of
+    those with its Boost, so that none is left without a comparison.  What is tested must not depend
+    on what was measured: these are names and versions, no values.
+    """
+    environs = sorted(made_of)
+    if len(environs) <= MOST_ENVIRONS:
+        return list(combinations(environs, 2))
+    firsts: dict[str | tuple[int, str], str] = {}
+    asked: dict[tuple[str, str], None] = {}
+    for environ in environs:
+        for alike in ("", *enumerate(made_of[environ])):
+            first = firsts.setdefault(alike, environ)
+            if first != environ:
+                asked[first, environ] = None
+    return list(asked)
 
 
 def _depends_on(
