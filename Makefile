@@ -106,9 +106,9 @@ card: setup ## Spack's MPIs and Boosts on the virtual cluster, to a report; need
 	@testbed/card $(if $(SLICE),--slice $(SLICE)) $(CARD)
 
 SERIES := 20000
-# `python -m roundtrip.bench.calibration --rivals` puts other detectors beside it.
+# REAL=FILE adds what is found in real series: parquet with source, series, night, value.
 calibration: setup ## false alarms and power of the detection over nights: 20,000 series a model, or SERIES
-	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES) $(if $(REAL),--real $(REAL))
 
 night: setup ## real nights on 16 + 16 virtual nodes: are the sick ones named, and no others? NIGHT="--quiet 2"
 	@PYTHONPATH=testbed $(BIN)/python -m vclusterlib.night $(NIGHT)

@@ -26,7 +26,7 @@ def render() -> str:
     """The page, judged by the thresholds of this checkout."""
     nights = pl.read_parquet(HERE / "nights.parquet")
     provenance = pl.read_parquet(HERE / "provenance.parquet")
-    told = judged.told(nights, analysis.default().history)
+    told = judged.histories(nights, analysis.default().history)
     made = history.History(CAMPAIGN, SITE, nights, provenance, told, notices=(NOTICE,))
     return history.render(made)
 

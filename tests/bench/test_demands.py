@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roundtrip.bench.calibration import __main__ as command
-from roundtrip.bench.calibration import demands, nodes, planted, quiet
+from roundtrip.bench.calibration import counts, demands, nodes, real
 from roundtrip.bench.calibration.estimates import Estimate, Told
-from roundtrip.stats.nights.told import Told as Answer
 
-ALARMS = "false alarms, Gaussian, 365 nights"
-POWER = "power, AR(1) 0.3, 10 of 90 nights, +2 sd"
+ALARMS = "false alarms, Gauss, 90 nights"
+POWER = "power, Gauss, +2 sd, 10 of 100 nights"
 
 
 @pytest.mark.parametrize(
@@ -23,11 +24,11 @@ POWER = "power, AR(1) 0.3, 10 of 90 nights, +2 sd"
         (Estimate(ALARMS, 20, 20_000), 0, "1 met, 0 cannot be told, 0 failed"),
         (Estimate(ALARMS, 45, 20_000), 0, "0 met, 1 cannot be told, 0 failed"),
         (Estimate(ALARMS, 2, 500), 0, "0 met, 1 cannot be told, 0 failed"),
-        (Estimate(POWER, 390, 1000), 1, "0 met, 0 cannot be told, 1 failed"),
-        (Estimate(POWER, 536, 1000), 0, "1 met, 0 cannot be told, 0 failed"),
-        (Estimate(POWER, 440, 1000), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(POWER, 790, 1000), 1, "0 met, 0 cannot be told, 1 failed"),
+        (Estimate(POWER, 936, 1000), 0, "1 met, 0 cannot be told, 0 failed"),
+        (Estimate(POWER, 870, 1000), 0, "0 met, 1 cannot be told, 0 failed"),
         # Nothing is promised of this noise.
-        (Estimate("false alarms, Student t4, 365 nights", 900, 20_000), 0, "0 failed"),
+        (Estimate("false alarms, Cauchy, 365 nights", 900, 20_000), 0, "0 failed"),
     ],
 )
 def test_the_status_says_whether_a_demand_failed(
@@ -49,29 +50,28 @@ def test_the_status_says_whether_a_demand_failed(
 
 
 def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
-    found = [Estimate(POWER, 390, 1000), Estimate(ALARMS, 60, 20_000)]
+    found = [Estimate(POWER, 790, 1000), Estimate(ALARMS, 60, 20_000)]
     assert list(demands.failures(found)) == [
-        f"demand failed: {POWER}: 390 of 1000, 39.00% [35.96%, 42.10%]; demanded: at least 45.00%",
+        f"demand failed: {POWER}: 790 of 1000, 79.00% [76.34%, 81.49%]; demanded: at least 88.00%",
         f"demand failed: {ALARMS}: 60 of 20000, 0.30% [0.23%, 0.39%]; demanded: at most 0.20%",
     ]
 
 
 def test_the_tables_have_a_row_for_every_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        quiet,
-        "counted",
-        lambda models, *_: ((model, quiet.Counted(500, 0, 500, 0, 0)) for model in models),
-    )
-    monkeypatch.setattr(planted.Planted, "told", lambda *_: [Answer(used=90)])
-    monkeypatch.setattr(planted.Planted, "_places", lambda _: iter(()))
-    monkeypatch.setattr(planted.Planted, "_newest", lambda _: iter(()))
+    quiet = counts.Counted(500, 0, 0)
+    monkeypatch.setattr(counts, "ProcessPoolExecutor", _Here)
+    monkeypatch.setattr(counts, "quiet", lambda _: quiet)
+    monkeypatch.setattr(counts, "power", lambda _: quiet)
+    rng = np.random.default_rng(1)
+    real_series = [np.repeat([0.0, 0.3, 0.0], [200, 30, 200]) + rng.normal(0, 0.01, 430)] * 3
+    monkeypatch.setattr(real, "load", lambda _: {"somewhere": real_series})
     monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
     monkeypatch.setattr(nodes, "quiet", lambda *_, **__: 0)
     monkeypatch.setattr(nodes, "planted", lambda *_, **__: {3, 11, 20})
-    made = command.tables(500, 1)
+    made = command.tables(500, 1, Path())
     rows = [
         told.row
-        for name in ("alarms", "power", "nodes")
+        for name in ("alarms", "power", "nodes", "real")
         for told in made[name]()
         if isinstance(told, Estimate)
     ]
@@ -98,7 +98,7 @@ class _Here:
         (["--series", "0"], "--series 0: must be at least 1\n"),
         (["--series", "-5"], "--series -5: must be at least 1\n"),
         (["--processes", "0"], "--processes 0: must be at least 1\n"),
-        (["--rivals", "--series", "0"], "--series 0: must be at least 1\n"),
+        (["--only", "real"], "--only real: needs --real FILE\n"),
     ],
 )
 def test_a_number_that_makes_no_sense_is_one_line(

@@ -52,14 +52,13 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("schedule_nights = [30, ", "schedule_nights = [300, ", "schedule_nights must rise"),
-        ("schedule_thresholds = [", "schedule_thresholds = [1, ", "as many values as"),
-        ("step_most = 90", "step_most = 4", "step_most must be a whole number, at least 5"),
+        ("incident_nights = 10", "incident_nights = 4", "must be a whole number, at least 5"),
+        ("newest_sd_most = 5.0", "newest_sd_most = 3.0", "must be at least newest_sd"),
         ("sight_power = 0.9", "sight_power = 1.0", "sight_power must lie between 0 and 1"),
-        ("autocorrelation_most = 0.85", "autocorrelation_most = 1", "must lie below 1"),
+        ("white_share = 0.5", "white_share = 1.0", "must lie between 0 and 1"),
         ("clip_sd = 4.0", "clip_sd = 0", "clip_sd must be above 0"),
         ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd must be a number"),
-        ("schedule_nights = [30, 60, 75, 90, 105, 365]", "schedule_nights = 90", "must be a list"),
+        ("evidence_newest = [8.0, 6.0, 5.8]", "evidence_newest = 8", "must be a list"),
         ("clip_sd = 4.0", "clip = 3.5", "needs exactly the keys"),
     ],
 )
@@ -70,3 +69,22 @@ def test_a_history_that_makes_no_sense_is_told_with_its_line(old: str, new: str,
     line = text[: text.index(new.split(" = ")[0])].count("\n") + 1
     if "needs exactly" not in told:
         assert f"analysis.toml:{line}:" in str(raised.value)
+
+
+def test_thresholds_of_the_former_detection_are_those_of_the_package() -> None:
+    text = analysis.default_text()
+    start, end = text.index("[history]"), text.index("[nodes]")
+    former = "[history]\nschedule_thresholds = [4.7]\nspike_sd = 10.0\n\n"
+    read = analysis.parse(text[:start] + former + text[end:], FILE)
+    assert read.history == analysis.default().history
+
+
+def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
+    table = '[history.minimum_effects]\nnetpipe = 0.02\n"netpipe bandwidth" = 0.05\n\n[nodes]'
+    settings = analysis.parse(changed("[nodes]", table), FILE).history
+    assert settings.least("netpipe", "latency") == 0.02
+    assert settings.least("netpipe", "bandwidth") == 0.05
+    assert settings.least("npb", "time") == settings.minimum_effect
+    for wrong in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
+        with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
+            analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{wrong}\n[nodes]"), FILE)

@@ -31,7 +31,7 @@ def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     logs[:, 150:] += 0.05
     logs[0, 20] += 0.5
     found = site(logs, monkeypatch)
-    assert len(found) == 40 and found[0].spikes == 1
+    assert len(found) == 40 and found[0].incidents == 1
     assert np.median([one.sd for one in found]) == pytest.approx(0.01155, rel=0.1)
     assert np.median([one.phi for one in found]) == pytest.approx(0.5, abs=0.08)
     assert all(one.steps >= 1 for one in found)
@@ -40,7 +40,7 @@ def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
     result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
-    assert result.false <= 1 and result.schedule == SETTINGS.schedule_thresholds
+    assert result.false <= 1 and result.evidence == SETTINGS.evidence
 
 
 def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,11 +52,11 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     ]
     result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
     assert result.false > 1 >= result.kept
-    assert all(np.array(result.schedule) > SETTINGS.schedule_thresholds)
+    assert result.evidence > SETTINGS.evidence
     read = analysis.parse(
-        calibrate.text_with(result.schedule, analysis.default_text()), Path("analysis.toml")
+        calibrate.text_with(result.evidence, analysis.default_text()), Path("analysis.toml")
     )
-    assert read.history.schedule_thresholds == pytest.approx(result.schedule)
+    assert read.history.evidence == pytest.approx(result.evidence)
 
 
 def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +80,9 @@ def test_the_command_writes_thresholds_that_keep_the_promise(
     with pytest.raises(SystemExit) as ended:
         main()
     told = capsys.readouterr().out
-    schedule = analysis.load(file).history.schedule_thresholds
-    assert "10 series: a night scatters by" in told and f"= {list(schedule)}" in told
-    assert ended.value.code == int(schedule != SETTINGS.schedule_thresholds)
+    evidence = analysis.load(file).history.evidence
+    assert "10 series: a night scatters by" in told and f"evidence = {evidence:.1f}" in told
+    assert ended.value.code == int(evidence != SETTINGS.evidence)
 
 
 def test_the_command_tells_a_site_without_nights(

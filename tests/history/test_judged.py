@@ -6,15 +6,15 @@ import polars as pl
 from support import years
 
 from roundtrip.collect import analysis
-from roundtrip.history.judged import told
+from roundtrip.history.judged import histories
 from roundtrip.history.schema import NIGHTS, SERIES
-from roundtrip.stats.nights.told import Outcome
+from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history
 
 
-def outcome(names: tuple[object, ...], frame: pl.DataFrame) -> Outcome:
-    return told(frame, SETTINGS)[names].outcome(lower_is_better=True)
+def verdict(names: tuple[object, ...], frame: pl.DataFrame) -> Verdict:
+    return histories(frame, SETTINGS)[names].verdict(lower_is_better=True)
 
 
 def named(frame: pl.DataFrame) -> tuple[object, ...]:
@@ -30,8 +30,8 @@ def one(number: int, series: int = 10) -> pl.DataFrame:
 
 def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
     frame = years.make(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
-    found = told(frame, SETTINGS)
-    steps = {names[3:5]: one.recent.night for names, one in found.items() if one.recent}
+    found = histories(frame, SETTINGS)
+    steps = {names[3:5]: one.steps[-1].night for names, one in found.items() if one.steps}
     planted = {("mpi", 1), ("mpi", 2), ("mpi", 4), ("mpi", 8)}
     assert {abs(steps[names] - 78) for names in planted} <= {0, 1}
     assert list(found) == sorted(found)
@@ -40,17 +40,16 @@ def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
 def test_nights_are_counted_over_the_whole_history() -> None:
     stepped, other = one(0), one(4)
     late = stepped.filter(pl.col("night") >= years.night(10))
-    found = told(pl.concat([other, late]), SETTINGS)[named(late)]
-    assert found.recent is not None
-    assert abs(found.recent.night - 78) <= 1
+    found = histories(pl.concat([other, late]), SETTINGS)[named(late)]
+    assert abs(found.steps[-1].night - 78) <= 1
 
 
 def test_a_night_that_was_left_out_does_not_count() -> None:
     frame = one(0)
     since = pl.col("night") >= years.night(78)
     left = frame.with_columns(left_out=pl.when(since).then(pl.lit("late")).otherwise("left_out"))
-    assert outcome(named(frame), frame) is Outcome.REGRESSED
-    assert outcome(named(frame), left) is Outcome.UNCHANGED
+    assert verdict(named(frame), frame) is Verdict.REGRESSED
+    assert verdict(named(frame), left) is Verdict.UNCHANGED
 
 
 def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_it() -> None:
@@ -58,7 +57,7 @@ def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_i
     slow = frame.with_columns(
         pl.col("median") * 3, nodes=pl.lit("node99"), launches=pl.lit(1, pl.Int64)
     )
-    assert told(pl.concat([frame, slow]), SETTINGS) == told(frame, SETTINGS)
+    assert histories(pl.concat([frame, slow]), SETTINGS) == histories(frame, SETTINGS)
 
 
 def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
@@ -68,11 +67,11 @@ def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:
         median=pl.when(since).then(pl.col("median") * 1.1).otherwise("median"),
         nodes=pl.when(since).then(pl.lit("node99")).otherwise(pl.lit("node1")),
     )
-    assert outcome(named(frame), slow) is not Outcome.REGRESSED
-    assert outcome(named(frame), slow.with_columns(nodes=pl.lit(""))) is Outcome.REGRESSED
+    assert verdict(named(frame), slow) is not Verdict.REGRESSED
+    assert verdict(named(frame), slow.with_columns(nodes=pl.lit(""))) is Verdict.REGRESSED
 
 
 def test_nothing_and_zero_are_no_value() -> None:
-    assert told(pl.DataFrame(schema=NIGHTS), SETTINGS) == {}
+    assert histories(pl.DataFrame(schema=NIGHTS), SETTINGS) == {}
     nought = one(4).with_columns(median=pl.lit(0.0))
-    assert outcome(named(nought), nought) is Outcome.CANNOT_TELL
+    assert verdict(named(nought), nought) is Verdict.TOO_FEW_NIGHTS

@@ -17,8 +17,8 @@ from roundtrip.history.schema import PROVENANCE
 from roundtrip.report.pages import changes, history, node_sets, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import key, split
-from roundtrip.report.pages.verdict import Verdict, say
-from roundtrip.stats.nights.told import Drift, Newest, Step, Told
+from roundtrip.report.pages.verdict import say
+from roundtrip.stats.nights.verdicts import Drift, Newest, SeriesHistory, Step, Verdict
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
 STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
@@ -63,7 +63,8 @@ def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
     verdicts = [next(v for v in Verdict if f" {v} " in f" {row} ") for row in found]
     assert len(found) == 40
     assert verdicts == sorted(verdicts, key=list(Verdict).index)
-    assert [verdicts.count(one) for one in Verdict] == [4, 4, 4, 0, 28]
+    counts = {"regressed": 4, "improved": 4, "drifting": 4, "unchanged": 28}
+    assert {str(one): verdicts.count(one) for one in verdicts} == counts
     # Of the regressed, the one with the largest statistic; then by how much less each has.
     assert [row.split(" half")[0] for row in found[:2]] == ["mpi, 8 B", "mpi, 4 B"]
 
@@ -82,7 +83,7 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
         "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in told
     )
     assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in told
-    assert "New: 4 series improved since night 74" in told
+    assert "4 series improved since night 74" in told
     assert "What changed there: nothing that is recorded." in told
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in told
 
@@ -101,7 +102,7 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
     named = made.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
-    told = {tuple(one.names.values()): Told(90, why=HOSTILE) for one in split(named)}
+    told = {tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split(named)}
     notes = [history.Note(years.night(3), HOSTILE)]
     facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
@@ -126,34 +127,35 @@ def test_a_link_to_each_report_and_a_night_without_one(made: history.History) ->
 @pytest.mark.parametrize(
     ("told", "verdict"),
     [
-        (Told(90, (STEP,), STEP), Verdict.REGRESSED),
-        (Told(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
-        (Told(90), Verdict.UNCHANGED),
-        (Told(90, (STEP,)), Verdict.REGRESSED),  # no news, but nobody mended it
-        (Told(90, (STEP,), drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
-        (Told(3, why="3 nights"), Verdict.CANNOT_TELL),
+        (SeriesHistory(90, (STEP,)), Verdict.REGRESSED),
+        (SeriesHistory(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
+        (SeriesHistory(90), Verdict.UNCHANGED),
+        (SeriesHistory(90, (STEP,), drift=Drift(1.1, 1.05, 1.2)), Verdict.REGRESSED),
+        (SeriesHistory(3, why="3 nights"), Verdict.TOO_FEW_NIGHTS),
     ],
 )
-def test_verdicts(told: Told, verdict: Verdict) -> None:
-    said = say(told, lower_is_better=True)
-    assert said.verdict is verdict
-    assert said.is_news is (told.recent is not None), "only a step that was told lately is news"
+def test_verdicts(told: SeriesHistory, verdict: Verdict) -> None:
+    assert say(told, lower_is_better=True).verdict is verdict
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:
-    old = say(Told(90, (replace(STEP, evidence=99.0),)), lower_is_better=True)
-    new = say(Told(90, (STEP,), STEP), lower_is_better=True)
+    old = say(SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)), lower_is_better=True)
+    new = say(SeriesHistory(90, (STEP,)), lower_is_better=True)
     assert new.is_news > old.is_news
     assert new.rank < old.rank
 
 
 def test_higher_may_be_better() -> None:
-    assert say(Told(90, (STEP,), STEP), lower_is_better=False).verdict is Verdict.IMPROVED
+    assert say(SeriesHistory(90, (STEP,)), lower_is_better=False).verdict is Verdict.IMPROVED
 
 
 def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
-    loud = say(Told(90, newest=Newest(1.2, 0.9, 1.1, is_outside=True)), lower_is_better=True)
-    quiet = say(Told(90, newest=Newest(1.0, 0.9, 1.1, is_outside=False)), lower_is_better=True)
+    loud = say(
+        SeriesHistory(90, newest=Newest(1.2, 0.9, 1.1, is_outside=True)), lower_is_better=True
+    )
+    quiet = say(
+        SeriesHistory(90, newest=Newest(1.0, 0.9, 1.1, is_outside=False)), lower_is_better=True
+    )
     assert loud.ratio == "1.200 last night"
     assert quiet.ratio == ""
     assert loud.rank < quiet.rank

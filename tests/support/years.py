@@ -19,7 +19,13 @@ import polars as pl
 from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split
-from roundtrip.stats.nights.told import Drift, Newest, Step, Told
+from roundtrip.stats.nights.verdicts import (
+    Drift,
+    Incident,
+    Newest,
+    SeriesHistory,
+    Step,
+)
 
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -120,19 +126,20 @@ def _provenance(nights: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
 
 
-def _told(planted: Planted, nights: int) -> Told:
+def _told(planted: Planted, nights: int) -> SeriesHistory:
     if planted.a_year != 1.0:
         drift = Drift(planted.a_year, planted.a_year - 0.01, planted.a_year + 0.01)
-        return Told(nights, drift=drift, would_see=0.031)
+        return SeriesHistory(nights, drift=drift, would_see=0.031)
     if planted.ratio != 1.0:
         near = 0.01 * planted.ratio
         step = Step(
             planted.night, planted.ratio, planted.ratio - near, planted.ratio + near,
             30 * (planted.ratio - 1) + 4, 4.3, nights - planted.night,
         )  # fmt: skip
-        return Told(nights, (step,), step, would_see=0.029)
+        return SeriesHistory(nights, (step,), would_see=0.029)
     newest = Newest(1.002, 0.97, 1.03, is_outside=False)
-    return Told(nights, spikes=planted.spikes, newest=newest, would_see=0.031)
+    incidents = tuple(Incident(one, one, 1.5) for one in planted.spikes)
+    return SeriesHistory(nights, incidents=incidents, newest=newest, would_see=0.031)
 
 
 if __name__ == "__main__":

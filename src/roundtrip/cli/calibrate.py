@@ -34,7 +34,7 @@ def calibrate(
     ] = None,
 ) -> None:
     """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
-    which thresholds keep that below one in 500 series.
+    which evidence keeps that below one in 500 series.
 
     Runs of a site are judged by its analysis.toml in site-configs/<site>/.  Exit status: 0 the
     present thresholds fit; 1 they do not; 2 bad input.
@@ -68,19 +68,18 @@ def calibrate(
     typer.echo(
         f"{len(found)} series: a night scatters by {np.median(sd):.2%} (median; "
         f"{sd.min():.2%} to {sd.max():.2%}) and resembles the last one by {np.median(phi):.2f} "
-        f"({phi.min():.2f} to {phi.max():.2f}); {sum(one.spikes for one in found)} spikes; "
+        f"({phi.min():.2f} to {phi.max():.2f}); {sum(one.incidents for one in found)} incidents; "
         f"{max(one.node_sets for one in found)} node sets at most"
     )
-    typer.echo(f"steps told in these nights: {sum(one.steps for one in found)}")
+    typer.echo(f"change points of these nights: {sum(one.steps for one in found)}")
     typer.echo(
         f"{result.false} of {result.simulated} simulated quiet histories of {result.nights} nights "
-        f"raise an alarm; with the schedule below, {result.kept}"
+        f"have a change point; with the evidence below, {result.kept}"
     )
-    typer.echo(f"schedule_nights = {list(settings.schedule_nights)}")
-    typer.echo(f"schedule_thresholds = {list(result.schedule)}")
+    typer.echo(f"evidence = {result.evidence:.1f}")
     if write:
         with writing(write.parent):
             write.write_text(
-                calibration.text_with(result.schedule, thresholds.text), encoding="utf-8"
+                calibration.text_with(result.evidence, thresholds.text), encoding="utf-8"
             )
-    raise typer.Exit(int(result.schedule != settings.schedule_thresholds))
+    raise typer.Exit(int(result.evidence != settings.evidence))

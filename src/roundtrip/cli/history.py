@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 _console = Console(soft_wrap=True, markup=False, highlight=False)
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then", "would have seen")
 #: Verdicts that only ``--all`` shows.
-_STILL = ("unchanged", "cannot tell")
+_STILL = ("unchanged", "wandering", "too few nights")
+#: In place of a name of a series: every series.
+_ALL = "--all"
 
 
 @app.command()
@@ -40,6 +43,17 @@ def history(
     series: Annotated[
         str, typer.Option(help="Show series whose name holds this text, in any case.")
     ] = "",
+    accept: Annotated[
+        str,
+        typer.Option(
+            help="Accept the present level of the series whose name holds this text as its "
+            "baseline, or of every series (--accept --all); needs --reason."
+        ),
+    ] = "",
+    reason: Annotated[str, typer.Option(help="Why it is accepted; one line.")] = "",
+    since: Annotated[
+        str, typer.Option(help="Count as news what began on this date (UTC) or later.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     reports: Annotated[
         Path | None, typer.Option(help="Where reports are published; reports/ by default.")
@@ -48,43 +62,75 @@ def history(
     """Say what changed over the nights of a site: which series, by how much, since when, and what
     differed then in kernel, MPI and the rest.
 
-    Worst first.  Exit status: 0 nothing is slower; 1 something regressed; 2 bad input.
+    The newest nights first.  Exit status: 0 nothing got worse; 1 something did that nobody
+    accepted (worse last night, regressed, flapping); 2 bad input.
     """
+    _require_sense(accept, reason, since)
     folder = reports or paths.reports()
     for name in filter(None, (site, campaign)):
         if not re.fullmatch(shapes.NAME_PATTERN, name):
             raise UserError(f"{name!r}: {shapes.NAME['description']}")
     places = [one.parent for one in folder.glob(f"*/{site}")]
     names = [campaign] if campaign else sorted(place.name for place in places)
-    found = {name: judged for name in names if (judged := _judged(folder, name, site))}
+    found = {name: judged for name in names if (judged := _judged(folder, name, site, since))}
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}'", folder)
     kept = {name: _lines(judged, series) for name, judged in found.items()}
     if series and not any(kept.values()):
         raise UserError(f"no series has {series!r} in its name")
+    if accept:
+        _accept(site, accept, reason, found)
+        raise typer.Exit(0)
     if as_json:
         told = [_record(name, line, found[name]) for name in found for line in kept[name]]
-        print(json.dumps({"site": site, "series": told}, indent=1))
+        print(json.dumps({"schema": 2, "site": site, "series": told}, indent=1))
     else:
         for name, judged in found.items():
             _print(f"{name} on {site}", judged, kept[name], everything or bool(series))
-    worse = any(line.said.verdict == "regressed" for lines in kept.values() for line in lines)
+    worse = any(line.said.is_alarm for lines in kept.values() for line in lines)
     raise typer.Exit(int(worse))
 
 
-def _judged(reports: Path, campaign: str, site: str) -> Judged | None:
+def _judged(reports: Path, campaign: str, site: str, since: str) -> Judged | None:
     """The series of a campaign on a site; None without a night.  Warnings are printed."""
     from roundtrip.collect import analysis  # takes a second, which other commands need not spend
     from roundtrip.history import annotations, ledger
     from roundtrip.report import nights
 
-    known = ledger.read(reports, campaign, site, annotations.of_site(site))
+    said = annotations.of_site(site)
+    known = ledger.read(reports, campaign, site, said)
     for warning in known.warnings:
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.nights.is_empty():
         return None
-    return nights.judge(known.nights, known.provenance, analysis.of_site(site).history)
+    accepted = [one for one in said if one.kind == annotations.ACCEPTED]
+    settings = analysis.of_site(site).history
+    return nights.judge(known.nights, known.provenance, settings, accepted, since)
+
+
+def _require_sense(accept: str, reason: str, since: str) -> None:
+    """UserError for options that do not fit each other."""
+    if bool(accept) != bool(reason):
+        raise UserError("--accept SERIES and --reason TEXT belong together")
+    try:
+        datetime.date.fromisoformat(since or "2000-01-01")
+    except ValueError:
+        raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
+
+
+def _accept(site: str, text: str, reason: str, found: Mapping[str, Judged]) -> None:
+    """Write the annotations that accept the level of series; UserError if none is meant."""
+    from roundtrip.history import annotations
+
+    wanted = "" if text == _ALL else text
+    every = [(line, judged) for judged in found.values() for line in _lines(judged, wanted)]
+    if not every:
+        raise UserError(f"no series has {text!r} in its name")
+    newest = max(judged.calendar.nights[-1] for _, judged in every)
+    names = ["*"] if text == _ALL else list(dict.fromkeys(line.label for line, _ in every))
+    file = annotations.accept(site, names, newest, reason)
+    print(f"accepted up to {newest}: {len(every)} series, in {file}")
 
 
 def _lines(judged: Judged, series: str) -> list[Line]:
@@ -99,7 +145,7 @@ def _label(line: Line) -> str:
 def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) -> None:
     """What can be told of all series in a line, then a row for each that is shown."""
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in judged.counts.items())
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
@@ -109,11 +155,27 @@ def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) 
         table.add_row(*_cells(line, judged))
     if shown:
         listing.show(table)
+    elif all(one.said.verdict == "too few nights" for one in lines):
+        _pairs(judged)
     else:
         _console.print("  nothing changed that these nights can show")
-    mute = Counter(one.said.why for one in lines if one.said.verdict == "cannot tell")
+    mute = Counter(one.said.why for one in lines if one.said.verdict == "too few nights")
     for why, count in sorted(mute.items()) if not everything else ():
-        _console.print(f"  of {count} series nothing can be told: {why or 'they drift'}")
+        _console.print(f"  {count} series have too few nights: {why}")
+    small = sum(one.is_small for one in lines)
+    if small and not everything:
+        _console.print(f"  {small} series changed by less than the least effect")
+
+
+def _pairs(judged: Judged) -> None:
+    """The two newest nights side by side, where no series can be judged."""
+    from roundtrip.report.pages import young
+
+    _console.print(f"  {young.sentence(judged)}")
+    table = Table("series", "night before", "last night", "ratio", "distance", box=None)
+    for one in young.pairs(judged):
+        table.add_row(printable(one.line.label), one.before, one.newest, one.ratio, one.distance)
+    listing.show(table)
 
 
 def _is_shown(line: Line) -> bool:
@@ -145,5 +207,22 @@ def _record(campaign: str, line: Line, judged: Judged) -> dict[str, Any]:
         "drift_a_year": line.told.drift.a_year if line.told.drift else None,
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": said.would_see,
+        "alarm": said.is_alarm,
+        "newest": asdict(line.told.newest) if line.told.newest else None,
+        "steps": [
+            {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.told.steps
+        ],
+        "incidents": [
+            {
+                "first": judged.calendar.nights[one.first],
+                "last": judged.calendar.nights[one.last],
+                "ratio": one.ratio,
+            }
+            for one in line.told.incidents
+        ],
+        "minimum_effect": line.told.least,
+        "accepted": (
+            {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None
+        ),
         "why": said.why,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
@@ -61,6 +61,8 @@ _SHARED = {
 }
 #: Tables that a file may lack: it is then older than the table.
 _LATER = ("history", "nodes")
+#: The table in [history] of what a study, or a metric of it, has in place of minimum_effect.
+_EFFECTS = "minimum_effects"
 
 
 def default_text() -> str:
@@ -116,8 +118,13 @@ def parse(text: str, file: Path) -> Analysis:
         raise tables.fault(told, (unknown[0],), places, file)
     if missing := [name for name in _SHARED if name not in {*data, *_LATER}]:
         raise UserError(f"the table [{missing[0]}] is missing", file)
-    given, data = data, {**files.parse_toml(default_text()), **data}
+    package = files.parse_toml(default_text())
+    if _is_retired(data.get("history")):
+        data = {name: table for name, table in data.items() if name != "history"}
+    given, data = data, {**package, **data}
+    data, effects = _minimum_effects(data, places, file)
     shared = {name: _table(kind, data[name], name, places, file) for name, kind in _SHARED.items()}
+    shared["history"] = replace(shared["history"], minimum_effects=effects)
     levels = shared["statistics"]
     for key in ("confidence_level", "false_discovery_level"):
         if not 0 < getattr(levels, key) < 1:
@@ -131,11 +138,35 @@ def parse(text: str, file: Path) -> Analysis:
     return Analysis(**shared, text=text, later=_later(given, used), studies=thresholds)
 
 
+def _is_retired(table: Any) -> bool:
+    """Whether a table [history] is of an older detection, whose thresholds mean nothing now."""
+    return isinstance(table, dict) and "schedule_thresholds" in table and "evidence" not in table
+
+
+def _minimum_effects(
+    data: Mapping[str, Any], places: Places, file: Path
+) -> tuple[dict[str, Any], tuple[tuple[str, float], ...]]:
+    """The tables without [history.minimum_effects], and what that says of studies and metrics."""
+    history = data["history"]
+    if not isinstance(history, dict) or _EFFECTS not in history:
+        return dict(data), ()
+    effects = history[_EFFECTS]
+    for name, value in effects.items() if isinstance(effects, dict) else [("", effects)]:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < 1:
+            told = f"[history.{_EFFECTS}] {name or _EFFECTS} must be a number from 0 to 1"
+            right = "under the name of a study, or of a study and a metric: 'netpipe bandwidth'"
+            raise tables.fault(f"{told}, {right}", ("history", _EFFECTS, name), places, file)
+    kept = {key: value for key, value in history.items() if key != _EFFECTS}
+    return {**data, "history": kept}, tuple(sorted(effects.items()))
+
+
 def _later(given: Mapping[str, Any], used: Mapping[str, Any]) -> str:
     """As TOML: what is used of the tables given, and not given."""
     lines: list[str] = []
     for name, values in used.items():
         missing = vars(values).keys() - given[name].keys() if name in given else set()
+        missing -= {_EFFECTS}
         lines += [f"[{name}]"] * bool(missing)
         lines += [f"{key} = {vars(values)[key]}" for key in sorted(missing)]
     return "\n".join(lines)

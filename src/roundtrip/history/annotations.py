@@ -1,15 +1,19 @@
 """What people say of nights: ``site-configs/<site>/annotations.yaml``, a list of annotations.
 
 Each has ``from`` (a UTC date or time) and ``text``, and may have ``to``, ``series`` (a glob of case
-ids), ``kind`` (change, maintenance, incident or note) and ``leave_out``, which leaves the nights
-out of detection.
+ids, or of names of series as they are printed), ``kind`` (change, maintenance, incident, note or
+accepted) and ``leave_out``, which leaves the nights out of detection.  What is accepted is the
+baseline from then on.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,11 +22,14 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import paths, tables
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 from roundtrip.sites import yamlfile
 
 FILE_NAME = "annotations.yaml"
+#: The kind of annotation that makes the level of a series its baseline.
+ACCEPTED = "accepted"
 _LONGEST = 500
+_PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
 
 
 def _moment(value: Any) -> str:
@@ -38,7 +45,7 @@ def _moment(value: Any) -> str:
 
 
 Moment = Annotated[str, BeforeValidator(_moment)]
-Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABLE)]
 
 
 class Annotation(tables.Table):
@@ -52,7 +59,16 @@ class Annotation(tables.Table):
     text: Text
     series: Text = "*"
     leave_out: bool = False
-    kind: Literal["change", "maintenance", "incident", "note"] = "note"
+    kind: Literal["change", "maintenance", "incident", "note", "accepted"] = "note"
+
+    @property
+    def last(self) -> str:
+        """The last day or second that it is about."""
+        return self.to or self.start
+
+    def accepts(self, *names: str) -> bool:
+        """Whether it accepts the level of a series that has one of these names."""
+        return self.kind == ACCEPTED and any(fnmatchcase(one, self.series) for one in names)
 
     @property
     def words(self) -> str:
@@ -94,6 +110,40 @@ def of_site(site: str) -> tuple[Annotation, ...]:
     except UserError:
         return ()
     return load(checkout / "site-configs" / site / FILE_NAME)
+
+
+def accept(site: str, names: Sequence[str], night: str, reason: str) -> Path:
+    """Append one annotation a name to the site's file: what was, up to `night`, is accepted.
+
+    UserError if there is no checkout with this site, or the reason is no text of one line.
+    """
+    folder = paths.checkout() / "site-configs" / site
+    if not folder.is_dir():
+        raise UserError(
+            f"site-configs/{site}/ is where annotations are kept: there is none", folder
+        )
+    if not re.fullmatch(_PRINTABLE, reason) or len(reason) > _LONGEST:
+        raise UserError(f"--reason: right is one line of 1 to {_LONGEST} characters")
+    file = folder / FILE_NAME
+    load(file)
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    if before and not before.endswith("\n"):
+        before += "\n"
+    entries = [
+        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_quoted(escape(name))}\n"
+        f"  text: {_quoted(reason)}\n"
+        for name in names
+    ]
+    partial = file.with_name(f".partial-{FILE_NAME}")
+    with writing(folder):
+        partial.write_text(before + "".join(entries), encoding="utf-8")
+        partial.replace(file)
+    return file
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML (which JSON is)."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 What is left of each series without its spikes, steps and node sets is cut into blocks of
 consecutive nights, which are put together again at random: quiet series with the distribution and
 the autocorrelation of the site (moving block bootstrap: H. R. Kuensch, Annals of Statistics 17,
-1989).  The schedule of thresholds is raised until they keep the rate that is promised.
+1989).  The evidence that a change point needs is raised until the promised rate is kept.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ import polars as pl
 
 from roundtrip.errors import UserError
 from roundtrip.history import judged
-from roundtrip.stats.nights import rows, spikes
-from roundtrip.stats.nights.looks import alarms
-from roundtrip.stats.nights.series import pack
+from roundtrip.stats.nights.judge import explain
+from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.settings import Settings
 
 #: Fewer nights say too little of noise.
 FEWEST = 40
 #: At most one false alarm in so many series, and how many simulated series are judged together.
 PROMISED = 500
-#: By how much the schedule is raised at a time, and at most.
-_RISE, _MOST = 0.1, 2.0
+#: By how much the evidence is raised at a time, and at most.
+_RISE, _MOST = 0.2, 3.0
 
 
 @dataclass(frozen=True)
 class Noise:
-    """One series: standard deviation from night to night, lag-1 autocorrelation, spikes, node sets.
+    """One series: standard deviation from night to night, lag-1 autocorrelation, and counts.
 
     `residual` holds what is left, in the order of nights.
     """
@@ -39,7 +38,7 @@ class Noise:
     name: judged.Names
     sd: float
     phi: float
-    spikes: int
+    incidents: int
     node_sets: int
     steps: int
     residual: np.ndarray
@@ -47,7 +46,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`false` of `simulated` series are told a step by the present schedule, `kept` by `schedule`.
+    """`false` of `simulated` series have a change point, `kept` of them at this `evidence`.
 
     The simulated histories have `nights` nights.
     """
@@ -56,32 +55,34 @@ class Calibration:
     simulated: int
     false: int
     kept: int
-    schedule: tuple[float, ...]
+    evidence: float
 
 
 def noises(nights: pl.DataFrame, settings: Settings) -> list[Noise]:
     """The noise of each series with nights enough; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = judged.table(nights)
-    packed = pack(logs, nodes, settings.node_sets_most)
-    alone = spikes.find(packed, settings)
     result = []
-    for number, row in enumerate(rows.of(packed.keep(~alone), settings)):
-        if row is None or row.values.size < FEWEST:
+    every = list(rows(logs, nodes, settings))
+    for name, parts in zip(names, explain(every, settings), strict=True):
+        if not parts or parts[-1].series.nights < FEWEST:
             continue
-        left = row.line.residual if row.is_drift(settings) else row.levels.residual
-        left = left[np.isfinite(left)]
-        if left.size < FEWEST:
-            continue
-        sets = np.unique(row.node_set[row.node_set >= 0]).size
+        part = parts[-1]
+        levels = np.split(part.series.values, part.fit.points)
+        rest = np.concatenate([level - level.mean() for level in levels])
+        squares = float(rest @ rest)
+        alike = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
+        away = part.series.raw - part.series.values
+        for one in part.series.excursions:
+            away[one.begin : one.end] = 0.0
         result.append(
             Noise(
-                names[number],
-                row.scatter.sd,
-                row.scatter.phi,
-                int(alone[number].sum()),
-                int(sets),
-                len(row.steps),
-                left,
+                name,
+                part.fit.sd * part.series.spread,
+                alike,
+                len(part.series.excursions),
+                int(np.unique(part.row.node_set).size),
+                len(part.fit.points),
+                (rest + away) * part.series.spread,
             )
         )
     return result
@@ -90,9 +91,9 @@ def noises(nights: pl.DataFrame, settings: Settings) -> list[Noise]:
 def calibrate(
     found: list[Noise], nights: int, series: int, seed: int, settings: Settings
 ) -> Calibration:
-    """Simulate `series` histories of `nights` nights, and raise the schedule as far as needed.
+    """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
-    UserError if no series has nights enough, or if no schedule keeps the rate.
+    UserError if no series has nights enough, or if no evidence keeps the rate.
     """
     if not found:
         raise UserError(f"no series has {FEWEST} nights that count: too few to say what is noise")
@@ -106,16 +107,14 @@ def calibrate(
     while kept * PROMISED > series:
         rise += _RISE
         if rise > _MOST:
-            raise UserError("no schedule keeps the rate: the noise of this site is no noise")
+            raise UserError("no evidence keeps the rate: the noise of this site is no noise")
         kept = _count(sites, _raised(settings, rise))
-    schedule = _raised(settings, rise).schedule_thresholds
-    return Calibration(nights, series, false, kept, schedule)
+    return Calibration(nights, series, false, kept, _raised(settings, rise).evidence)
 
 
-def text_with(schedule: tuple[float, ...], text: str) -> str:
-    """The analysis.toml `text` with this schedule of thresholds."""
-    line = f"schedule_thresholds = [{', '.join(f'{value:.1f}' for value in schedule)}]"
-    return re.sub(r"(?m)^schedule_thresholds = \[[^\]]*\]", line, text)
+def text_with(evidence: float, text: str) -> str:
+    """The analysis.toml `text` with this evidence."""
+    return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
 
 
 def _simulated(
@@ -133,10 +132,11 @@ def _simulated(
 
 def _count(sites: list[np.ndarray], settings: Settings) -> int:
     return sum(
-        bool(one) for logs in sites for one in alarms(logs, np.full(logs.shape, -1), settings)
+        any(part.fit.points for part in parts)
+        for logs in sites
+        for parts in explain(list(rows(logs, np.full(logs.shape, -1), settings)), settings)
     )
 
 
 def _raised(settings: Settings, rise: float) -> Settings:
-    schedule = tuple(round(value + rise, 6) for value in settings.schedule_thresholds)
-    return replace(settings, schedule_thresholds=schedule)
+    return replace(settings, evidence=round(settings.evidence + rise, 6))

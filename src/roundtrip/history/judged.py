@@ -1,4 +1,4 @@
-"""What the nights of a history tell, by series: its table as detection takes it."""
+"""What is known of each series of a history: its table as detection takes it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import polars as pl
 from roundtrip.history.schema import SERIES
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.told import Told
+from roundtrip.stats.nights.verdicts import SeriesHistory
 
 #: The values of the columns of `SERIES`.
 Names = tuple[Any, ...]
 
 
-def told(nights: pl.DataFrame, settings: Settings) -> dict[Names, Told]:
+def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHistory]:
     """By series, in the order of their names; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = table(nights)
-    return dict(zip(names, judge(logs, nodes, settings), strict=True))
+    study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
+    least = np.array([settings.least(one[study], one[metric]) for one in names])
+    return dict(zip(names, judge(logs, nodes, settings, least), strict=True))
 
 
 def table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.history import judged
+from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
@@ -15,22 +16,26 @@ from roundtrip.report.pages import changes, marks, node_sets, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
-from roundtrip.report.pages.verdict import Said, Verdict, say
+from roundtrip.report.pages.verdict import Said, say
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.told import Told
+from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series: what is said of it; `night` its step began, and what changed `near` there."""
+    """One series: what is said of it; `night` its step began, and what changed `near` there.
+
+    `accepted` is the newest annotation by which somebody accepted its level.
+    """
 
     series: Series
-    told: Told
+    told: SeriesHistory
     said: Said
     night: str | None
     near: str | None
     changes: tuple[Change, ...]
     mark: str = ""
+    accepted: Annotation | None = None
 
     @property
     def label(self) -> str:
@@ -38,8 +43,13 @@ class Line:
 
         After it stands `mark`, what is emulated or simulated of it.
         """
-        named = f"{self.series.title}; {self.series.place}"
-        return f"{named} ({self.mark})" if self.mark else named
+        return _named(self.series, self.mark)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its newest change point is smaller than the least effect."""
+        steps = self.told.steps
+        return bool(steps) and not steps[-1].is_effect(self.told.least)
 
     @property
     def changed(self) -> str:
@@ -83,12 +93,27 @@ class Judged:
         return {verdict: len(self.of(verdict)) for verdict in Verdict}
 
 
-def judge(nights: pl.DataFrame, provenance: pl.DataFrame, settings: Settings) -> Judged:
-    """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`."""
-    return lines(nights, provenance, judged.told(nights, settings))
+def judge(
+    nights: pl.DataFrame,
+    provenance: pl.DataFrame,
+    settings: Settings,
+    accepted: Sequence[Annotation] = (),
+    since: str = "",
+) -> Judged:
+    """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`.
+
+    Annotations `accepted` make levels the baseline; what began before the date `since` is no alarm.
+    """
+    return lines(nights, provenance, judged.histories(nights, settings), accepted, since)
 
 
-def lines(nights: pl.DataFrame, provenance: pl.DataFrame, told: Mapping[Names, Told]) -> Judged:
+def lines(
+    nights: pl.DataFrame,
+    provenance: pl.DataFrame,
+    told: Mapping[Names, SeriesHistory],
+    accepted: Sequence[Annotation] = (),
+    since: str = "",
+) -> Judged:
     """The same of what is `told` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     changed = changes.by_night(provenance, calendar.nights)
@@ -96,13 +121,29 @@ def lines(nights: pl.DataFrame, provenance: pl.DataFrame, told: Mapping[Names, T
     made = []
     for series in split(nights):
         found = told[tuple(series.names[name] for name in SERIES)]
-        said = say(found, lower_is_better=series.lower_is_better)
+        mark = marked.get(series.environ, "")
+        told_of = _named(series, mark), str(series.names["case_id"])
+        newest = max(
+            (one for one in accepted if one.accepts(*told_of)),
+            key=lambda one: one.last,
+            default=None,
+        )
+        said = say(
+            found,
+            lower_is_better=series.lower_is_better,
+            accepted=calendar.before(newest.last) - 1 if newest else -1,
+            since=calendar.before(since, inclusive=False),
+        )
         night = calendar.nights[said.step.night] if said.step else None
         near, there = _beside(series, night, calendar, changed) if night else (None, [])
-        mark = marked.get(series.environ, "")
-        made.append(Line(series, found, said, night, near, tuple(there), mark))
+        made.append(Line(series, found, said, night, near, tuple(there), mark, newest))
     ordered = sorted(made, key=lambda one: (*one.said.rank, one.label))
     return Judged(calendar, tuple(ordered), changed)
+
+
+def _named(series: Series, mark: str) -> str:
+    named = f"{series.title}; {series.place}"
+    return f"{named} ({mark})" if mark else named
 
 
 def _beside(

@@ -6,7 +6,7 @@ import numpy as np
 
 from roundtrip.collect import analysis
 from roundtrip.stats.nights.judge import judge
-from roundtrip.stats.nights.told import Told
+from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
 SETTINGS = analysis.default().history
 SD = 0.01
@@ -17,6 +17,11 @@ def quiet(series: int, nights: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, SD, (series, nights))
 
 
-def told(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[Told]:
-    """What is told of `logs`; the nodes are not known unless given."""
+def judged(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[SeriesHistory]:
+    """What is known of each of `logs`; the nodes are not known unless given."""
     return judge(logs, np.full(logs.shape, -1) if nodes is None else nodes, SETTINGS)
+
+
+def verdicts(logs: np.ndarray) -> list[Verdict]:
+    """The verdict on each of `logs`; lower is better."""
+    return [one.verdict(lower_is_better=True) for one in judged(logs)]

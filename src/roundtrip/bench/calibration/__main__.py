@@ -1,7 +1,7 @@
-"""``python -m roundtrip.bench.calibration``: false alarms, power and delays of detection.
+"""``python -m roundtrip.bench.calibration``: false alarms and power of detection over nights.
 
 The thresholds are those of the package.  Nothing here tunes them: they were fixed on other seeds.
-With ``--rivals``: other detectors beside it instead, at the same rate of false alarms.
+With ``--real FILE``: also what is found in real series.
 Exit status: 0 no demand (``demands.py``) failed; 1 one did; 2 bad input.
 """
 
@@ -10,57 +10,39 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from roundtrip.bench.calibration import demands, nodes, quiet
+from roundtrip.bench.calibration import counts, demands, nodes, real
 from roundtrip.bench.calibration.estimates import Estimate, Told
-from roundtrip.bench.calibration.models import DEMANDED, MODELS, deviation
-from roundtrip.bench.calibration.planted import Planted
-from roundtrip.bench.calibration.rivals import table
 from roundtrip.collect import analysis
+from roundtrip.errors import UserError
 from roundtrip.stats.nights.settings import Settings
 
 SEED = 40_000
-#: Four seeds from here on; none of them chose what the rivals are set to.
-RIVALS_SEED = 30_000
-_SIZES = (1, 2, 3, 5)
-#: New nights, by the length of history.
-_NEW = {90: (5, 10, 20), 365: (10,)}
 
 
 def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Told]:
     """The table of false alarms, line by line, and its numbers."""
-    for nights in demands.LENGTHS:
-        yield f"{nights} nights, {series} quiet series a model; in any of the nightly looks:"
-        for model, of in quiet.counted(list(MODELS), nights, series, SEED, settings, processes):
-            low, high = (quiet.SITE * share for share in quiet.interval(of.steps, of.series))
-            mark = "" if model in DEMANDED else " (nothing is promised)"
-            yield (
-                f"  {model:<12} {of.steps:4d} steps: {quiet.SITE * of.steps / of.series:5.2f} in "
-                f"500 series [{low:.2f}, {high:.2f}]; of {of.judged} at the last look: "
-                f"{of.drifts} drifts, {of.outside} odd nights{mark}"
-            )
-            yield Estimate(f"false alarms, {model}, {nights} nights", of.steps, of.series)
+    yield f"false alarms, {series} quiet series a model and length, after the last night:"
+    for model, nights, counted in counts.false_alarms(series, SEED, settings, processes):
+        low, high = (counts.SITE * one for one in counts.interval(counted.steps, counted.series))
+        yield (
+            f"  {model:<16} {nights:4d} nights: "
+            f"{counts.SITE * counted.steps / counted.series:6.2f} in 500 series "
+            f"[{low:.2f}, {high:.2f}] have a change point; "
+            f"{counts.SITE * counted.worse / counted.series:.2f} are worse last night"
+        )
+        yield Estimate(f"false alarms, {model}, {nights} nights", counted.steps, counted.series)
 
 
-def power(series: int, settings: Settings) -> Iterator[Told]:
-    """The table of power and its numbers: one line a model, length and number of new nights."""
-    planted = Planted(series, SEED + 1, settings)
-    yield f"power, {series} series a cell: a step of so many sd from night to night"
-    yield f"  {'':<12} {'nights':>6} {'new':>4} " + "".join(f"{f'+{s} sd':>8}" for s in _SIZES)
-    for nights in demands.LENGTHS:
-        for model in ("Gaussian", "AR(1) 0.3", "AR(1) 0.5", "5 % spikes"):
-            for new in _NEW[nights]:
-                cells = [planted.power(model, nights, new, size) for size in _SIZES]
-                row = "".join(f"{cell:8.1%}" for cell in cells)
-                yield f"  {model:<12} {nights:6d} {new:4d} {row}"
-                for size, cell in zip(_SIZES, cells, strict=True):
-                    name = f"power, {model}, {new} of {nights} nights, +{size} sd"
-                    yield Estimate(name, round(cell * series), series)
-    share = planted.power("AR(1) 0.3", 90, 10, 2 / deviation("AR(1) 0.3"))
-    yield f"  AR(1) 0.3, innovations of 1 %, +2 %, 10 of 90 nights: {share:.1%}"
-    yield "other changes:"
-    for line in planted.lines():
-        yield f"  {line}" if isinstance(line, str) else line
+def power(series: int, processes: int, settings: Settings) -> Iterator[Told]:
+    """The table of power, one line a model and step, and its numbers."""
+    yield f"power, {series} series a row, a step in one of five:"
+    for model, (nights, size, new), counted in counts.powers(series, SEED, settings, processes):
+        row = f"power, {model}, +{size} sd, {new} of {nights} nights"
+        found, worse = (one / counted.series for one in (counted.steps, counted.worse))
+        yield f"  {row[7:]:<40} change point {found:6.1%}; worse last night {worse:6.1%}"
+        yield Estimate(row, counted.steps, counted.series)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,41 +50,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m roundtrip.bench.calibration")
     parser.add_argument("--series", type=int, default=20_000, help="quiet series a model")
     parser.add_argument("--processes", type=int, default=2)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--only", choices=["alarms", "power", "nodes"])
-    shown.add_argument("--rivals", action="store_true", help="other detectors beside ours")
+    parser.add_argument("--only", choices=["alarms", "power", "nodes", "real"])
+    parser.add_argument("--real", type=Path, help="parquet with source, series, night, value")
     asked = parser.parse_args(arguments)
     for option in ("series", "processes"):
         if getattr(asked, option) < 1:
             print(f"--{option} {getattr(asked, option)}: must be at least 1", file=sys.stderr)
             return 2
-    only = "rivals" if asked.rivals else asked.only
-    made = tables(asked.series, asked.processes)
+    if asked.only == "real" and not asked.real:
+        print("--only real: needs --real FILE", file=sys.stderr)
+        return 2
+    made = tables(asked.series, asked.processes, asked.real)
     counted: list[Estimate] = []
-    for name in [only] if only else ["alarms", "power", "nodes"]:
-        for told in made[name]():
-            if isinstance(told, Estimate):
-                counted.append(told)
-            else:
-                print(told, flush=True)
+    try:
+        for name in [asked.only] if asked.only else list(made):
+            for told in made[name]():
+                if isinstance(told, Estimate):
+                    counted.append(told)
+                else:
+                    print(told, flush=True)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
     failed = list(demands.failures(counted))
-    for line in [*failed, *([] if asked.rivals else [demands.summary(counted)])]:
+    for line in [*failed, demands.summary(counted)]:
         print(line, flush=True)
     return 1 if failed else 0
 
 
-def tables(series: int, processes: int) -> dict[str, Callable[[], Iterator[Told]]]:
+def tables(
+    series: int, processes: int, file: Path | None = None
+) -> dict[str, Callable[[], Iterator[Told]]]:
     """What makes each table, by its name, for `series` quiet series a model."""
     thresholds = analysis.default()
     settings = thresholds.history
-    few = max(quiet.SITE, series // 20)
+    few = max(counts.SITE, series // 20)
     nights = max(nodes.NIGHTS, series // 200)
-    return {
+    made: dict[str, Callable[[], Iterator[Told]]] = {
         "alarms": lambda: false_alarms(series, processes, settings),
-        "power": lambda: power(few, settings),
+        "power": lambda: power(few, processes, settings),
         "nodes": lambda: nodes.lines(nights, processes, thresholds.nodes),
-        "rivals": lambda: table.lines(series, RIVALS_SEED, processes, settings),
     }
+    if file:
+        made["real"] = lambda: real.lines(real.load(file), settings, SEED)
+    return made
 
 
 if __name__ == "__main__":

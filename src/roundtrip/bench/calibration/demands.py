@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from roundtrip.bench.calibration import nodes, quiet
+from roundtrip.bench.calibration import counts, nodes
 from roundtrip.bench.calibration.estimates import Estimate
-from roundtrip.bench.calibration.models import DEMANDED
-
-LENGTHS = (90, 365)
+from roundtrip.bench.calibration.models import MODELS
 
 
 @dataclass(frozen=True)
@@ -26,26 +24,28 @@ class Demand:
 
     def verdict(self, estimate: Estimate) -> str:
         """``failed``, ``met`` or ``cannot be told``."""
-        low, high = quiet.interval(estimate.events, estimate.trials)
+        low, high = counts.interval(estimate.events, estimate.trials)
         if (low > self.share) if self.is_most else (high < self.share):
             return "failed"
         met = high <= self.share if self.is_most else low >= self.share
         return "met" if met else "cannot be told"
 
 
-#: By row.  Steps are in standard deviations from night to night, as in the table of power.
+#: By row.  Steps are in standard deviations from night to night.
 DEMANDS: Mapping[str, Demand] = {
     **{
-        f"false alarms, {model}, {nights} nights": Demand(1 / 500, is_most=True)
-        for nights in LENGTHS
-        for model in DEMANDED
+        f"false alarms, {model}, {nights} nights": Demand(most / counts.SITE, is_most=True)
+        for model, (_, limits) in MODELS.items()
+        for nights, most in zip(counts.LENGTHS, limits, strict=True)
     },
-    "power, Gaussian, 10 of 90 nights, +2 sd": Demand(0.90),
-    "power, AR(1) 0.3, 10 of 90 nights, +2 sd": Demand(0.45),
-    "power, Gaussian, 10 of 90 nights, +5 sd": Demand(0.95),
-    "power, AR(1) 0.3, 10 of 90 nights, +5 sd": Demand(0.95),
-    # 90 and 180 nights of such a drift are too few to tell it from noise every time.
-    "a drift, +5 % a year, 365 nights": Demand(0.95),
+    "power, Gauss, +2 sd, 10 of 100 nights": Demand(0.88),
+    "power, Gauss, +2 sd, 10 of 365 nights": Demand(0.80),
+    "power, Gauss, +5 sd, 3 of 100 nights": Demand(0.80),
+    "power, Gauss, +10 sd, 2 of 100 nights": Demand(0.95),
+    "real: obvious steps found": Demand(0.92),
+    "real: of these, with another within 60 nights before": Demand(0.88),
+    "real: alarms unsupported": Demand(0.01, is_most=True),
+    "real: shuffled quiet stretches with an alarm": Demand(1 / counts.SITE, is_most=True),
     # A naming lasts for nights, so runs are counted: 0.001 a night is [nodes]'s rate.
     **{
         f"a node named in {nodes.NIGHTS} quiet nights, {noise}": Demand(
@@ -68,7 +68,7 @@ def failures(estimates: Sequence[Estimate]) -> Iterator[str]:
     for one in estimates:
         demand = DEMANDS.get(one.row)
         if demand and demand.verdict(one) == "failed":
-            low, high = quiet.interval(one.events, one.trials)
+            low, high = counts.interval(one.events, one.trials)
             yield (
                 f"demand failed: {one.row}: {one.events} of {one.trials}, "
                 f"{one.events / one.trials:.2%} [{low:.2%}, {high:.2%}]; demanded: "

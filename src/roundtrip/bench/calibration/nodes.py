@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
+from roundtrip.bench.calibration.counts import interval
 from roundtrip.bench.calibration.estimates import Estimate, Told
-from roundtrip.bench.calibration.quiet import interval
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
 from roundtrip.stats.nodes.settings import Settings

@@ -49,6 +49,7 @@ def _shared(analysis: Analysis, names: Sequence[str]) -> dict[tuple[str, str], A
         (table, key): value
         for table in names
         for key, value in asdict(getattr(analysis, table)).items()
+        if value != ()
     }
 
 
@@ -69,4 +70,6 @@ def _held(wanted: dict[tuple[str, str], Any], there: Printed) -> Outcome:
 
 
 def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list | tuple) else value
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -8,16 +8,35 @@ from statistics import median
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages import young
 from roundtrip.report.pages.changes import merged
 from roundtrip.report.pages.node_sets import NAME as NODES
-from roundtrip.report.pages.verdict import TONES, Verdict
+from roundtrip.report.pages.verdict import TONES
+from roundtrip.stats.nights.verdicts import Verdict
 
 _NAMED = 3
 
 
 def answers(judged: Judged) -> list[Answer]:
-    """One answer for each night and direction of a step, then one for each other verdict."""
-    return [*_stepped(judged), *_others(judged)]
+    """The newest night, then one answer for each night and verdict of a step, then the rest."""
+    if young.is_young(judged):
+        return [Answer((Strong("Too few nights: "), young.sentence(judged)))]
+    return [*_worse(judged), *_stepped(judged), *_others(judged)]
+
+
+def _worse(judged: Judged) -> Iterator[Answer]:
+    if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
+        ratios = [line.said.newest.ratio for line in worse if line.said.newest]
+        newest = judged.calendar.nights[-1]
+        changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+        yield Answer(
+            (
+                Strong(f"New: {len(worse)} series worse last night "),
+                f"({judged.calendar.told(newest)}): {units.spread(ratios)} times the level, "
+                f"outside of what the nights before predict. What changed: {changed}.",
+            ),
+            TONES[Verdict.WORSE_LAST_NIGHT],
+        )
 
 
 def _stepped(judged: Judged) -> Iterator[Answer]:
@@ -54,6 +73,14 @@ def _facts(lines: Sequence[Line]) -> list[str]:
 
 def _others(judged: Judged) -> Iterator[Answer]:
     total = len(judged.lines)
+    if flapping := judged.of(Verdict.FLAPPING):
+        yield Answer(
+            (
+                Strong(f"{len(flapping)} of {total} series flap: "),
+                "bad nights come and go, more often than before.",
+            ),
+            TONES[Verdict.FLAPPING],
+        )
     if drifting := judged.of(Verdict.DRIFTING):
         yield Answer(
             (
@@ -61,6 +88,25 @@ def _others(judged: Judged) -> Iterator[Answer]:
                 "they change slowly, so no step is claimed for them.",
             ),
             TONES[Verdict.DRIFTING],
+        )
+    if wandering := judged.of(Verdict.WANDERING):
+        yield Answer(
+            (
+                Strong(f"{len(wandering)} of {total} series wander: "),
+                "their level moves slowly to and fro, so no step is claimed for them.",
+            ),
+            TONES[Verdict.WANDERING],
+        )
+    if accepted := [line for line in judged.lines if line.accepted]:
+        yield Answer(
+            (Strong(f"Of {len(accepted)} of {total} series the level is accepted"), " as baseline.")
+        )
+    if small := [line for line in judged.lines if line.is_small]:
+        yield Answer(
+            (
+                Strong(f"{len(small)} of {total} series changed by less than the least effect"),
+                " of their metric: that is no verdict.",
+            )
         )
     if unchanged := judged.of(Verdict.UNCHANGED):
         seen = [line.said.would_see for line in unchanged if line.said.would_see]
@@ -71,12 +117,12 @@ def _others(judged: Judged) -> Iterator[Answer]:
                 f" Half of them would have shown {least}" if seen else "",
             ),
         )
-    if mute := judged.of(Verdict.CANNOT_TELL):
+    if mute := judged.of(Verdict.TOO_FEW_NIGHTS):
         why = "; ".join(sorted({line.said.why for line in mute if line.said.why})[:_NAMED])
         yield Answer(
             (
-                Strong(f"Of {len(mute)} of {total} series nothing can be told"),
+                Strong(f"{len(mute)} of {total} series have too few nights"),
                 f": {why}." if why else ".",
             ),
-            TONES[Verdict.CANNOT_TELL],
+            TONES[Verdict.TOO_FEW_NIGHTS],
         )

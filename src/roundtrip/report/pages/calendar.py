@@ -34,6 +34,11 @@ class Calendar:
         """Its date, with the time of day where a day has two nights."""
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
 
+    def before(self, moment: str, *, inclusive: bool = True) -> int:
+        """How many nights began before a date or time, that day or second itself `inclusive`."""
+        cut = [night[: len(moment)] for night in self.nights]
+        return sum(one < moment or (inclusive and one == moment) for one in cut)
+
     def told(self, night: str) -> str:
         """Its number and its label."""
         return f"night {self.number(night)}, {self.label(night)}"

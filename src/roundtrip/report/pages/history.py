@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
 from roundtrip.report import nights
 from roundtrip.report.blocks import Text
 from roundtrip.report.nights import Judged
-from roundtrip.report.pages import marks, packed, page, rows
+from roundtrip.report.pages import marks, packed, page, rows, young
 from roundtrip.report.pages.answers import answers
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.verdict import TONES
-from roundtrip.stats.nights.told import Told
+from roundtrip.stats.nights.verdicts import SeriesHistory
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,17 @@ class History:
     site: str
     nights: pl.DataFrame
     provenance: pl.DataFrame
-    told: Mapping[Names, Told]
+    told: Mapping[Names, SeriesHistory]
     notes: Sequence[Note] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[Text] = ()
     home: str = ""
+    accepted: Sequence[Annotation] = ()
 
 
 def render(history: History) -> str:
     """The page as one HTML text: the same bytes for the same history."""
-    judged = nights.lines(history.nights, history.provenance, history.told)
+    judged = nights.lines(history.nights, history.provenance, history.told, history.accepted)
     calendar = judged.calendar
     every = [line.series for line in judged.lines]
     notice = marks.notice(marks.by_environ(history.provenance))
@@ -64,6 +66,7 @@ def render(history: History) -> str:
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged),
         rows=[rows.of(line, calendar.nights) for line in judged.lines],
+        young=young.pairs(judged) if young.is_young(judged) else (),
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
         studies=sorted({str(one.names["study"]) for one in every}),

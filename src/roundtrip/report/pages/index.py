@@ -13,7 +13,8 @@ from roundtrip.report.pages.history import History
 from roundtrip.report.pages.kept import Summary
 from roundtrip.report.pages.series import split
 from roundtrip.report.pages.shelf import Shelf, overall
-from roundtrip.report.pages.verdict import TONES, Verdict, say
+from roundtrip.report.pages.verdict import TONES, say
+from roundtrip.stats.nights.verdicts import Verdict
 
 
 @dataclass(frozen=True)

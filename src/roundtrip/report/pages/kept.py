@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from roundtrip.report.pages.verdict import Verdict
+from roundtrip.stats.nights.verdicts import Verdict
 
 FILE_NAME = ".pages.json"
 #: What else decides about the bytes of a page.

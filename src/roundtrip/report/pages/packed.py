@@ -20,7 +20,7 @@ import polars as pl
 from markupsafe import Markup
 
 from roundtrip.report.pages.series import Series
-from roundtrip.stats.nights.told import Told
+from roundtrip.stats.nights.verdicts import SeriesHistory
 
 KIND = ("nodes", "left_out", "launches", "disturbed")
 PARTS = 20_000
@@ -31,7 +31,7 @@ _BYTE = 256
 _TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
-def data(lines: Sequence[tuple[Series, Told]], nights: Sequence[str]) -> dict[str, Any]:
+def data(lines: Sequence[tuple[Series, SeriesHistory]], nights: Sequence[str]) -> dict[str, Any]:
     """All series with what is told of them, and the combinations of their points."""
     frames = [series.points.select(KIND) for series, _ in lines]
     kinds = pl.concat(frames).unique().sort(KIND).rows()
@@ -43,7 +43,7 @@ def data(lines: Sequence[tuple[Series, Told]], nights: Sequence[str]) -> dict[st
 
 
 def _series(
-    one: Series, told: Told, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
+    one: Series, told: SeriesHistory, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
 ) -> dict[str, Any]:
     points = one.points
     factor, unit = shown_in(points["median"], str(one.names["unit"]))
@@ -59,7 +59,20 @@ def _series(
         "median": _base64(_upper(points["median"].to_numpy().astype("<f4"))),
         "ends": _base64(np.concatenate([_ends(points, "low"), _ends(points, "high")])),
         "kind": _base64(np.array([kinds[row] for row in points.select(KIND).rows()], width)),
-        "told": _short(asdict(told)),
+        "told": _short(_drawn(told)),
+    }
+
+
+def _drawn(told: SeriesHistory) -> dict[str, Any]:
+    """What the view of a series draws and says of it."""
+    return {
+        "used": told.used,
+        "steps": tuple(asdict(step) for step in told.steps),
+        "drift": asdict(told.drift) if told.drift else None,
+        "spikes": told.spikes,
+        "newest": asdict(told.newest) if told.newest else None,
+        "would_see": told.would_see,
+        "why": told.why,
     }
 
 
@@ -82,7 +95,7 @@ def text(data: Mapping[str, Any]) -> Markup:
 def _short(value: Any) -> Any:
     """The same with six digits of each number, which are more than are printed."""
     if isinstance(value, dict):
-        return {key: _short(inner) for key, inner in value.items() if key != "recent"}
+        return {key: _short(inner) for key, inner in value.items()}
     if isinstance(value, tuple):
         return [_short(inner) for inner in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -115,11 +115,12 @@ def history(of: Source) -> History | None:
         site.name,
         known.nights,
         known.provenance,
-        judged.told(known.nights, of.thresholds.history),
+        judged.histories(known.nights, of.thresholds.history),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
         links,
         [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *of.warnings)],
         _HOME,
+        [one for one in of.annotations if one.kind == remarks.ACCEPTED],
     )
 
 

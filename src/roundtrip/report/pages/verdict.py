@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from roundtrip.report import units
 from roundtrip.report.blocks import Tone
-from roundtrip.stats.nights.told import Step, Told
-
-
-class Verdict(StrEnum):
-    """The verdicts, in the order of the page."""
-
-    REGRESSED = "regressed"
-    IMPROVED = "improved"
-    DRIFTING = "drifting"
-    CANNOT_TELL = "cannot tell"
-    UNCHANGED = "unchanged"
-
+from roundtrip.stats.nights.verdicts import Newest, SeriesHistory, Step, Verdict
 
 TONES: dict[Verdict, Tone] = {
+    Verdict.WORSE_LAST_NIGHT: "bad",
     Verdict.REGRESSED: "bad",
-    Verdict.IMPROVED: "good",
+    Verdict.FLAPPING: "bad",
     Verdict.DRIFTING: "warn",
-    Verdict.CANNOT_TELL: "muted",
+    Verdict.RECOVERED: "good",
+    Verdict.IMPROVED: "good",
+    Verdict.WANDERING: "warn",
+    Verdict.TOO_FEW_NIGHTS: "muted",
     Verdict.UNCHANGED: "muted",
 }
+#: Verdicts that only those who ask for all series are shown.
+STILL = (Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.UNCHANGED)
 
 
 @dataclass(frozen=True)
 class Said:
     """One series' verdict, with the step that it rests on, if one does.
 
-    `is_news`: that step was told lately.  `ratio` is printed with its interval, and `evidence`
-    orders the rows of one verdict: the statistic over its threshold, or how far a drift is from
-    none.
+    `newest` is the newest night, if the verdict rests on it.  `is_news`: the newest nights alone,
+    or a level of so few nights as settings say.  `is_alarm`: it is worse, and nobody accepted that.
+    `ratio` is printed with its interval, and `evidence` orders the rows of one verdict: that of the
+    step over its threshold, or how far a drift is from none.
     """
 
     verdict: Verdict
-    step: Step | None
-    is_news: bool
-    ratio: str
-    evidence: float
-    would_see: float | None
-    why: str
+    step: Step | None = None
+    newest: Newest | None = None
+    is_news: bool = False
+    is_alarm: bool = False
+    ratio: str = ""
+    evidence: float = 0.0
+    would_see: float | None = None
+    why: str = ""
 
     @property
     def rank(self) -> tuple[int, bool, float]:
@@ -51,29 +49,43 @@ class Said:
         return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
-def say(told: Told, *, lower_is_better: bool) -> Said:
+def say(told: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0) -> Said:
     """The verdict on a series in words and numbers.
 
     A step counts for as long as the newest nights belong to it, not only while it is news: a
-    regression that nobody mended is still one.
+    regression that nobody mended or accepted is still one.  Change points up to night `accepted`
+    are the baseline; what began before night `since` is no alarm.
     """
-    step, drift, seen = told.recent, told.drift, told.would_see
-    if step is None and drift is not None:
+    verdict = told.verdict(lower_is_better=lower_is_better, accepted=accepted)
+    standing = told.standing(lower_is_better=lower_is_better, accepted=accepted)
+    is_alarm = any(step.night >= since for step in standing)
+    step = told.step(accepted)
+    seen, why = told.would_see, told.why
+    if verdict is Verdict.WORSE_LAST_NIGHT and told.newest:
+        one = told.newest
+        away = max(one.ratio / one.high, one.low / one.ratio)
+        text = f"{one.ratio:.3f} last night"
+        return Said(verdict, None, one, True, True, text, away, seen, why)
+    if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
+        is_news = step.nights <= told.news_nights and step.night >= since
+        ratio = _ratio(step.ratio, step.low, step.high)
+        evidence = abs(step.evidence) / step.threshold
+        return Said(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
+    flaps = told.flaps(lower_is_better=lower_is_better)
+    if verdict is Verdict.FLAPPING and flaps:
+        text = (
+            f"{flaps.ratio:.3f} in {units.percent(flaps.share)} of {flaps.nights} nights, "
+            f"{units.percent(flaps.share_before)} before"
+        )
+        return Said(verdict, None, None, True, True, text, flaps.share, seen)
+    if verdict is Verdict.DRIFTING and told.drift:
+        drift = told.drift
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"
         away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
-        return Said(Verdict.DRIFTING, None, False, ratio, away, seen, told.why)
-    if step is None and told.steps:
-        step = told.steps[-1]
-    if step is not None:
-        is_better = (step.ratio < 1) == lower_is_better
-        verdict = Verdict.IMPROVED if is_better else Verdict.REGRESSED
-        evidence = abs(step.evidence) / step.threshold
-        ratio = _ratio(step.ratio, step.low, step.high)
-        return Said(verdict, step, told.recent is not None, ratio, evidence, seen, "")
+        return Said(verdict, None, None, False, is_alarm, ratio, away, seen)
     outside = told.newest is not None and told.newest.is_outside
     ratio = f"{told.newest.ratio:.3f} last night" if told.newest and outside else ""
-    verdict = Verdict.CANNOT_TELL if told.why else Verdict.UNCHANGED
-    return Said(verdict, None, False, ratio, float(outside), seen, told.why)
+    return Said(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
 
 
 def _ratio(ratio: float, low: float, high: float) -> str:

@@ -29,8 +29,10 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
-from roundtrip.report.pages.verdict import TONES, Verdict
+from roundtrip.report.pages import young
+from roundtrip.report.pages.verdict import TONES
 from roundtrip.report.sections.history_answers import answers
+from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
@@ -53,7 +55,10 @@ def part(data: Data) -> Part:
     if data.history.nights.is_empty():
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
     judged = _judged(data)
-    blocks: list[Block] = [*_changes(judged), *_drifts(judged), *_alone(judged, data)]
+    if young.is_young(judged):
+        blocks: list[Block] = [*_pairs(judged)]
+    else:
+        blocks = [*_alone(judged), *_changes(judged), *_drifts(judged)]
     blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged)), question=QUESTION)
 
@@ -88,7 +93,8 @@ def _judged(data: Data) -> Judged:
 def _changes(judged: Judged) -> Iterator[Block]:
     found = [line for line in judged.lines if line.night]
     if not found:
-        yield Paragraph(("No series has left its level.",))
+        able = len(judged.lines) - len(judged.of(Verdict.TOO_FEW_NIGHTS))
+        yield Paragraph((f"None of the {able} series that can be judged has left its level.",))
         return
     rows = [_row(line, judged) for line in found]
     table = Table(
@@ -139,6 +145,34 @@ def _of(line: Line, text: str, tone: Tone = "plain") -> Cell:
     return Cell(text, tone, series=line.series.key)
 
 
+def _pairs(judged: Judged) -> Iterator[Block]:
+    """The two newest nights side by side, where no series can be judged."""
+    yield Paragraph((young.sentence(judged),))
+    rows = tuple(
+        (
+            _named(one.line),
+            *(_of(one.line, text) for text in (one.before, one.newest, one.ratio)),
+            Cell(one.distance),
+        )
+        for one in young.pairs(judged)
+    )
+    if not rows:
+        return
+    table = Table(
+        "The two newest nights; no verdict. Distance: in units of what the series of this site "
+        "differ by in the middle.",
+        (
+            Column("Series"),
+            Column("Night before", "right"),
+            Column("Last night", "right"),
+            Column("Last night / night before", "right", RATIO, base="Night before"),
+            Column("Distance", "right", PURE),
+        ),
+        rows,
+    )
+    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+
+
 def _drifts(judged: Judged) -> Iterator[Block]:
     found = judged.of(Verdict.DRIFTING)
     if not found:
@@ -153,41 +187,38 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series that drift", (table,))
 
 
-def _alone(judged: Judged, data: Data) -> Iterator[Block]:
-    """Values of this night that neither a step nor the scatter of earlier nights explains."""
-    last = len(judged.calendar.nights) - 1
-    found = [
-        line
-        for line in judged.lines
-        if last in line.told.spikes
-        or (line.told.newest is not None and line.told.newest.is_outside)
-    ]
+def _alone(judged: Judged) -> Iterator[Block]:
+    """Values of this night that the nights before do not predict."""
+    found = [line for line in judged.lines if line.told.newest and line.told.newest.is_outside]
     if not found:
         return
-    yield Heading(3, "This night alone")
-    level = units.percent(data.analysis.history.false_discovery_level)
+    yield Heading(3, "Last night")
     yield Paragraph(
         (
-            "Outside of what the nights before let expect of a single night. If it lasts, it is a "
-            f"change of level; false discoveries are held below {level} over all series.",
+            "Outside of what the nights before predict of a single night. If it lasts, it is a "
+            "change of level; if it goes back, an incident.",
         )
     )
     table = Table(
         "This night, times the level of its series, and what was to be expected of one night.",
         (
             Column("Series"),
+            Column("Verdict"),
             Column("This night", "right", PURE),
             Column("To be expected", "right", PURE),
         ),
-        tuple((_named(line), *_off(line)) for line in found),
+        tuple((_named(line), _verdict(line), *_off(line)) for line in found),
     )
     yield table if len(found) <= _SHOWN else Fold(f"{len(found)} series", (table,))
 
 
+def _verdict(line: Line) -> Cell:
+    return Cell(str(line.said.verdict), TONES[line.said.verdict])
+
+
 def _off(line: Line) -> tuple[Cell, Cell]:
     newest = line.told.newest
-    if newest is None:
-        return Cell("a spike", "warn"), Cell(units.NOTHING, "muted")
+    assert newest is not None  # noqa: S101  of those that have one
     expected = _of(line, f"{newest.low:.3f} to {newest.high:.3f}")
     return _of(line, f"{newest.ratio:.3f}", "warn"), expected
 
@@ -222,9 +253,9 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
         items.append((f"Of {count} it is not known which nodes they ran on.",))
-    why = Counter(line.said.why for line in judged.of(Verdict.CANNOT_TELL))
+    why = Counter(line.said.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
     items += [
-        (f"{units.plural(count, 'series', 'series')}: nothing can be told: {reason}.",)
+        (f"{units.plural(count, 'series', 'series')}: {reason}.",)
         for reason, count in sorted(why.items())
         if reason
     ]

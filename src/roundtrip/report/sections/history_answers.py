@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.nights import Judged, Line
-from roundtrip.report.pages.verdict import TONES, Verdict
+from roundtrip.report.pages import young
+from roundtrip.report.pages.verdict import TONES
+from roundtrip.stats.nights.verdicts import Verdict
 
 
 def answers(judged: Judged) -> Iterator[Answer]:
     """One for each night at which something changed lately, regressions first; then the rest."""
+    if young.is_young(judged):
+        yield Answer((Strong("Too few nights: "), young.sentence(judged)))
+        return
+    if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
+        yield _worse(worse)
+    if flapping := judged.of(Verdict.FLAPPING):
+        yield Answer(
+            (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].said.ratio}."),
+            TONES[Verdict.FLAPPING],
+        )
     stepped = [line for line in judged.lines if line.night]
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
     for line in stepped:
@@ -23,15 +34,14 @@ def answers(judged: Judged) -> Iterator[Answer]:
     for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
         yield _answer(key[1], key[2], groups[key], judged)
     total, counts = len(judged.lines), judged.counts
-    if total and not stepped and total == counts[Verdict.CANNOT_TELL]:
-        reasons = Counter(line.said.why for line in judged.lines if line.said.why)
-        why = "".join(f": {reason}" for reason, _ in reasons.most_common(1))
-        none = f"there is no verdict on any of {units.plural(total, 'series', 'series')}{why}."
-        yield Answer((Strong(f"Cannot tell against {_before(judged)}: "), none))
-        return
     old = sum(len(lines) for key, lines in groups.items() if not key[0])
-    told = f"{'Nothing' if not news else 'Nothing else'} changed against {_before(judged)}: "
-    of = ", ".join(f"{counts[v]} {v}" for v in (Verdict.DRIFTING, Verdict.CANNOT_TELL) if counts[v])
+    is_new = bool(news or worse or flapping)
+    told = f"{'Nothing' if not is_new else 'Nothing else'} changed against {_before(judged)}: "
+    of = ", ".join(
+        f"{counts[v]} {v}"
+        for v in (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
+        if counts[v]
+    )
     new = sum(len(groups[key]) for key in news)
     rest = f"of {total} series, {new} changed lately"
     rest += f", {old} changed longer ago" if old else ""
@@ -39,17 +49,32 @@ def answers(judged: Judged) -> Iterator[Answer]:
     yield Answer((Strong(told), f"{rest}. {_sight(judged)}".strip()))
 
 
+def _worse(lines: Sequence[Line]) -> Answer:
+    """``Worse last night: mpi, 1 B; ... (and 3 others) 1.52 times its level, at most 1.04 ...``."""
+    newest = lines[0].said.newest
+    assert newest is not None  # noqa: S101  the verdict rests on it
+    away = f"is {newest.ratio:.3f} times its level, where {newest.low:.3f} to {newest.high:.3f}"
+    return Answer(
+        (Strong("Worse last night: "), f"{_first(lines)} {away} was to be expected."),
+        TONES[Verdict.WORSE_LAST_NIGHT],
+    )
+
+
+def _first(lines: Sequence[Line]) -> str:
+    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
+    return f"{lines[0].label}{more}"
+
+
 def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
     first = lines[0]
-    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
     causes = [
         f"{one.name} changed from {one.before} to {one.after}{one.where}" for one in first.changes
     ]
     when = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
     since = f"since {judged.calendar.label(night)}{when}."
     return Answer(
-        (Strong(f"{verdict.capitalize()}: "), f"{first.label}{more} {_by(first)} {since}"),
+        (Strong(f"{verdict.capitalize()}: "), f"{_first(lines)} {_by(first)} {since}"),
         TONES[verdict],
     )
 

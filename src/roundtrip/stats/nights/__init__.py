@@ -1,1 +1,1 @@
-"""What changed over the nights of a site: steps, drifts and spikes in series of nightly medians."""
+"""What changed over the nights of a site: change points, drifts, incidents."""

@@ -1,23 +1,49 @@
-"""What the nights of many series tell: spikes, then steps that no drift explains, then drifts."""
+"""What the nights of many series show: change points, drifts, incidents and the newest night."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
 
-from roundtrip.stats.nights import levels, newest, power, rows, spikes
-from roundtrip.stats.nights.rows import Row
-from roundtrip.stats.nights.series import Series, pack
+from roundtrip.stats.nights import newest, segments
+from roundtrip.stats.nights.newest import Predictions
+from roundtrip.stats.nights.noise import LONGEST, models, shares
+from roundtrip.stats.nights.segments import Fit
+from roundtrip.stats.nights.series import MAD, Clean, Row, clean, rows
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.told import Drift, Newest, Step, Told
+from roundtrip.stats.nights.verdicts import (
+    Drift,
+    Incident,
+    Segment,
+    SeriesHistory,
+    Step,
+)
 
 _NIGHTS_A_YEAR = 365.25
+#: After so many excursions that a fit had taken for levels, what remains stands.
+_ROUNDS = 4
+#: A level that wanders has moved by so many times the scatter around it, and by the least effect.
+_WANDER = 1.5
 
 
-def judge(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> list[Told]:
-    """What is told of each series, after the newest of its nights.
+@dataclass(frozen=True)
+class Explained:
+    """A stretch of a row from place `first` on, cleaned, with the fit that is believed."""
+
+    row: Row
+    first: int
+    series: Clean
+    fit: Fit
+
+
+def judge(
+    logs: np.ndarray, nodes: np.ndarray, settings: Settings, least: np.ndarray | None = None
+) -> list[SeriesHistory]:
+    """What is known of each series, after the newest of its nights.
 
     Parameters
     ----------
@@ -28,110 +54,226 @@ def judge(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> list[Told]
         Integers of the same shape: the number of the node set, -1 where it is not known.
     settings
         Thresholds.
+    least
+        The least effect of each series, relative; that of `settings` by default.
 
-    All series of a site belong in one call: they share what is known of autocorrelation, and the
-    newest nights are corrected for their number.
+    All series of a site belong in one call: they share what is known of their noise.
     """
     logs = np.asarray(logs, dtype=float)
     nodes = np.asarray(nodes)
     if logs.ndim != 2 or logs.shape != nodes.shape:
         raise ValueError(f"logs {logs.shape} and nodes {nodes.shape}: two equal tables are needed")
-    packed = pack(logs, nodes, settings.node_sets_most)
-    alone = spikes.find(packed, settings)
-    used = packed.keep(~alone)
-    found = rows.of(used, settings)
-    predictions = _predictions(packed, found, settings)
-    told_newest = newest.together(list(predictions.values()), settings)
-    of_newest = dict(zip(predictions, told_newest, strict=True))
+    effects = np.full(len(logs), settings.minimum_effect) if least is None else least
+    every = list(rows(logs, nodes, settings))
+    stretches = explain(every, settings)
+    predictions = [
+        newest.predict(one[-1].series, one[-1].fit) if one else None for one in stretches
+    ]
+    bound = newest.allowed([one for one in predictions if one], settings)
     return [
-        _told(
-            row,
-            int(used.lengths[number]),
-            packed.night[number, alone[number]],
-            of_newest.get(number),
-            settings,
+        _history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
+        for row, parts, prediction, effect in zip(
+            every, stretches, predictions, effects, strict=True
         )
-        for number, row in enumerate(found)
     ]
 
 
-def _predictions(
-    packed: Series, found: Sequence[Row | None], settings: Settings
-) -> dict[int, newest.Prediction]:
-    """Of the newest night of each row, spike or not, if its node set is known."""
-    predictions = {}
-    for number, row in enumerate(found):
-        length = int(packed.lengths[number])
-        if row is None:
-            continue
-        last = row.values.size - (row.night[-1] == packed.night[number, length - 1])
-        node_set = packed.node_set[number, length - 1]
-        same = (row.node_set[:last] == node_set) & (np.arange(last) >= row.level_begin)
-        if node_set < 0 or same.sum() < settings.segment_least:
-            continue
-        level = float(np.median(row.values[:last][same][-settings.baseline_most :]))
-        value = float(packed.values[number, length - 1]) - level
-        before = row.levels.residual[last - 1]
-        predictions[number] = newest.predict(
-            value, float(np.nan_to_num(before)), row.scatter, settings
-        )
-    return predictions
+def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
+    """The stretches of each row, the newest last; none of a row with too few nights.
+
+    Long rows are cut into stretches that overlap by half.
+    """
+    parts: list[tuple[int, int, Row]] = []
+    for number, row in enumerate(every):
+        used = row.comparable
+        if used.values.size >= settings.nights_least:
+            parts += ((number, first, part) for first, part in _stretches(used))
+    cleaned = [clean(part, settings) for _, _, part in parts]
+    fits = [segments.fits(series, settings) for series in cleaned]
+    for _ in range(_ROUNDS if fits else 0):
+        criteria = np.array([[one.criterion for one in of_series] for of_series in fits])
+        usual = shares(criteria, settings.white_share, settings.share_weight)
+        best = np.argmin(criteria - 2 * np.log(usual), axis=1)
+        again = False
+        for number, series in enumerate(cleaned):
+            points = fits[number][best[number]].points
+            if (gone := segments.excursion(series, points, settings)) is not None:
+                cleaned[number] = series.without(*gone)
+                fits[number] = segments.fits(cleaned[number], settings)
+                again = True
+        if not again:
+            break
+    result: list[list[Explained]] = [[] for _ in every]
+    for (number, first, part), series, of_series in zip(parts, cleaned, fits, strict=True):
+        chosen = int(np.argmin([one.criterion for one in of_series] - 2 * np.log(usual)))
+        result[number].append(Explained(part, first, series, of_series[chosen]))
+    return result
 
 
-def _told(
-    row: Row | None, used: int, alone: np.ndarray, of_newest: Newest | None, settings: Settings
-) -> Told:
-    spiked = tuple(int(night) for night in alone)
-    if row is None:
-        needed = settings.baseline_least + settings.step_least
-        return Told(used, spikes=spiked, why=f"{used} nights, and {needed} are needed")
-    told = tuple(_step(row, which, settings) for which in range(len(row.steps)))
-    recent = None
-    if told and used - 1 - row.steps[-1].told < settings.news_nights:
-        recent = told[-1]
-    level = min(used - row.level_begin, settings.baseline_most)
-    sees = power.would_see(row.scatter, used + settings.sight_nights, level, settings)
-    return Told(
+def _stretches(row: Row) -> Iterator[tuple[int, Row]]:
+    nights = row.values.size
+    firsts = [*range(0, max(1, nights - LONGEST), LONGEST // 2), max(0, nights - LONGEST)]
+    for first in sorted(set(firsts)):
+        yield first, row.part(first, first + LONGEST)
+
+
+def _history(
+    row: Row,
+    parts: Sequence[Explained],
+    prediction: Predictions | None,
+    bound: float,
+    least: float,
+    nights: int,
+    settings: Settings,
+) -> SeriesHistory:
+    used = row.comparable.values.size
+    if not parts or prediction is None:
+        why = f"{used} nights; it can be judged from night {settings.nights_least} on"
+        return SeriesHistory(used, why=why, least=least)
+    last = parts[-1]
+    drift, points = _drift(last, settings)
+    if drift is not None and points != last.fit.points:
+        last = replace(last, fit=segments.fit(last.series, points, last.fit.noise, settings))
+        parts = [*parts[:-1], last]
+    steps = tuple(_steps(parts, settings))
+    begins = [0, *(int(np.searchsorted(last.row.night, step.night)) for step in steps[-1:])]
+    of_level = last.row.values.size - begins[-1]
+    is_newest = last.row.night[-1] == nights - 1
+    return SeriesHistory(
         used,
-        told,
-        recent,
-        _drift(row, settings),
-        spiked,
-        of_newest,
-        sees,
+        steps,
+        tuple(_segments(row.comparable, steps)),
+        tuple(_incidents(parts)),
+        drift,
+        _is_wandering(last, least),
+        newest.newest(prediction, bound) if is_newest else None,
+        tuple(newest.flapping(prediction, settings)),
+        _would_see(last, of_level, settings),
         _why(row, settings),
+        least,
+        settings.news_nights,
     )
 
 
-def _step(row: Row, which: int, settings: Settings) -> Step:
-    one = row.steps[which]
-    size = levels.size(
-        row.values, row.node_set, row.levels, which + 1, row.scatter, settings.confidence_level
-    )
-    ratio, low, high = (math.exp(value) for value in size)
-    night = int(row.night[one.begin])
-    return Step(night, ratio, low, high, one.statistic, one.threshold, one.nights)
+def _inside(parts: Sequence[Explained], index: int) -> tuple[int, int]:
+    """The places of a row that a stretch speaks for: its middle, and the ends of the row."""
+    first = parts[index].first
+    margin = LONGEST // 4
+    low = parts[index - 1].first + LONGEST - margin if index else 0
+    high = first + LONGEST - margin if index < len(parts) - 1 else first + LONGEST
+    return low, high
 
 
-def _drift(row: Row, settings: Settings) -> Drift | None:
-    if not row.is_drift(settings):
-        return None
-    half = row.line.scatter.quantile(settings.confidence_level) * row.line.error
-    year = (row.line.slope, row.line.slope - half, row.line.slope + half)
-    return Drift(*(math.exp(_NIGHTS_A_YEAR * slope) for slope in year))
+def _steps(parts: Sequence[Explained], settings: Settings) -> Iterator[Step]:
+    """The change points of all stretches, oldest first."""
+    quantile = float(stats.norm.ppf((1 + settings.confidence_level) / 2))
+    for index, part in enumerate(parts):
+        low, high = _inside(parts, index)
+        fit, spread = part.fit, part.series.spread
+        errors = fit.errors * segments.inflation(part.series, fit)
+        ends = fit.bounds(part.series.nights)[2:]
+        for number, point in enumerate(fit.points):
+            if not low <= part.first + point < high:
+                continue
+            size, half = fit.sizes[number], quantile * errors[number]
+            yield Step(
+                int(part.row.night[point]),
+                math.exp(spread * size),
+                math.exp(spread * (size - half)),
+                math.exp(spread * (size + half)),
+                float(math.copysign(fit.evidence[number], size)),
+                float(fit.thresholds[number]),
+                int(ends[number] - point),
+            )
+
+
+def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
+    begins = [0, *(int(np.searchsorted(row.night, step.night)) for step in steps)]
+    for begin, end in zip(begins, [*begins[1:], row.values.size], strict=True):
+        values = row.values[begin:end]
+        if not values.size:
+            continue
+        off = values - np.median(values)
+        spread = MAD * float(np.median(np.abs(off)))
+        bounded = np.clip(off, -4 * spread, 4 * spread)
+        squares = float(bounded @ bounded)
+        alike = float(bounded[1:] @ bounded[:-1]) / squares if squares else 0.0
+        last = int(row.night[end - 1]) + 1
+        level = math.exp(float(np.median(values)))
+        yield Segment(int(row.night[begin]), last, level, spread, alike)
+
+
+def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
+    for index, part in enumerate(parts):
+        low, high = _inside(parts, index)
+        for one in sorted(part.series.excursions, key=lambda one: one.begin):
+            if low <= part.first + one.begin < high:
+                there = slice(one.begin, one.end)
+                away = np.median(part.series.raw[there] - part.series.values[there])
+                ratio = math.exp(part.series.spread * float(away))
+                first, last = part.row.night[one.begin], part.row.night[one.end - 1]
+                yield Incident(int(first), int(last), ratio)
+
+
+def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int, ...]]:
+    """A straight line that explains more than change points and wander do, and what stays beside.
+
+    A line through all nights is tried without any change point, and with those of the fit.
+    """
+    series, fit = part.series, part.fit
+    if series.nights < settings.drift_nights or not (fit.points or _is_steep(part)):
+        return None, fit.points
+    candidates = [
+        segments.fit(series, points, noise, settings, line=True)
+        for points in {(), fit.points}
+        for noise in models(series.nights)
+    ]
+    best = min(candidates, key=lambda one: one.criterion)
+    if best.criterion + settings.drift_evidence**2 >= fit.criterion:
+        return None, fit.points
+    nights = float(part.row.night[-1] - part.row.night[0])
+    half = float(stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
+    a_year = series.spread * _NIGHTS_A_YEAR / nights
+    values = (math.exp(a_year * (best.slope + away)) for away in (0.0, -half, half))
+    return Drift(*values), best.points
+
+
+def _is_steep(part: Explained) -> bool:
+    """Whether the first and the last third of the nights differ by more than chance allows."""
+    third = part.series.nights // 3
+    first, last = part.series.values[:third], part.series.values[-third:]
+    error = math.sqrt((first.var() + last.var()) / third)
+    return bool(abs(last.mean() - first.mean()) > 3 * error)
+
+
+def _is_wandering(part: Explained, least: float) -> bool:
+    """Whether the level moves slowly, farther than the nights around it scatter."""
+    if not part.fit.noise.is_slow or part.fit.points:
+        return False
+    count = max(1, part.series.nights // 15)
+    levels = [float(np.median(block)) for block in np.array_split(part.series.values, count)]
+    moved = max(levels) - min(levels)
+    return moved > _WANDER and part.series.spread * moved > least
+
+
+def _would_see(part: Explained, of_level: int, settings: Settings) -> float:
+    """The relative step that `sight_nights` new nights show with probability `sight_power`."""
+    new, noise = settings.sight_nights, part.fit.noise
+    old = min(max(of_level, settings.segment_least), LONGEST // 2 - new)
+    nights = old + new
+    model = next(one for one in models(nights) if one.name == noise.name)
+    design = model.steps[:nights, [0, old]]
+    error = part.fit.sd * math.sqrt(float(np.linalg.inv(design.T @ design)[1, 1]))
+    total = part.series.nights + new
+    bar = settings.threshold(total, new, is_newest=True, has_memory=noise.has_memory)
+    needed = math.sqrt(total * math.expm1(bar**2 / total))
+    wanted = needed + float(stats.norm.ppf(settings.sight_power))
+    return math.expm1(wanted * error * part.series.spread)
 
 
 def _why(row: Row, settings: Settings) -> str:
     """What keeps the newest nights from being compared, "" if nothing does."""
-    needed = settings.baseline_least + settings.step_least
-    if row.values.size < needed:
-        return f"{row.values.size} nights, and {needed} are needed"
-    recent = row.node_set[-settings.step_least :]
-    known = [
-        number >= 0
-        and (row.node_set[: -settings.step_least] == number).sum() >= settings.node_set_nights
-        for number in recent
-    ]
-    if not any(known):
-        return f"the newest {len(known)} nights ran on nodes that no earlier nights compare with"
+    recent = row.node_set[-settings.segment_least :]
+    if (recent < 0).all():
+        return f"the newest {recent.size} nights ran on nodes that no earlier nights compare with"
     return ""

@@ -1,61 +1,121 @@
-"""The newest night beside what the nights before predict of one night."""
+"""The newest night beside what the nights before predict, and odd nights that come and go."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from roundtrip.stats.nights import noise
-from roundtrip.stats.nights.levels import Scatter
+from roundtrip.stats.nights.segments import Fit
+from roundtrip.stats.nights.series import Clean
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.told import Newest
+from roundtrip.stats.nights.verdicts import Flapping, Newest
+
+#: So many nights of each series say how far off a night of the site may be.
+_RECENT = 120
+#: Own nights at least this part as far off make the newest night no news, if more than this share.
+_AS_FAR, _OWN_SHARE = 0.5, 0.01
+#: Odd nights that come and go came at least so often.
+_COMINGS = 3
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """Of one night, in logarithms over the level: what is expected, and what came (`value`)."""
+class Predictions:
+    """Every night of a series beside its best linear prediction from the nights before, cleaned.
 
+    `errors` [nights] are in units of the prediction's standard deviation, `away` [nights] the
+    distances from the level of the night, `sd` (in logarithms) apart.  The newest
+    night is `value` over its level, and lies between `centre` - and + `unit` times the error that
+    is allowed; all in logarithms.
+    """
+
+    errors: np.ndarray
+    away: np.ndarray
     value: float
     centre: float
-    error: float
-    dof: float
-
-    @property
-    def p(self) -> float:
-        """Two-sided p-value of a night as far off as this one."""
-        return float(2 * stats.t.sf(abs(self.value - self.centre) / self.error, self.dof))
+    unit: float
+    sd: float
 
 
-def predict(value: float, before: float, scatter: Scatter, settings: Settings) -> Prediction:
-    """The best linear prediction of an AR(1) night (Box and Jenkins, 1970, section 5.1).
+def predict(series: Clean, found: Fit) -> Predictions:
+    """The predictions under the noise of a fit, whose levels are estimated without the last night.
 
-    `value` and `before` are the distances of the newest night and of the one before from the level
-    of the nights before both; an odd night before counts no more than `clip_sd`.
+    Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
-    bound = settings.clip_sd * scatter.sd
-    phi, n = scatter.phi, max(scatter.nights, 2)
-    of_level = float(noise.inflation(np.asarray(phi))) / n
-    error = scatter.sd * math.sqrt(1 - phi**2 + (1 - phi) ** 2 * of_level)
-    centre = phi * min(max(before, -bound), bound)
-    return Prediction(value, centre, error, scatter.freedom)
+    n = series.nights
+    whiten = found.noise.whiten[:n, :n]
+    steps = np.array([0, *(point for point in found.points if point < n - 1)])
+    design = np.hstack([found.noise.steps[:n][:, steps], whiten @ series.sets])
+    response = whiten @ series.values
+    inverse = np.linalg.pinv(design[:-1].T @ design[:-1])
+    solution = inverse @ (design[:-1].T @ response[:-1])
+    own = np.diag(whiten)
+    left = response - design @ solution + own * (series.raw - series.values)
+    level = (np.arange(n)[:, None] >= steps) @ solution[: steps.size]
+    level += series.sets @ solution[steps.size :]
+    sd = max(found.sd, 1e-9)
+    error = sd * math.sqrt(1 + float(design[-1] @ inverse @ design[-1]))
+    errors = left / sd
+    errors[-1] = left[-1] / error
+    unit = error / float(own[-1])
+    value = float(series.raw[-1] - level[-1])
+    centre = value - float(errors[-1]) * unit
+    scale = series.spread
+    away = (series.raw - level) / sd
+    return Predictions(errors, away, value * scale, centre * scale, unit * scale, sd * scale)
 
 
-def together(predictions: Sequence[Prediction], settings: Settings) -> list[Newest]:
-    """What is said of each newest night; `is_outside` controls false discoveries over all series.
+def allowed(predictions: Sequence[Predictions], settings: Settings) -> float:
+    """How far off a night of this site may be, in standard deviations of its prediction.
 
-    Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 57, 1995.
+    So far that of all nights of late not more than `newest_share` were farther off.
     """
     if not predictions:
-        return []
-    q = stats.false_discovery_control([one.p for one in predictions], method="bh")
-    told = []
-    for one, of_one in zip(predictions, q, strict=True):
-        half = one.error * float(stats.t.ppf((1 + settings.confidence_level) / 2, one.dof))
-        low, high = math.exp(one.centre - half), math.exp(one.centre + half)
-        is_outside = bool(of_one < settings.false_discovery_level)
-        told.append(Newest(math.exp(one.value), low, high, is_outside))
-    return told
+        return settings.newest_sd
+    every = np.concatenate([np.abs(one.errors[-_RECENT:-1]) for one in predictions])
+    bound = float(np.quantile(every, 1 - settings.newest_share)) if every.size else 0.0
+    return min(max(bound, settings.newest_sd), settings.newest_sd_most)
+
+
+def newest(one: Predictions, bound: float) -> Newest:
+    """What is said of the newest night; `bound` is what `allowed` says of its site."""
+    error = float(one.errors[-1])
+    same = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
+    is_usual = same.sum() > _OWN_SHARE * one.errors.size
+    half = bound * one.unit
+    return Newest(
+        _ratio(one.value),
+        _ratio(one.centre - half),
+        _ratio(one.centre + half),
+        abs(error) > bound and not is_usual,
+    )
+
+
+def flapping(one: Predictions, settings: Settings) -> Iterator[Flapping]:
+    """Odd nights above the level, and below it, if they come and go more often than before.
+
+    Fisher's exact test of the newest nights against those before.
+    """
+    n = one.away.size
+    for side in (1.0, -1.0):
+        odd = side * one.away > settings.newest_sd
+        begins = np.flatnonzero(np.diff(odd.astype(int), prepend=0) == 1)
+        total = int(odd.sum())
+        for begin in begins[begins >= n - settings.flapping_nights]:
+            window = n - int(begin)
+            late, comings = int(odd[begin:].sum()), int((begins >= begin).sum())
+            if comings < _COMINGS or window > n // 2:
+                continue
+            p = float(stats.hypergeom.sf(late - 1, n, total, window))
+            if p < settings.flapping_level:
+                before = (total - late) / (n - window)
+                middle = float(np.median(one.away[odd]))
+                yield Flapping(window, late / window, before, _ratio(middle * one.sd))
+                break
+
+
+def _ratio(logarithm: float) -> float:
+    return math.exp(min(max(logarithm, -50.0), 50.0))

@@ -1,22 +1,38 @@
-"""The nights of many series side by side, without holes.
+"""The nights of one series, without holes, cleaned of what is no level: incidents and odd nights.
 
-Nights that were not measured, or were left out, are dropped, and the rest of each series moves
-together: how many nights lie between two measurements plays no part but in drifts.
+Nights that were not measured, or were left out, are dropped, and the rest moves together: how many
+nights lie between two measurements plays no part but in drifts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from roundtrip.stats.nights.settings import Settings
+
+#: MAD, and the difference of two nights, of a normal distribution to its standard deviation.
+MAD, _DIFFERENCE = 1.4826, 2**-0.5
+#: A running median follows a level after so many nights, on either side.
+_REACH = 7
+#: A night farther off than `_OFF` belongs to an incident that has one beyond `clip_sd`; an incident
+#: that is no more than `_ALONE` nights long is seen without a fit.  If more than `_OFTEN` of all
+#: nights are such, the series has two modes, and they are its noise.
+_OFF, _ALONE, _OFTEN = 2.5, 4, 0.15
+#: A spread estimated from differences is believed to this part: nights may alternate.
+_CAUTION = 0.8
+#: The standard deviation of a clock's rounding in parts of its resolution, with a margin.
+_ROUNDING = 0.4
+
 
 @dataclass(frozen=True)
-class Series:
-    """Arrays of shape [series, nights]; the end of a short row is NaN, night -1, set -1.
+class Row:
+    """One series: logarithms, places in the order of the site's nights, and node sets [nights].
 
-    `values` are logarithms, `night` their places in the order of the site's nights, `node_set` the
-    number of the node set within the row.  Set -1 is a night that no other is comparable with.
+    Node sets are numbered from 0, the most usual first; -1 is a night that no other is comparable
+    with.
     """
 
     values: np.ndarray
@@ -24,52 +40,140 @@ class Series:
     node_set: np.ndarray
 
     @property
-    def lengths(self) -> np.ndarray:
-        """Number of nights of each row."""
-        count: np.ndarray = np.isfinite(self.values).sum(axis=1)
-        return count
+    def comparable(self) -> Row:
+        """Without the nights of node set -1."""
+        kept = self.node_set >= 0
+        return Row(self.values[kept], self.night[kept], self.node_set[kept])
 
-    def rows(self, chosen: np.ndarray) -> Series:
-        """Only the rows `chosen`, an array of indices or a mask."""
-        return Series(self.values[chosen], self.night[chosen], self.node_set[chosen])
-
-    def keep(self, kept: np.ndarray) -> Series:
-        """Only the nights where `kept`; the others are dropped, and the rest moves together."""
-        kept = kept & np.isfinite(self.values)
-        order = np.argsort(~kept, axis=1, kind="stable")
-        longest = int(kept.sum(axis=1).max(initial=0))
-        there = np.take_along_axis(kept, order, 1)[:, :longest]
-
-        def moved(cells: np.ndarray, filler: float) -> np.ndarray:
-            return np.where(there, np.take_along_axis(cells, order, 1)[:, :longest], filler)
-
-        return replace(
-            self,
-            values=moved(self.values, np.nan),
-            night=moved(self.night, -1),
-            node_set=moved(self.node_set, -1),
-        )
+    def part(self, begin: int, end: int) -> Row:
+        """Only the nights `begin` to `end`, which is the first that is not taken."""
+        return Row(self.values[begin:end], self.night[begin:end], self.node_set[begin:end])
 
 
-def pack(logs: np.ndarray, nodes: np.ndarray, sets_most: int) -> Series:
-    """Series from a table of nights [series, nights]: NaN is a night that does not count.
+@dataclass(frozen=True)
+class Excursion:
+    """Nights `begin` to `end` (not taken) that were `size` deviations off and went back."""
 
-    The `sets_most` node sets that a row used most often are numbered from 0 in that order; "not
-    known" (-1 in `nodes`) counts as one of them.  Nights on others are set -1.  If these are more
-    than half of a row, the site hands out nodes at random: then the row has one set, and what
-    differs between nodes is part of its noise.
+    begin: int
+    end: int
+    size: float
+
+
+@dataclass(frozen=True)
+class Clean:
+    """A row in units of its `spread` (of logarithms), less its `middle`.
+
+    `raw` has every night as it was, `values` without `excursions`, and no night farther than
+    `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
+    node set but the first.  Node sets are brought to one level, by a first estimate.
     """
-    logs = np.where(np.isfinite(logs), logs, np.nan)
-    numbered = np.full(logs.shape, -1)
-    for row in range(logs.shape[0]):
-        there = np.isfinite(logs[row])
-        if not there.any():
-            continue
-        _, place, count = np.unique(nodes[row, there], return_inverse=True, return_counts=True)
+
+    raw: np.ndarray
+    values: np.ndarray
+    spread: float
+    middle: float
+    sets: np.ndarray
+    excursions: tuple[Excursion, ...]
+
+    @property
+    def nights(self) -> int:
+        """How many nights there are."""
+        return int(self.raw.size)
+
+    def without(self, excursion: Excursion, level: float) -> Clean:
+        """The same with one excursion more, whose nights get the `level` around them."""
+        values = self.values.copy()
+        values[excursion.begin : excursion.end] = level
+        return replace(self, values=values, excursions=(*self.excursions, excursion))
+
+
+def rows(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> Iterator[Row]:
+    """The rows of a table [series, nights] of logarithms: what is not finite does not count.
+
+    The `node_sets_most` node sets that a row used most often are kept apart, the first seen first
+    among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than `node_set_nights` nights are not
+    comparable.  If more than half of the nights are on rare sets, the site hands out nodes at
+    random: then the row has one set, and what differs between nodes is part of its noise.
+    """
+    for values, numbers in zip(logs, nodes, strict=True):
+        there = np.flatnonzero(np.isfinite(values))
+        _, first, place, count = np.unique(
+            numbers[there], return_index=True, return_inverse=True, return_counts=True
+        )
         rank = np.empty(count.size, dtype=int)
-        rank[np.argsort(-count, kind="stable")] = np.arange(count.size)
+        rank[np.lexsort((first, -count))] = np.arange(count.size)
         ranked = rank[place]
-        rare = ranked >= sets_most
-        numbered[row, there] = 0 if rare.mean() > 0.5 else np.where(rare, -1, ranked)
-    night = np.broadcast_to(np.arange(logs.shape[1]), logs.shape)
-    return Series(logs, night, numbered).keep(np.isfinite(logs))
+        rare = (ranked >= settings.node_sets_most) | (count[place] < settings.node_set_nights)
+        if count.size < 2 or rare.mean() > 0.5:
+            ranked = np.zeros(there.size, dtype=int)
+        else:
+            ranked = np.where(rare, -1, ranked)
+        yield Row(values[there], there, ranked)
+
+
+def clean(row: Row, settings: Settings) -> Clean:
+    """The comparable nights of a row, at least one, in units of their spread."""
+    sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
+    logs = row.values - _offsets(row)
+    running = running_median(logs)
+    off = logs - running
+    spread = _spread(logs, off, settings.spread_least)
+    excursions = tuple(_alone(off / spread, settings.clip_sd))
+    bound = settings.clip_sd * spread
+    values = np.clip(logs, running - bound, running + bound)
+    if sum(one.end - one.begin for one in excursions) > _OFTEN * logs.size:
+        excursions, values = (), logs
+    for one in excursions:
+        values[one.begin : one.end] = running[one.begin : one.end]
+    middle = float(np.median(values))
+    raw, values = (logs - middle) / spread, (values - middle) / spread
+    return Clean(raw, values, spread, middle, sets, excursions)
+
+
+def running_median(values: np.ndarray) -> np.ndarray:
+    """The median of the nights around each night; the ends count as going on for ever."""
+    reach = min(_REACH, max(1, (values.size - 1) // 4))
+    padded = np.pad(values, reach, mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
+    return np.asarray(np.median(windows, axis=1))
+
+
+def _offsets(row: Row) -> np.ndarray:
+    """By how much the node set of each night differs from the first: a first estimate [nights]."""
+    offsets = np.zeros(row.values.size)
+    first = np.flatnonzero(row.node_set == 0)
+    level = running_median(row.values[first])
+    for number in range(1, int(row.node_set.max(initial=0)) + 1):
+        there = np.flatnonzero(row.node_set == number)
+        nearest = np.interp(there, first, level)
+        offsets[there] = np.median(row.values[there] - nearest)
+    return offsets
+
+
+def _spread(logs: np.ndarray, off: np.ndarray, least: float) -> float:
+    """Robust standard deviation from night to night, never below what the resolution allows."""
+    around = MAD * float(np.median(np.abs(off))) / 0.95  # the running median takes part of it
+    steps = np.diff(logs)
+    steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
+    between = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
+    return max(around, between, _ROUNDING * _resolution(logs), least)
+
+
+def _resolution(logs: np.ndarray) -> float:
+    """Relative step of the clock, 0 if values hardly repeat."""
+    different = np.unique(np.round(logs, 9))
+    if different.size < 2 or different.size > logs.size / 2:
+        return 0.0
+    return float(np.median(np.diff(different)))
+
+
+def _alone(off: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
+    """Few nights in a row that are far off on one side, and are followed by others."""
+    side = np.where(np.abs(off) > _OFF, np.sign(off), 0)
+    ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
+    begin = 0
+    for end in map(int, ends):
+        size = np.abs(off[begin:end])
+        if side[begin] and end - begin <= _ALONE and end < side.size and size.max() > clip_sd:
+            yield Excursion(begin, end, float(np.median(size)))
+        begin = end

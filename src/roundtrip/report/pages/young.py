@@ -1,0 +1,77 @@
+"""The newest night beside the one before it, for histories too short for any verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from roundtrip.report import units
+from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages import packed
+from roundtrip.stats.nights.verdicts import Verdict
+
+#: Fewer series do not say what two nights of a site usually differ by.
+_USUAL_LEAST = 8
+
+
+@dataclass(frozen=True)
+class NightPair:
+    """A series' values of its two newest nights, with units; `ratio` is the newest over the other.
+
+    `distance` is how far they lie apart, in units of what the series of this site differ by in the
+    middle; "" where that is not known.  `away` is the logarithm of `ratio`, without its sign.
+    """
+
+    line: Line
+    before: str
+    newest: str
+    ratio: str
+    distance: str
+    away: float
+
+
+def is_young(judged: Judged) -> bool:
+    """Whether no series can be judged yet."""
+    return bool(judged.lines) and len(judged.of(Verdict.TOO_FEW_NIGHTS)) == len(judged.lines)
+
+
+def pairs(judged: Judged) -> Sequence[NightPair]:
+    """One for each series, the farthest apart first."""
+    apart = {line.series.key: _apart(line) for line in judged.lines}
+    known = [abs(one) for one in apart.values() if one is not None]
+    usual = median(known) if len(known) >= _USUAL_LEAST else 0.0
+    ordered = sorted(judged.lines, key=lambda line: -abs(apart[line.series.key] or 0.0))
+    return [_pair(line, apart[line.series.key], usual) for line in ordered]
+
+
+def sentence(judged: Judged) -> str:
+    """Why there is no verdict, and what changed since the night before."""
+    newest = judged.calendar.nights[-1]
+    why = judged.lines[0].said.why
+    if len(judged.calendar.nights) < 2:
+        return f"{why}: there is no night to compare with yet."
+    changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+    return f"{why}. No verdict. What changed since the night before: {changed}."
+
+
+def _values(line: Line) -> list[float]:
+    """The values of the two newest nights of a series, or of its only one."""
+    return [float(one) for one in line.series.points.sort("night")["median"].tail(2)]
+
+
+def _apart(line: Line) -> float | None:
+    """The logarithm of the newest value over the one before; None without one."""
+    values = _values(line)
+    return math.log(values[1] / values[0]) if len(values) > 1 and min(values) > 0 else None
+
+
+def _pair(line: Line, apart: float | None, usual: float) -> NightPair:
+    factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
+    texts = [f"{units.number(one * factor)}\N{NO-BREAK SPACE}{unit}" for one in _values(line)]
+    before = texts[0] if len(texts) > 1 else ""
+    if apart is None:
+        return NightPair(line, before, texts[-1], "", "", 0.0)
+    distance = f"{abs(apart) / usual:.1f}" if usual > 0 else ""
+    return NightPair(line, before, texts[-1], f"{math.exp(apart):.3f}", distance, abs(apart))

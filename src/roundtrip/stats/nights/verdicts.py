@@ -1,0 +1,203 @@
+"""What is known of the nights of one series, and the verdict on its newest nights.
+
+Nights are counted from 0, in the order of the site's nights; those that were left out count too.
+All ratios are of raw values, over the level before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+#: A level is that of before if it is nearer to it than this part of the change.
+_BACK = 0.35
+
+
+class Verdict(StrEnum):
+    """What is said of a series, in the order in which series are listed."""
+
+    WORSE_LAST_NIGHT = "worse last night"
+    REGRESSED = "regressed"
+    FLAPPING = "flapping"
+    DRIFTING = "drifting"
+    RECOVERED = "recovered"
+    IMPROVED = "improved"
+    WANDERING = "wandering"
+    TOO_FEW_NIGHTS = "too few nights"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of level that began at `night`: `ratio` is the level since over the level before.
+
+    `low` and `high` are its interval.  `evidence`, with the sign of the change, is above
+    `threshold` in absolute value; `nights` is the number of nights of the level since that were
+    used.
+    """
+
+    night: int
+    ratio: float
+    low: float
+    high: float
+    evidence: float
+    threshold: float
+    nights: int
+
+    def is_effect(self, least: float) -> bool:
+        """Whether its interval excludes 1 and it is larger than the least effect."""
+        return abs(self.ratio - 1) >= least and not self.low <= 1 <= self.high
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The nights from `begin` to `end` (not taken) on one level.
+
+    `level` is their median in the unit of the series, `spread` the robust standard deviation from
+    night to night (relative), `autocorrelation` that of a night with the night before.
+    """
+
+    begin: int
+    end: int
+    level: float
+    spread: float
+    autocorrelation: float
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Nights `first` to `last` that were `ratio` times the level, and went back to it."""
+
+    first: int
+    last: int
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A slow change: the level of a year later over that of today, with its interval."""
+
+    a_year: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The newest night beside what the nights before predict: ratios over their level.
+
+    `low` and `high` bound what one night without a change is expected to show.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    is_outside: bool
+
+
+@dataclass(frozen=True)
+class Flapping:
+    """Odd nights that come and go: `share` of the newest `nights`, `share_before` of those before.
+
+    Odd nights are `ratio` times the level, in the middle.
+    """
+
+    nights: int
+    share: float
+    share_before: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class SeriesHistory:
+    """Of one series: every change point, segment and incident, oldest first, and its newest nights.
+
+    `would_see` is the least relative step that 10 new nights would show with a probability of
+    90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
+    `least` is the least effect, relative; a level is news for `news_nights`.
+    """
+
+    used: int
+    steps: tuple[Step, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    drift: Drift | None = None
+    is_wandering: bool = False
+    newest: Newest | None = None
+    flapping: tuple[Flapping, ...] = ()
+    would_see: float | None = None
+    why: str = ""
+    least: float = 0.0
+    news_nights: int = 14
+
+    @property
+    def spikes(self) -> tuple[int, ...]:
+        """Every night of an incident."""
+        return tuple(n for one in self.incidents for n in range(one.first, one.last + 1))
+
+    def step(self, accepted: int = -1) -> Step | None:
+        """The newest change point that is large enough and began after night `accepted`."""
+        large = [one for one in self.steps if one.is_effect(self.least) and one.night > accepted]
+        return large[-1] if large else None
+
+    def standing(self, *, lower_is_better: bool, accepted: int = -1) -> tuple[Step, ...]:
+        """Change points for the worse after night `accepted` that no later level took back."""
+        result: list[Step] = []
+        for index, one in enumerate(self.steps):
+            is_worse = (one.ratio > 1) == lower_is_better
+            if one.night <= accepted or not is_worse or not one.is_effect(self.least):
+                continue
+            since = math.prod(other.ratio for other in self.steps[index:])
+            if not _is_back(since, one.ratio, self.least):
+                result.append(one)
+        return tuple(result)
+
+    def flaps(self, *, lower_is_better: bool) -> Flapping | None:
+        """The worse nights that come and go, if there are such."""
+        return next((one for one in self.flapping if (one.ratio > 1) == lower_is_better), None)
+
+    def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
+        """Whether the newest night is worse than what was predicted, and by more than the least."""
+        if self.newest is None or not self.newest.is_outside:
+            return False
+        away = self.newest.ratio - 1
+        return (away > 0) == lower_is_better and abs(away) >= self.least
+
+    def verdict(self, *, lower_is_better: bool, accepted: int = -1) -> Verdict:
+        """The verdict on the newest nights; change points up to night `accepted` are the baseline.
+
+        The newest night stands before any change point, and these before what comes and goes.
+        """
+        is_new = not self.segments or self.segments[-1].end - 1 > accepted
+        if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
+            return Verdict.WORSE_LAST_NIGHT
+        step = self.step(accepted)
+        if step is not None:
+            if (step.ratio > 1) == lower_is_better:
+                return Verdict.REGRESSED
+            return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
+        flaps = self.flaps(lower_is_better=lower_is_better)
+        if flaps and self.segments[-1].end - flaps.nights > accepted:
+            return Verdict.FLAPPING
+        if self.drift is not None:
+            return Verdict.DRIFTING
+        if self.why:
+            return Verdict.TOO_FEW_NIGHTS
+        return Verdict.WANDERING if self.is_wandering else Verdict.UNCHANGED
+
+    def _takes_back(self, step: Step) -> bool:
+        """Whether a change point went back to the level before an earlier one."""
+        at = self.steps.index(step)
+        for index in range(at - 1, -1, -1):
+            earlier = self.steps[index]
+            since = math.prod(one.ratio for one in self.steps[index : at + 1])
+            is_opposite = (earlier.ratio > 1) != (step.ratio > 1)
+            if is_opposite and earlier.is_effect(self.least):
+                return _is_back(since, earlier.ratio, self.least)
+        return False
+
+
+def _is_back(ratio: float, change: float, least: float) -> bool:
+    """Whether `ratio` to an old level is that level again, after a `change` by so many times."""
+    return abs(math.log(ratio)) <= max(_BACK * abs(math.log(change)), math.log1p(least))
