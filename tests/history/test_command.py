@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
+from roundtrip.cli import main
+
 SLOWER_FROM = 40
 
 
@@ -71,6 +73,43 @@ def test_json_has_every_series_and_a_filter_some(reports: Path) -> None:
     assert (done.returncode, {one["variant"] for one in some}) == (0, {"mpi-datatype"})
 
 
+def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
+    reports: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for folder in ("campaigns", "checks", f"site-configs/{SITE}"):
+        (tmp_path / folder).mkdir(parents=True)
+    file = tmp_path / "site-configs" / SITE / "annotations.yaml"
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*more: str) -> tuple[int, str]:
+        argv = ["roundtrip", "history", SITE, "--reports", str(reports), *more]
+        monkeypatch.setattr("sys.argv", argv)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        assert told.err == ""
+        return int(str(ended.value.code)), told.out
+
+    assert ask("--since", "2026-02-20")[0] == 0
+    assert ask("--since", "2026-02-01")[0] == 1
+    reason = ("--reason", 'the new "UCX": agreed')
+    status, told = ask("--accept", "mpi, 1 B; half", *reason)
+    assert status == 0 and told.startswith("accepted up to 2026-02-24T")
+    status, told = ask("--json")
+    read = json.loads(told)["series"]
+    (slower,) = [one for one in read if (one["variant"], one["size_bytes"]) == ("mpi", 1)]
+    assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
+    assert slower["accepted"]["reason"] == reason[1]
+    assert len(slower["steps"]) == 1
+    assert ask("--accept", "--all", *reason)[0] == 0
+    assert file.read_text().count("kind: accepted") >= 2
+    read = json.loads(ask("--json")[1])["series"]
+    assert all(one["accepted"] for one in read)
+
+
 def test_all_shows_what_did_not_change(reports: Path) -> None:
     done = history(SITE, "--all", "--reports", reports)
     assert done.stdout.count(ENVIRON) == 30
@@ -111,6 +150,11 @@ def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
         ((SITE, "other"), "no published night of campaign 'other' on site 'local'"),
         (("../x",), "'../x': a name has up to 100 letters"),
         ((SITE, "--series", "quantum"), "no series has 'quantum' in its name"),
+        ((SITE, "--accept", "quantum", "--reason", "x"), "no series has 'quantum' in its name"),
+        ((SITE, "--accept", "mpi"), "--accept SERIES and --reason TEXT belong together"),
+        ((SITE, "--reason", "x"), "--accept SERIES and --reason TEXT belong together"),
+        ((SITE, "--since", "yesterday"), "--since 'yesterday': right is a date such as"),
+        ((SITE, "--accept", "--all", "--reason", "a\nb"), "--reason: right is one line"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:

@@ -24,6 +24,16 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/history/test_command.py::test_what_regressed_is_told_first_with_what_differed_there",
         *('"history"', "history(SITE, "),
     ),
+    r"roundtrip history SITE --accept .*": (
+        "tests/history/test_command.py::"
+        "test_what_is_accepted_is_the_baseline_and_older_news_is_none",
+        *('"--accept"', '"--reason"', '"--all"'),
+    ),
+    r"roundtrip history SITE --since .*": (
+        "tests/history/test_command.py::"
+        "test_what_is_accepted_is_the_baseline_and_older_news_is_none",
+        *('"--since"',),
+    ),
     r"roundtrip history SITE nightly --all --series .*": (
         "tests/history/test_command.py::test_all_shows_what_did_not_change",
         *('"--all"', '"--series"'),

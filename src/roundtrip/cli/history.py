@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,8 +129,8 @@ def _accept(site: str, text: str, reason: str, found: Mapping[str, Judged]) -> N
     if not every:
         raise UserError(f"no series has {text!r} in its name")
     newest = max(judged.calendar.nights[-1] for _, judged in every)
-    names = ["*"] if text == _ALL else list(dict.fromkeys(line.label for line, _ in every))
-    file = annotations.accept(site, names, newest, reason)
+    globs = ["*"] if text == _ALL else sorted({escape(line.label) for line, _ in every})
+    file = annotations.accept(site, globs, newest, reason)
     print(f"accepted up to {newest}: {len(every)} series, in {file}")
 
 

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -112,8 +111,8 @@ def of_site(site: str) -> tuple[Annotation, ...]:
     return load(checkout / "site-configs" / site / FILE_NAME)
 
 
-def accept(site: str, names: Sequence[str], night: str, reason: str) -> Path:
-    """Append one annotation a name to the site's file: what was, up to `night`, is accepted.
+def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
+    """Append one annotation a glob to the site's file: what was, up to `night`, is accepted.
 
     UserError if there is no checkout with this site, or the reason is no text of one line.
     """
@@ -130,9 +129,9 @@ def accept(site: str, names: Sequence[str], night: str, reason: str) -> Path:
     if before and not before.endswith("\n"):
         before += "\n"
     entries = [
-        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_quoted(escape(name))}\n"
+        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_quoted(glob)}\n"
         f"  text: {_quoted(reason)}\n"
-        for name in names
+        for glob in globs
     ]
     partial = file.with_name(f".partial-{FILE_NAME}")
     with writing(folder):

@@ -91,9 +91,10 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> Iterator[Ro
     """The rows of a table [series, nights] of logarithms: what is not finite does not count.
 
     The `node_sets_most` node sets that a row used most often are kept apart, the first seen first
-    among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than `node_set_nights` nights are not
-    comparable.  If more than half of the nights are on rare sets, the site hands out nodes at
-    random: then the row has one set, and what differs between nodes is part of its noise.
+    among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than
+    `node_set_nights` nights are not comparable.  If more than half of the nights are on rare sets,
+    the site hands out nodes at random: then the row has one set, and what differs between nodes is
+    part of its noise.
     """
     for values, numbers in zip(logs, nodes, strict=True):
         there = np.flatnonzero(np.isfinite(values))
