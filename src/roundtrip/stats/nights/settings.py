@@ -61,7 +61,7 @@ class Settings:
         changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of Statistics
         29, 2001).  `has_memory`: nights resemble those before, whose law is known less well.
         """
-        base = self.evidence + self.evidence_length * math.log(nights / 100)
+        base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
         base += self.evidence_memory if has_memory else 0.0
         short = math.log(max(1.0, self.sight_nights / shorter))
         bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * short)
