@@ -113,6 +113,7 @@ def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
     assert found.nights["night"].n_unique() == 2 and found.warnings == ()
 
 
+@pytest.mark.nightly
 def test_two_processes_publish_two_runs_of_a_day_at_once(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:

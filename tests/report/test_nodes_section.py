@@ -198,8 +198,10 @@ def test_a_reader_walks_the_map_by_keys_and_by_pointer(sick: Report, tmp_path: P
         one.press("Escape")
         assert one.run(said) == ""
         one.run(
-            "document.querySelector('[data-heat] rect[data-at]').dispatchEvent("
-            "new PointerEvent('pointermove', {bubbles: true}))"
+            "{ const panel = document.querySelector('[data-heat]');"
+            "const [row, column] = JSON.parse(panel.querySelector('script').textContent).cells[0];"
+            "panel.querySelector(`rect[data-at='${row} ${column}']`).dispatchEvent("
+            "new PointerEvent('pointermove', {bubbles: true})); }"
         )
         assert one.run(said) == first
         assert one.faults() == [] and len(one.requests()) == 1

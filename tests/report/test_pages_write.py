@@ -153,6 +153,7 @@ def test_an_annotation_of_the_site_stands_at_its_night(
     assert {kind[1] for kind in read["kinds"]} == {"", "new cable"}
 
 
+@pytest.mark.nightly
 def test_writers_at_the_same_time_leave_whole_pages_of_all_nights(
     night: Callable[..., Path], reports: Path
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_tree_that_cannot_be_written_is_status_2(revision: Path, tmp_path: Pat
     assert status == 2 and "Not a directory" in told[0]
 
 
+@pytest.mark.nightly
 def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) -> None:
     program = "from pathlib import Path; from roundtrip.report import public; import sys; "
     program += "print(public.copy(Path(sys.argv[1]), Path(sys.argv[2])).was_there)"

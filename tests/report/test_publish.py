@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from support.bundles import rewritten
 
+from roundtrip import cli
 from roundtrip.collect import bundle
 from roundtrip.errors import UserError
 from roundtrip.report import data, publish
@@ -23,6 +24,7 @@ from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
+Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -126,6 +128,7 @@ def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Pa
     assert publish.publish(built, tmp_path) == revision
 
 
+@pytest.mark.nightly
 def test_many_processes_at_once_publish_one_revision(tree: Any, tmp_path: Path) -> None:
     code = "from roundtrip.cli import main; main()"
     command = [
@@ -156,8 +159,11 @@ def test_other_columns_are_refused(tree: Any) -> None:
         data.read(other)
 
 
-def test_another_process_in_another_place_writes_the_same_bytes(tree: Any, tmp_path: Path) -> None:
+def test_another_process_in_another_place_writes_the_same_bytes(
+    make_tree: Maker, tmp_path: Path
+) -> None:
     """No clock, no hash seed, no path, no time zone has a say."""
+    tree = make_tree(launches=6, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     revision = publish.publish(bundle.build(tree.path), tmp_path / "one")
     moved = shutil.copytree(revision / "bundle", tmp_path / "far" / "away")
     script = (
@@ -210,35 +216,45 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
 
-def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    code = "from roundtrip.cli import main; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    environment = {"PYTHONPATH": ":".join(sys.path)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+@pytest.fixture
+def roundtrip(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line in this process: status, standard output and standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["roundtrip", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
 
 
-def test_the_command_line(tree: Any, tmp_path: Path) -> None:
-    done = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
-    assert done.returncode == 0, done.stderr
+def test_the_command_line(roundtrip: Command, tree: Any, tmp_path: Path) -> None:
+    status, out, err = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
+    assert status == 0, err
     page = tmp_path / "out" / "synthetic" / "local" / "2026-11-21" / "r1" / "report.html"
-    assert done.stdout.splitlines() == ["verified: rebuilt byte for byte", f"report: {page}"]
+    assert out.splitlines() == ["verified: rebuilt byte for byte", f"report: {page}"]
     page.write_text("")
-    broken = roundtrip("report", page.parent, "--verify")
-    assert broken.returncode == 1
-    assert "report.html: differs when rebuilt" in broken.stderr
+    status, _, err = roundtrip("report", page.parent, "--verify")
+    assert status == 1
+    assert "report.html: differs when rebuilt" in err
 
 
-def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
+def test_a_report_is_verified_or_corrected(roundtrip: Command, tree: Any, tmp_path: Path) -> None:
     revision = publish.publish(bundle.build(tree.path), tmp_path / "reports")
-    done = roundtrip("report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "corrects none: leave --supersedes out" in done.stderr
-    done = roundtrip("report", revision, "--supersedes", "r1", "--reason", " ")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--supersedes and --reason go together" in done.stderr
+    status, out, err = roundtrip(
+        "report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo"
+    )
+    assert (status, out) == (2, "")
+    assert "corrects none: leave --supersedes out" in err
+    status, out, err = roundtrip("report", revision, "--supersedes", "r1", "--reason", " ")
+    assert (status, out) == (2, "")
+    assert "--supersedes and --reason go together" in err
 
 
-def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None:
+def test_the_command_line_refuses_in_one_line(
+    roundtrip: Command, tree: Any, tmp_path: Path
+) -> None:
     facts = json.loads((tree.path / "state.json").read_text())
     (tree.path / "state.json").write_text(json.dumps({**facts, "campaign": "../../etc"}))
     for arguments in (
@@ -247,8 +263,7 @@ def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None
         ("report", tmp_path / "nowhere"),
         ("report", tree.path, "--supersedes", "r1"),
     ):
-        done = roundtrip(*arguments)
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert len(done.stderr.splitlines()) == 1
-        assert done.stderr.startswith("roundtrip: ")
+        status, out, err = roundtrip(*arguments)
+        assert (status, out) == (2, "")
+        assert len(err.splitlines()) == 1
+        assert err.startswith("roundtrip: ")

@@ -14,9 +14,10 @@ import pytest
 from roundtrip.collect import bundle
 from roundtrip.collect.tables import settings
 from roundtrip.report import data, figures, html, labels, markdown, units
-from roundtrip.report.blocks import Fold, Table
+from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
 from roundtrip.report.pages import links
+from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.stats.intervals import Interval
 
 ENVIRON = "openmpi41-boost181"
@@ -187,3 +188,33 @@ def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
     style = (Path(html.__file__).parent / "templates" / "style.css").read_text()
     for query in ("prefers-color-scheme: dark", "@media print", "max-width: 700px"):
         assert query in style
+
+
+def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
+    axis = Scale("Time (µs)", 0, 2, False)
+    view = View(
+        "Time", axis, None, (Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),)),), ("a",)
+    )
+
+    def page(figures: int, rows: int) -> _Tags:
+        many = tuple(
+            Figure(f"f{n}", f"Figure {n}", Plot(f"{n}", "", (view,))) for n in range(figures)
+        )
+        table = Table(
+            "Rows. More.", (Column("Name"),), tuple(text_cells(f"row {n}") for n in range(rows))
+        )
+        parts = (Part("a", "A", (Gallery(("Figures.",), many), table)),)
+        parsed = _Tags()
+        parsed.feed(html.render(Report("Title", (), (), parts, many)))
+        return parsed
+
+    few, many = page(32, 200), page(33, 201)
+    for parsed, drawn, rows in ((few, 32, 200), (many, 33, 201)):
+        names = [
+            told.get("id") for tag, told in parsed.tags if (told.get("class") or "") == "panel"
+        ]
+        assert names == [f"figure-f{n}" for n in range(drawn)]
+        assert all(f"row {n}" in parsed.text for n in range(rows))
+    assert sum(tag == "details" for tag, _ in few.tags) == 1
+    assert "21 more figures; each is a file in figures/" in many.text
+    assert "bundle/samples.parquet" in many.text and "201 rows: Rows" in many.text

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from roundtrip.collect import bundle, rounds
 from roundtrip.report import data
 from roundtrip.report.blocks import Items, Part, Table
-from roundtrip.report.sections import toolchains
+from roundtrip.report.sections import toolchains, toolchains_data
 from roundtrip.report.sections.toolchains_data import ToolchainComparison
 from roundtrip.stats.verdicts import Family, Judged, judge
 from roundtrip.studies.study import Claim
@@ -196,3 +198,56 @@ def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
     assert str(getattr(answer.text[0], "text", "")) == (
         f"My MPI ({MPICH}) against My MPI ({OPENMPI})"
     )
+
+
+def matrix(mpis: int, boosts: int) -> dict[str, tuple[str, str]]:
+    """What each toolchain of a full matrix is made of."""
+    pairs = [(f"m{m:03d}", f"b{b:03d}") for m in range(mpis) for b in range(boosts)]
+    return {f"{mpi}-{boost}": (mpi, boost) for mpi, boost in pairs}
+
+
+def compared(made_of: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
+    there = set(made_of.values())
+    asked = toolchains_data.asked(made_of)
+    assert len(asked) == len(set(asked)) and all(one < other for one, other in asked)
+    return {
+        (one, other)
+        for one, other in asked
+        if toolchains_data.depends_on(made_of[one], made_of[other], there)
+    }
+
+
+def test_a_few_toolchains_are_compared_each_with_each() -> None:
+    few = matrix(toolchains_data.MOST_ENVIRONS, 1)
+    assert len(compared(few)) == 32 * 31 // 2
+    assert len(compared(matrix(8, 4))) == 4 * (8 * 7 // 2) + 8 * (4 * 3 // 2)
+
+
+def test_of_many_each_is_compared_with_the_first_of_its_mpi_and_of_its_boost() -> None:
+    many = matrix(20, 3)
+    pairs = compared(many)
+    of_boost = {(f"m000-{boost}", name) for name, (_, boost) in many.items()}
+    of_mpi = {(f"{mpi}-b000", name) for name, (mpi, _) in many.items()}
+    assert pairs == {pair for pair in of_boost | of_mpi if pair[0] != pair[1]}
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=33, max_size=300))
+def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
+    made: list[tuple[int, int]],
+) -> None:
+    many = {f"{n:03d}": (f"m{mpi}", f"b{boost}") for n, (mpi, boost) in enumerate(made)}
+    pairs = compared(many)
+    assert {name for pair in pairs for name in pair} == set(many)
+    assert len(pairs) <= 3 * len(many)
+
+
+def test_the_page_says_how_many_pairs_were_asked(
+    make_tree: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchains_data, "MOST_ENVIRONS", 2)
+    monkeypatch.setattr(toolchains, "MOST_ENVIRONS", 2)
+    part, told = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
+    assert "3 toolchains have 3 pairs, of which " in refusals(part)
+    pairs = {(c.one, c.other) for c in told if isinstance(c, ToolchainComparison)}
+    assert f"of which {len(pairs)} are asked" in refusals(part)
+    assert "Up to 2 would be compared each with each." in refusals(part)

@@ -33,6 +33,8 @@ _KINDS = {
     Gallery: "gallery",
     Fold: "fold",
 }
+#: A gallery of more figures shows the first ones and folds the others; longer tables are folded.
+_FOLDING = {"most_figures": 32, "first_figures": 12, "most_rows": 200}
 #: Of the page's one script, in this order.
 SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
@@ -40,7 +42,7 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 def render(report: Report) -> str:
     """The whole page as one HTML text."""
     above = {"index": links.INDEX, "history": links.HISTORY}
-    return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report, **above)
+    return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report, **above, **_FOLDING)
 
 
 def _kind(block: object) -> str:

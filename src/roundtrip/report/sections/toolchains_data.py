@@ -19,7 +19,7 @@ from roundtrip.report.speeds import Point, Value
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Family
 
-#: More toolchains than these in a setting are not compared each with each (`_asked`): pairs grow
+#: More toolchains than these in a setting are not compared each with each (`asked`): pairs grow
 #: with the square of their number, and so do the claims that are corrected together.
 MOST_ENVIRONS = 32
 
@@ -179,10 +179,10 @@ class Toolchains:
                 environ: [speeds.launched(row) for row in rows] for environ, rows in group.items()
             }
             there_are = set(made_of.values())
-            for one, other in _asked(made_of):
-                if depends_on := _depends_on(made_of[one], made_of[other], there_are):
+            for one, other in asked(made_of):
+                if what := depends_on(made_of[one], made_of[other], there_are):
                     pairing = pair_by_round(launched[one], launched[other])
-                    found.append((setting, one, other, pairing, depends_on))
+                    found.append((setting, one, other, pairing, what))
         return found
 
     @cached_property
@@ -226,7 +226,7 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     return {setting: dict(groups[setting]) for setting in chosen}
 
 
-def _asked(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+def asked(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
     """Which environments are compared, of what each is made of: MPI and Boost.
 
     Each pair of a few.  Of many, each with the first by name of all, of those with its MPI, and of
@@ -236,17 +236,18 @@ def _asked(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
     environs = sorted(made_of)
     if len(environs) <= MOST_ENVIRONS:
         return list(combinations(environs, 2))
-    firsts: dict[str | tuple[int, str], str] = {}
+    firsts: dict[tuple[str, str], str] = {}
     asked: dict[tuple[str, str], None] = {}
     for environ in environs:
-        for alike in ("", *enumerate(made_of[environ])):
+        mpi, boost = made_of[environ]
+        for alike in (("all", ""), ("MPI", mpi), ("Boost", boost)):
             first = firsts.setdefault(alike, environ)
             if first != environ:
                 asked[first, environ] = None
-    return list(asked)
+    return sorted(asked)
 
 
-def _depends_on(
+def depends_on(
     one: tuple[str, str], other: tuple[str, str], there_are: set[tuple[str, str]]
 ) -> tuple[str, ...]:
     """What may differ between two toolchains, MPI or Boost; () if they are not compared.
