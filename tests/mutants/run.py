@@ -117,9 +117,10 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
 
 @cache
 def _times() -> dict[str, float]:
-    """The tests that passed without a mutant."""
+    """The tests that passed without a mutant, and are still there."""
+    there = set(scratch.pytest("--collect-only", "-m", "")[1].splitlines())
     tests = [json.loads(line) for line in (scratch.TRACE / "times.jsonl").open()]
-    return {test["test"]: test["seconds"] for test in tests if test["passed"]}
+    return {t["test"]: t["seconds"] for t in tests if t["passed"] and t["test"] in there}
 
 
 @cache
