@@ -90,8 +90,10 @@ def test_a_campaign_file_that_cannot_be_read(
     one_line(roundtrip("run", file), f"{re.escape(str(file))}{place}: {complaint}")
 
 
-@pytest.mark.parametrize("name", ["report.json", "bundle/manifest.json"])
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000, '"\\ud800"'])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("report.json", '{"a":' * 100_000), ("bundle/manifest.json", "9" * 5000)],
+)
 def test_a_revision_of_hostile_json(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / "bundle").mkdir()
     (tmp_path / "report.json").write_text('{"digest": ""}')

@@ -1,27 +1,20 @@
 from __future__ import annotations
 
-import pytest
-
 from roundtrip.imported.direction import lower_is_better
 
 LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
 HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]
+NEITHER = ["", "%", "W", "J", "widgets", "MB", "shops"]
 
 
-@pytest.mark.parametrize("unit", LOWER)
-def test_of_times_less_is_better(unit: str) -> None:
-    assert lower_is_better("x", unit, None, None) is True
-
-
-@pytest.mark.parametrize("unit", HIGHER)
-def test_of_rates_more_is_better(unit: str) -> None:
-    assert lower_is_better("x", unit, None, None) is False
-
-
-@pytest.mark.parametrize("unit", ["", "%", "W", "J", "widgets", "MB", "shops"])
-def test_other_units_do_not_tell(unit: str) -> None:
-    told = lower_is_better("x", unit, None, None)
-    assert told is None
+def test_of_times_less_is_better_of_rates_more_and_other_units_do_not_tell() -> None:
+    units = [*LOWER, *HIGHER, *NEITHER]
+    found = {unit: lower_is_better("x", unit, None, None) for unit in units}
+    assert found == {
+        **dict.fromkeys(LOWER, True),
+        **dict.fromkeys(HIGHER, False),
+        **dict.fromkeys(NEITHER),
+    }
 
 
 def test_a_reference_with_one_limit_tells_more_than_the_unit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import rewritten
+from support.synthetic import Tree
 
 from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
@@ -20,21 +22,35 @@ from roundtrip.report import data, publish
 from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
-Maker = Callable[..., Any]
+
+
+def bundle_of(folder: Path, started: str) -> Path:
+    """The bundle of a run that started at some time."""
+    settings: dict[str, Any] = {"sizes": [1, 64, 1024, 65536, 1 << 20], "samples": 5, "launches": 2}
+    tree = Tree(
+        folder / started.replace(":", ""),
+        environs=(ENVIRON,),
+        seed=sum(map(ord, started)),
+        **settings,
+    ).write()
+    file = tree.path / "state.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
+    return bundle.build(tree.path)
 
 
 @pytest.fixture
-def night(make_tree: Maker) -> Callable[[str], Path]:
+def night(tmp_path: Path) -> Callable[[str], Path]:
     """Makes the bundle of a run that started at some time."""
+    return lambda started: bundle_of(tmp_path, started)
 
-    def made(started: str) -> Path:
-        seed = sum(map(ord, started))
-        tree = make_tree(started.replace(":", ""), launches=2, environs=(ENVIRON,), seed=seed)
-        file = tree.path / "state.json"
-        file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
-        return bundle.build(tree.path)
 
-    return made
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle of a published report that holds the night before it."""
+    folder = tmp_path_factory.mktemp("later")
+    for time in ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"):
+        published = publish.publish(bundle_of(folder, time), folder / "reports")
+    return published / "bundle"
 
 
 def started(revision: Path) -> list[str]:
@@ -166,15 +182,14 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     ],
 )
 def test_a_forged_history_is_one_line(
-    night: Callable[[str], Path],
+    later: Path,
     tmp_path: Path,
     table: str,
     change: Callable[[pl.DataFrame], pl.DataFrame],
     complaint: str,
 ) -> None:
-    publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
-    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path)
-    rewritten(later / "bundle", change, f"history/{table}")
+    forgery = shutil.copytree(later, tmp_path / "bundle")
+    rewritten(forgery, change, f"history/{table}")
     with pytest.raises(UserError, match=complaint) as caught:
-        data.read(later / "bundle")
+        data.read(forgery)
     assert "\n" not in str(caught.value) and f"history/{table}.parquet" in str(caught.value.file)

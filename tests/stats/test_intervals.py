@@ -21,16 +21,16 @@ def test_ranks_of_the_published_tables(n: int, rank: int) -> None:
     assert lower_rank(n, 0.95) == rank
 
 
-@pytest.mark.parametrize("n", range(1, 80))
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-def test_scipy_agrees(n: int, level: float) -> None:
-    drawn = np.random.default_rng(n).normal(size=n)
-    ours = median_interval(list(drawn), level)
-    theirs = quantile_test(drawn, q=0, p=0.5).confidence_interval(level)
-    if ours.exists:
-        assert (ours.low, ours.high) == (theirs.low, theirs.high)
-    else:
-        assert np.isnan(theirs.low) and np.isnan(theirs.high)
+def test_scipy_agrees(level: float) -> None:
+    for n in range(1, 80):
+        drawn = np.random.default_rng(n).normal(size=n)
+        ours = median_interval(list(drawn), level)
+        theirs = quantile_test(drawn, q=0, p=0.5).confidence_interval(level)
+        if ours.exists:
+            assert (ours.low, ours.high) == (theirs.low, theirs.high), n
+        else:
+            assert np.isnan(theirs.low) and np.isnan(theirs.high), n
 
 
 def test_fewer_than_six_launches_have_no_interval() -> None:

@@ -14,10 +14,10 @@ from roundtrip.stats.significance import q_values, signed_rank_p
 ratios = st.lists(st.floats(0.01, 100), min_size=1, max_size=9)
 
 
-@pytest.mark.parametrize("n", range(1, 12))
-def test_all_on_one_side_is_the_least_p(n: int) -> None:
-    drawn = [1.0 + 0.01 * (k + 1) for k in range(n)]
-    assert signed_rank_p(drawn) == pytest.approx(2.0 ** (1 - n))
+def test_all_on_one_side_is_the_least_p() -> None:
+    drawn = [1.0 + 0.01 * (k + 1) for k in range(11)]
+    found = [signed_rank_p(drawn[:n]) for n in range(1, 12)]
+    assert found == pytest.approx([2.0 ** (1 - n) for n in range(1, 12)])
 
 
 @given(ratios)
