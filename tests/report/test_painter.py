@@ -9,7 +9,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip.report import heat, painter, svg, ticks
@@ -104,7 +104,7 @@ def test_signs_have_shapes_dashes_and_both_colours() -> None:
         for shape in (SQUARE, TRIANGLE, DIAMOND)
     )
     text = drawing(view(curves=curves))
-    assert text.count("stroke-dasharray") == 2  # the line, and its sign
+    assert text.count('-dasharray="6 4"') == 1 and text.count('-dasharray="5 3"') == 1  # its sign
     assert text.count("translate(") >= 3 * 3
     assert f'stroke="{COLOUR[0]}"' in text and f"--dark:{COLOUR[1]}" in text
     assert "prefers-color-scheme: dark" in text and "var(--ink)" in text
@@ -136,6 +136,17 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
     assert len(named(root, "names")[0]) == 0 and len(named(root, "bars")) == 1
     shared = replace(shown, curves=(one, replace(other, points=((0, 5.0, None, None, 3),))))
     assert len(named(parsed(drawing(shared)), "names")[0]) == 2
+
+
+def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
+    points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
+    curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))
+    one, two = (painter.on_page("one", Plot("", "", ()), view(curves=curves[:n])) for n in (1, 2))
+    heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in (one, two)]  # type: ignore[index]
+    assert heights[0] == heights[1]
+    assert not named(parsed(drawing(view(curves=curves))), "dot")
+    lone = replace(curves[0], points=points[:1])
+    assert len(named(parsed(drawing(view(curves=(lone,)))), "dot")) == 1
 
 
 def test_parts_of_a_bar_stand_side_by_side() -> None:
@@ -172,6 +183,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
     assert "<script" not in text and not re.search(r"\son\w+=", text)
 
 
+@example(0.5, 800002.0, False, 2.0)
 @given(st.floats(1e-6, 1e9), st.floats(1.01, 1e6), st.booleans(), st.floats(2, 12))
 def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float

@@ -9,6 +9,7 @@ import pytest
 from support.measured import STUDY, Measured, bundle
 
 from roundtrip.report.figures import drawing as drawing_of
+from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.studies.charts import Arm, Drawing, decades, dots, drawing, over_size, rows, sizes
 from roundtrip.studies.colours import BLUE, ORANGE, palette
 from roundtrip.studies.panel import CasePanels
@@ -47,6 +48,13 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     assert (one.count('class="band"'), one.count('class="line"')) == (2, 2)
     assert (other.count('class="band"'), other.count('class="line"')) == (0, 1)  # 3 launches
     assert over_size([], "Nothing", "Time (µs)") == () == dots([], "Nothing", "Time (µs)")
+
+
+def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_panel() -> None:
+    both, alone = Measured("Barrier@a", {"mpi": 10, "ring": 10}), Measured("Barrier@b", {"ring": 9})
+    shapes = [{c.name: c.shape for c in one.curves} for one in drawings(both, alone)]
+    assert shapes[0] == {"MPI_Barrier": CIRCLE, "Messages in a ring": SQUARE}
+    assert shapes[1] == {"Messages in a ring": SQUARE}
 
 
 def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:

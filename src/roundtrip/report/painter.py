@@ -26,6 +26,7 @@ _TOP, _BOTTOM, _RIGHT, _GAP = 28, 46, 22, 16
 #: Room for a name at the end of a curve: where its sign begins, and where its words do.
 _SIGN, _NAME = 10, 21
 _MANY = 40  # so many points of a line are not marked one by one
+_LONE = 2.5  # half the width of a point that no line shows
 _FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
 _DASHES = "6 4"
 #: Colours of a light page for programs that know no variables; `figure.css` has the others.
@@ -329,8 +330,9 @@ class _Frame:
             dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
             told = {"class": "line", "fill": "none", "stroke-width": curve.width, **dash}
             yield element("path", {**told, "d": svg.path(places)})
-        if curve.size and not (is_line and len(places) >= _MANY):
-            size = max(curve.size, self.dot) if self.view.rows else curve.size
+        lone = 0.0 if is_line else _LONE
+        if (curve.size or lone) and not (is_line and len(places) >= _MANY):
+            size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
 
     def _stacks(self) -> Iterator[Markup]:
@@ -399,8 +401,7 @@ class _Frame:
             tie = {
                 "class": "tie",
                 "stroke": MUTED,
-                "stroke-width": ".8",
-                "opacity": ".6",
+                "stroke-dasharray": "1 3",
                 "d": svg.path(((x + 3 - _SIGN, y - at), (-2.0, 0.0))),
             }
             yield self._named(index, curve, arrow, self.right + _SIGN, at, element("path", tie))
@@ -416,7 +417,7 @@ class _Frame:
     @cached_property
     def _legend(self) -> tuple[list[Markup], float]:
         """The names of several curves under a figure of rows, and how much room they take."""
-        if self._slots == 1:
+        if self._slots == 1 or not self.view.rows:
             return [], 0.0
         made, x, y = [], 0.0, self.bottom + _BOTTOM + 8
         for index, curve in enumerate(self.view.curves):

@@ -68,8 +68,8 @@ def text(words: str, x: float, y: float, **attributes: object) -> Markup:
 
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
-    """A point of half-width `size`, which has the colour of its group."""
-    told = {"class": "dot", "stroke": "none"}
+    """A point of half-width `size` in the colour of its group, its edge in the paper's."""
+    told = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
         return element("circle", {**told, "cx": number(x), "cy": number(y), "r": number(size)})
     corners = path((size * one, size * two) for one, two in _SHAPES[shape])

@@ -70,6 +70,8 @@ def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
         step = 2.0 ** math.ceil(math.log2(least))
     first = math.ceil(scale.low / step - _SLACK)
     last = math.floor(scale.high / step + _SLACK)
+    if first > last and scale.high > scale.low:
+        return _even(scale, 2 * count, binary)
     return tuple(_clean(at * step) for at in range(first, last + 1))
 
 

@@ -19,14 +19,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import polars as pl
 
 from roundtrip.report.blocks import Figure
-from roundtrip.report.plot import CIRCLE, Curve, Plot, Scale, View, points
+from roundtrip.report.plot import (
+    CIRCLE,
+    DIAMOND,
+    SQUARE,
+    TRIANGLE,
+    Curve,
+    Plot,
+    Scale,
+    View,
+    points,
+)
 from roundtrip.studies.colours import Colour
 from roundtrip.studies.panel import Panel
 
+_SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
 #: Columns of a median and its interval.
 INTERVAL = ("median", "low", "high")
 SIZE = "Message size (bytes)"
@@ -36,15 +48,16 @@ SIZE = "Message size (bytes)"
 class Arm:
     """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
 
-    `width` 0: points that no line joins; `point` 0: a line without points.
+    `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
+    place among the arms, so that curves which lie on each other are told apart.
     `is_bound`: not measured, but what nothing that is measured can exceed.
     """
 
     title: str
     colour: Colour
     width: float = 2.0
-    point: float = 2.4
-    shape: str = CIRCLE
+    point: float = 3.0
+    shape: str = ""
     is_dashed: bool = False
     is_bound: bool = False
 
@@ -79,6 +92,7 @@ class Drawing:
     @property
     def curves(self) -> tuple[Curve, ...]:
         """The arms over x."""
+        shapes = dict(zip(self.arms, cycle(_SHAPES), strict=False))
         return tuple(
             Curve(
                 arm.title,
@@ -86,7 +100,7 @@ class Drawing:
                 points(self.of(name).iter_rows(named=True)),
                 arm.width,
                 arm.is_dashed,
-                arm.shape,
+                arm.shape or shapes[name],
                 arm.point,
                 bound=arm.title if arm.is_bound else "",
             )

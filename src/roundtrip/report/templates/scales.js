@@ -86,7 +86,7 @@ function even(lo, hi, count, binary, whole) {
   for (let at = Math.ceil(lo / step - 1e-9); at * step <= hi + step * 1e-9; at += 1) {
     found.push(clean(at * step));
   }
-  return found;
+  return found.length || whole || !(hi > lo) ? found : even(lo, hi, 2 * count, binary, whole);
 }
 
 // Without the last bits that arithmetic leaves.

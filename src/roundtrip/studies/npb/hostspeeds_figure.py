@@ -13,7 +13,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
-from roundtrip.report.plot import DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
+from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
 from roundtrip.studies import charts
 from roundtrip.studies.charts import Arm, Drawing
 from roundtrip.studies.colours import GREY, PINK, Colour, palette
@@ -78,7 +78,7 @@ def _top(curves: Sequence[Curves]) -> float:
 def _drawing(number: int, one: Curves, top: float) -> Drawing:
     names = {rtt: f"+{rtt:g} ms" for rtt in one.rtts}
     colours = palette(names.values())
-    arms = {name: Arm(name, colours[name], point=3.1) for name in names.values()}
+    arms = {name: Arm(name, colours[name], point=3.1, shape=CIRCLE) for name in names.values()}
     rows = [
         {"arm": names[rtt], "x": speed, "median": value}
         for rtt in one.rtts

@@ -91,7 +91,7 @@ def _arms(panel: Panel) -> dict[str, Arm]:
         name: Arm(
             _name(name, panel),
             colour,
-            point=0 if name == _LINK else 2.2,
+            point=0 if name == _LINK else 3.0,
             is_dashed=name == _STUDY,
             is_bound=name == _LINK,
         )
