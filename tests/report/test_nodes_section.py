@@ -68,7 +68,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
     assert {row[0].text for row in table.rows} == {pseudonym(3)}
     assert {"latency", "latency inside the node"} <= {row[1].text for row in table.rows}
     history = next(one for one in sick.parts if one.anchor == "history")
-    assert "series" in "".join(str(word) for word in history.answers[0].text)
+    assert "it can be judged from night" in "".join(str(word) for word in history.answers[0].text)
 
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def _minimum_effects(
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 <= value < 1:
             told = f"[history.{_EFFECTS}] {name or _EFFECTS} must be a number from 0 to 1"
-            right = "under the name of a study, or of a study and a metric: 'netpipe bandwidth'"
+            right = "under the name of a study, or of a study and a metric: 'STUDY METRIC'"
             raise tables.fault(f"{told}, {right}", ("history", _EFFECTS, name), places, file)
     kept = {key: value for key, value in history.items() if key != _EFFECTS}
     return {**data, "history": kept}, tuple(sorted(effects.items()))
