@@ -68,6 +68,7 @@ def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
     assert command[1:5] == ["-m", "roundtrip.studies.npb.sweep", "--samples", "samples.csv"]
 
 
+@pytest.mark.nightly
 def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
     site: Site, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
     assert any("nodes_256 (it has 128)" in reason for reason in reasons)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "launches"), [("simulated", 2), ("simulated-night", 1)])
 def test_the_shipped_campaigns_can_run_and_claim_nothing(
     site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +104,7 @@ def test_the_shipped_campaigns_can_run_and_claim_nothing(
         assert all(reasons.values())
 
 
+@pytest.mark.nightly
 def test_a_machine_that_measures_simulates_nothing(
     toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

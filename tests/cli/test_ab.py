@@ -135,6 +135,7 @@ def test_interrupted_it_judges_what_is_there_and_goes_on_later(
     assert state(tmp_path)["finished"] is not None
 
 
+@pytest.mark.nightly
 def test_in_abba_a_resumed_run_goes_on_with_its_design(
     played: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support.synthetic import Tree
 
 from roundtrip import files
 from roundtrip.campaign.progress import TerminalProgress
@@ -57,7 +58,11 @@ def one_line(done: Done, complaint: str, status: int = 2) -> None:
         (["run", LONG], r"a{255,}\S*: File name too long"),
         (["report", LONG], "File name too long"),
         (["report", "a\nb\x1b[31m"], r"a\\nb\\x1b\[31m: neither"),
-        (["run", "smoke", "--tree", "/dev/null"], "/dev/null/state.json: cannot be read"),
+        pytest.param(
+            ["run", "smoke", "--tree", "/dev/null"],
+            "/dev/null/state.json: cannot be read",
+            marks=pytest.mark.nightly,
+        ),
         (["report", "/dev/full"], "neither a bundle"),
     ],
 )
@@ -107,6 +112,20 @@ def test_a_deep_lock_file(tmp_path: Path) -> None:
     one_line(roundtrip("site", "lock", file), "not JSON: nested")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small bundle."""
+    environs = ("openmpi41-boost181",)
+    tree = Tree(
+        tmp_path_factory.mktemp("built") / "run",
+        launches=2,
+        environs=environs,
+        sizes=[1, 1024],
+        samples=3,
+    )
+    return bundle.build(tree.write().path)
+
+
 @pytest.mark.parametrize(
     ("place", "complaint"),
     [
@@ -117,9 +136,8 @@ def test_a_deep_lock_file(tmp_path: Path) -> None:
     ],
 )
 def test_an_output_path_that_takes_no_report(
-    make_tree: Callable[..., Any], tmp_path: Path, place: str, complaint: str
+    built: Path, tmp_path: Path, place: str, complaint: str
 ) -> None:
-    built = bundle.build(make_tree(launches=2, environs=("openmpi41-boost181",)).path)
     (tmp_path / "file").write_text("")
     one_line(roundtrip("report", built, "--output", tmp_path / place), complaint)
 

@@ -43,6 +43,7 @@ def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.false <= 1 and result.evidence == SETTINGS.evidence
 
 
+@pytest.mark.nightly
 def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     stretches = np.repeat(rng.choice([0.0, 0.03], (20, 30), p=[0.8, 0.2]), 8, axis=1)

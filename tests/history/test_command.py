@@ -45,8 +45,37 @@ def history(*arguments: str | Path, columns: str = "300") -> subprocess.Complete
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
-def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) -> None:
-    done = history(SITE, CAMPAIGN, "--reports", reports)
+@pytest.fixture(scope="module")
+def listed(reports: Path) -> subprocess.CompletedProcess[str]:
+    return history(SITE, CAMPAIGN, "--reports", reports)
+
+
+@pytest.fixture(scope="module")
+def as_json(reports: Path) -> str:
+    return history(SITE, "--json", "--reports", reports).stdout
+
+
+@pytest.fixture(scope="module")
+def piped(reports: Path) -> str:
+    return history(SITE, "--all", "--reports", reports, columns="").stdout
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nights of which the newest stands alone."""
+
+    def once(number: int, _: Any) -> float:
+        return 1.5 if number == 34 else 1.0
+
+    folder = tmp_path_factory.mktemp("alone")
+    Nights(folder, series=1, launches=2, samples=2, change=once).write(35)
+    return folder
+
+
+def test_what_regressed_is_told_first_with_what_differed_there(
+    listed: subprocess.CompletedProcess[str],
+) -> None:
+    done = listed
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     when = "55 nights, 2026-01-01 to 2026-02-24"
@@ -58,8 +87,8 @@ def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) ->
     assert all("package libucx0: 1.13 → 1.14" in row and "2026-02-1" in row for row in rows)
 
 
-def test_json_has_every_series_and_a_filter_some(reports: Path) -> None:
-    whole = json.loads(history(SITE, "--json", "--reports", reports).stdout)["series"]
+def test_json_has_every_series_and_a_filter_some(reports: Path, as_json: str) -> None:
+    whole = json.loads(as_json)["series"]
     assert len(whole) == 30 and {one["campaign"] for one in whole} == {CAMPAIGN}
     (slower,) = [one for one in whole if one["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
@@ -116,19 +145,14 @@ def test_all_shows_what_did_not_change(reports: Path) -> None:
     assert " % within 10 nights" in done.stdout
 
 
-def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
-    piped = history(SITE, "--all", "--reports", reports, columns="")
-    assert piped.stdout.count(ENVIRON) == 30 and piped.stdout.count("package libucx0: 1.13") == 2
+def test_no_name_is_cut_off_where_there_is_little_room(reports: Path, piped: str) -> None:
+    assert piped.count(ENVIRON) == 30 and piped.count("package libucx0: 1.13") == 2
     narrow = history(SITE, "--all", "--reports", reports, columns="60").stdout
     assert "regressed" in narrow and "…" not in narrow
 
 
-def test_a_night_that_stands_alone_is_shown(tmp_path: Path) -> None:
-    def once(number: int, _: Any) -> float:
-        return 1.5 if number == 34 else 1.0
-
-    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(35)
-    done = history(SITE, "--reports", tmp_path)
+def test_a_night_that_stands_alone_is_shown(alone: Path) -> None:
+    done = history(SITE, "--reports", alone)
     (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
     assert done.returncode == 1 and " last night" in row
 
