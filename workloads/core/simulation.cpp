@@ -29,7 +29,7 @@ std::optional<std::string> from_environment(const char* name) {
   return value;
 }
 
-nlohmann::ordered_json or_null(const std::optional<std::string>& text) {
+nlohmann::ordered_json text_or_null(const std::optional<std::string>& text) {
   return text ? nlohmann::ordered_json(*text) : nlohmann::ordered_json(nullptr);
 }
 
@@ -51,8 +51,8 @@ double speed_of_this_host() {
 
 nlohmann::ordered_json describe_simulation() {
   return {{"simgrid", version()},
-          {"platform", or_null(from_environment(platform))},
-          {"platform_sha256", or_null(from_environment(platform_sha256))},
+          {"platform", text_or_null(from_environment(platform))},
+          {"platform_sha256", text_or_null(from_environment(platform_sha256))},
           {"host_flops", speed_of_this_host()}};
 }
 
