@@ -44,7 +44,6 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if part := _part(config):
         number, parts = part
