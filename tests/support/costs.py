@@ -27,7 +27,7 @@ _BEGIN, _SHARED = pytest.StashKey[float](), pytest.StashKey[float]()
 
 @dataclass
 class Costs:
-    """Seconds by test; `own` leaves out shared fixtures, and is None where there is no limit."""
+    """Seconds by test; `own` has the unit tests alone, without their shared fixtures."""
 
     total: dict[str, float] = field(default_factory=dict)
     own: dict[str, float] = field(default_factory=dict)

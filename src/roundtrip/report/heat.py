@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from roundtrip.report import painter, svg
-from roundtrip.report.painter import INK, MUTED
+from roundtrip.report.frame import INK, MUTED
 from roundtrip.report.plot import Cell, Heat
 from roundtrip.report.svg import element, number
 
@@ -23,14 +23,14 @@ _LEGEND, _MEANING = 200, "worse than usual (%)"
 def on_page(heat: Heat) -> Markup:
     """The map as part of a page, without heading and colours."""
     width, height = _size(heat)
-    told = {
+    attributes = {
         "class": "figure heat",
         "role": "img",
         "aria-label": _about(heat),
         "viewBox": f"0 0 {number(width)} {number(height)}",
         "style": f"max-width:{round(1.2 * width)}px",
     }
-    return element("svg", told, *_all(heat))
+    return element("svg", attributes, *_all(heat))
 
 
 def standalone(alt: str, heat: Heat) -> str:
@@ -59,11 +59,11 @@ def _all(heat: Heat) -> Iterator[Markup]:
     for at, name in enumerate(heat.labels):
         middle = _CELL * (at + 0.5) + 4
         kind = {"class_": "sick", "font_weight": 600} if heat.names[at] in heat.marked else {}
-        told = {**kind, "font_size": _FONT, "text_anchor": "end"}
-        yield svg.text(name, left - 5, middle, **told)
+        attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
+        yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
         turned = f"rotate(-90 {number(x)} {number(y)})"
-        yield svg.text(name, x, y, transform=turned, **told)
+        yield svg.text(name, x, y, transform=turned, **attributes)
     shades: dict[int, list[Cell]] = {}
     for cell in heat.cells:
         shades.setdefault(_shade(cell.effect), []).append(cell)
@@ -116,8 +116,8 @@ def _shade(effect: float) -> int:
 
 def _coloured(shade: int, *inside: Markup) -> Markup:
     light, dark = (_mixed(colours, shade / _SHADES) for colours in _COLOURS)
-    told = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
-    return element("g", told, *inside)
+    attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
+    return element("g", attributes, *inside)
 
 
 def _mixed(colours: tuple[str, str, str], part: float) -> str:

@@ -1,56 +1,41 @@
 """Draws what a figure shows: one SVG for light and dark screens and for paper.
 
-On a page, the SVG has the page's colours and heading; the page's script moves what is drawn when a
-reader zooms, so that every shape is a path through places ``x,y``, a circle or a transformed point.
-A file stands alone: it has its own title, colours and background, in any program that reads SVG.
+On a page, the SVG has the page's colours and heading.  A file stands alone: it has its own title,
+colours and background, in any program that reads SVG.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from importlib import resources
-from typing import ClassVar
 
 from markupsafe import Markup
 
-from roundtrip.report import svg, ticks
-from roundtrip.report.plot import Curve, Plot, Rule, Scale, View
-from roundtrip.report.svg import TEXT, TITLE, Place, element, number
-
-#: The drawing area of curves, in pixels; a row's height, and that of one of several in it.
-_WIDTH, _HEIGHT = 340, 240
-_ROW, _SLOT, _PART = 24, 13, 17
-_TOP, _BOTTOM, _RIGHT, _GAP = 28, 46, 22, 16
-#: Room for a name at the end of a curve: where its sign begins, and where its words do.
-_SIGN, _NAME = 10, 21
-_MANY = 40  # so many points of a line are not marked one by one
-_LONE = 2.5  # half the width of a point that no line shows
-_FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
-_DASHES = "6 4"
-#: Colours of a light page for programs that know no variables; `figure.css` has the others.
-INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
-SPARK_WIDTH, SPARK_HEIGHT, _EDGE, _MOST_ROWS = 220.0, 96.0, 5.0, 12
+from roundtrip.report import svg
+from roundtrip.report.frame import INK, MUTED, PAPER, Frame, SmallFrame
+from roundtrip.report.plot import Plot, Rule, Scale, View
+from roundtrip.report.svg import TEXT, TITLE, element, number
 
 
 def on_page(name: str, plot: Plot, view: View) -> Markup:
     """A view as part of a page, without heading and colours; `name` is unique on the page."""
-    frame = _Frame(name, view)
-    told = {"viewBox": frame.box(0), "style": f"max-width:{round(frame.width)}px"}
-    told |= {
+    frame = Frame(name, view)
+    attributes = {"viewBox": frame.box(0), "style": f"max-width:{round(frame.width)}px"}
+    attributes |= {
         "data-frame": " ".join(map(number, (frame.left, frame.top, frame.right, frame.bottom)))
     }
     return element(
         "svg",
-        {"class": "figure", "role": "img", **told, "aria-label": _about(plot, view)},
+        {"class": "figure", "role": "img", **attributes, "aria-label": _about(plot, view)},
         *frame.all(),
     )
 
 
 def standalone(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file: `alt` is its title for those who cannot see it."""
-    frame = _Frame(name, view)
+    frame = Frame(name, view)
     return document(
         alt, _about(plot, view), (plot.title, plot.subtitle), frame.width, frame.height, frame.all()
     )
@@ -73,7 +58,7 @@ def document(
         bold = {"font_weight": 600, "class_": "ink", "fill": INK} if size == TITLE else {}
         words.append(svg.text(line, 4, top, font_size=size, **bold))
     wide, high = round(width + 8), round(height + top + 10)
-    told = {
+    attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "figure alone",
         "role": "img",
@@ -87,7 +72,7 @@ def document(
     paper = {"class": "paper", "width": wide, "height": high, "fill": PAPER}
     drawn = element(
         "svg",
-        told,
+        attributes,
         element("title", {}, alt),
         element("desc", {}, about),
         element("style", {}, _style()),
@@ -104,9 +89,9 @@ def spark(plot: Plot, label: str) -> Markup:
     low = view.x.low if view.x.is_log else max(view.x.low, 0.0)
     rules = view.rules or ((Rule(low),) if view.rows else ())
     near = replace(view, y=view.y and _near(view, view.y), strip=None, rules=rules)
-    frame = _Spark("", near)
-    told = {"class": "figure", "viewBox": frame.box(0), "role": "img", "aria-label": label}
-    return element("svg", told, *frame.marks())
+    frame = SmallFrame("", near)
+    attributes = {"class": "figure", "viewBox": frame.box(0), "role": "img", "aria-label": label}
+    return element("svg", attributes, *frame.marks())
 
 
 @cache
@@ -129,335 +114,3 @@ def _near(view: View, scale: Scale) -> Scale:
         return scale
     low, high = max(scale.low, min(values)), min(scale.high, max(values))
     return replace(scale, low=low, high=high) if low < high else scale
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """Where things are in the drawing of a view; all numbers are pixels."""
-
-    name: str
-    view: View
-    dot: ClassVar[float] = 4.0  # half the width of a point in a row, at least
-
-    @cached_property
-    def x_ticks(self) -> tuple[float, ...]:
-        return ticks.ticks(self.view.x, _WIDTH / 72)
-
-    @cached_property
-    def y_ticks(self) -> tuple[float, ...]:
-        return ticks.ticks(self.view.y, _HEIGHT / 36) if self.view.y else ()
-
-    @cached_property
-    def left(self) -> float:
-        axis = self.view.y
-        names = [ticks.label(one, axis) for one in self.y_ticks] if axis else self.view.rows
-        return max((svg.width(name) for name in names), default=0.0) + 12
-
-    @cached_property
-    def right(self) -> float:
-        return self.left + _WIDTH
-
-    @cached_property
-    def top(self) -> float:
-        return 6 if self.view.rows else _TOP
-
-    @cached_property
-    def bottom(self) -> float:
-        view = self.view
-        return self.top + (sum(self._heights) if view.rows else _HEIGHT)
-
-    @cached_property
-    def width(self) -> float:
-        names = () if self.view.rows else self.view.curves
-        room = [_SIGN + _NAME + svg.width(f"{one.name} ↑") for one in names]
-        return self.right + max(_RIGHT, *room, 0)
-
-    @cached_property
-    def height(self) -> float:
-        return self.bottom + _BOTTOM + self._legend[1]
-
-    def box(self, above: float) -> str:
-        return f"0 {number(-above)} {number(self.width)} {number(self.height + above)}"
-
-    @cached_property
-    def _heights(self) -> list[float]:
-        """Of each row: a row with several curves is higher, the parts of a bar share one."""
-        view = self.view
-        there = {point[0] for curve in view.curves for point in curve.points}
-        one = _PART if view.is_stacked else max(_ROW, self._slots * _SLOT + 6)
-        return [one if row in there else _ROW for row in range(len(view.rows))]
-
-    @cached_property
-    def _slots(self) -> int:
-        """How many curves stand under each other in a row: 1 where each row has one of its own."""
-        curves = self.view.curves
-        rows = [point[0] for curve in curves for point in curve.points]
-        return len(curves) if len(set(rows)) < len(rows) else 1
-
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {curve.name: at for at, curve in enumerate(self.view.curves)}
-
-    def across(self, value: float) -> float:
-        return self.left + (self.right - self.left) * self.view.x.part(value)
-
-    def up(self, value: float) -> float:
-        axis = self.view.y or self.view.x
-        return self.bottom - (self.bottom - self.top) * axis.part(value)
-
-    def middle(self, row: int) -> float:
-        return self.top + sum(self._heights[:row]) + self._heights[row] / 2
-
-    def place(self, curve: Curve, place: float, value: float | None) -> Place | None:
-        """Where a value is; None if the axes cannot show it."""
-        view = self.view
-        axis = view.x if view.rows else view.y
-        if value is None or axis is None or not axis.has_place(value):
-            return None
-        if not view.rows:
-            return (self.across(place), self.up(value)) if view.x.has_place(place) else None
-        slot = self._order[curve.name] if self._slots > 1 else 0
-        aside = (slot - (self._slots - 1) / 2) * _SLOT
-        return self.across(value), self.middle(int(place)) + aside
-
-    def all(self) -> Iterator[Markup]:
-        """Everything that is drawn, from below to above."""
-        yield element("g", {"class": "frame"}, *self._axes())
-        if self.view.rows:
-            yield element("g", {"class": "rows"}, *self._rows())
-        area = {
-            "x": number(self.left),
-            "y": number(self.top),
-            "width": number(self.right - self.left),
-            "height": number(self.bottom - self.top),
-        }
-        clip = f"clip-{self.name}"
-        yield element("clipPath", {"id": clip}, element("rect", area))
-        yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
-        yield element(
-            "g", {"class": "names"}, *(self._legend[0] if self.view.rows else self._ends())
-        )
-
-    def _axes(self) -> Iterator[Markup]:
-        view = self.view
-
-        def line(x1: float, y1: float, x2: float, y2: float, kind: str, stroke: str) -> Markup:
-            ends = svg.path(((x1, y1), (x2, y2)))
-            return element("path", {"class": kind, "stroke": stroke, "d": ends})
-
-        for value in self.x_ticks:
-            x = self.across(value)
-            yield line(x, self.top, x, self.bottom, "grid", GRID)
-            yield svg.text(ticks.label(value, view.x), x, self.bottom + 19, text_anchor="middle")
-        middle = (self.left + self.right) / 2
-        yield svg.text(
-            view.x.title, middle, self.bottom + 39, text_anchor="middle", class_="ink", fill=INK
-        )
-        if view.y:
-            for value in self.y_ticks:
-                y = self.up(value)
-                yield line(self.left, y, self.right, y, "grid", GRID)
-                label = ticks.label(value, view.y)
-                yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
-            yield svg.text(view.y.title, 0, 13, class_="ink", fill=INK)
-        yield line(self.left, self.top, self.left, self.bottom, "axis", MUTED)
-        yield line(self.left, self.bottom, self.right, self.bottom, "axis", MUTED)
-
-    def _rows(self) -> Iterator[Markup]:
-        for row, name in enumerate(self.view.rows):
-            bold = (
-                {"font_weight": 600, "class_": "ink", "fill": INK} if row in self.view.heads else {}
-            )
-            yield svg.text(name, self.left - 8, self.middle(row) + 4.5, text_anchor="end", **bold)
-
-    def marks(self) -> Iterator[Markup]:
-        """Strip, rules, all intervals, and above them all curves."""
-        view = self.view
-        axis = view.x if view.rows else view.y
-        if view.strip and axis:
-            (x1, y1), (x2, y2) = self._rule(view.strip[0])
-            (x3, y3), (x4, y4) = self._rule(view.strip[1])
-            corners = svg.path(((x1, y1), (x2, y2), (x4, y4), (x3, y3)))
-            yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
-        for rule in view.rules:
-            if axis and axis.has_place(rule.value):
-                ends = svg.path(self._rule(rule.value))
-                yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
-        if view.is_stacked:
-            yield from self._stacks()
-            return
-        for kind in (self._spread, self._line):
-            for index, curve in enumerate(view.curves):
-                if inside := list(kind(curve)):
-                    yield self._coloured(index, curve, *inside)
-
-    def _rule(self, value: float) -> tuple[Place, Place]:
-        if self.view.rows:
-            x = self.across(value)
-            return (x, self.top), (x, self.bottom)
-        y, far = self.up(value), _FAR * (self.right - self.left)
-        return (self.left - far, y), (self.right + far, y)
-
-    def _coloured(self, index: int, curve: Curve, *inside: Markup) -> Markup:
-        light, dark = curve.colour
-        told = {"class": "curve", "data-curve": index, "fill": light, "stroke": light}
-        return element("g", {**told, "style": f"--light:{light};--dark:{dark}"}, *inside)
-
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
-        runs: list[list[tuple[Place, Place]]] = [[]]
-        for at, _, low, high, _ in curve.points:
-            ends = self.place(curve, at, low), self.place(curve, at, high)
-            if ends[0] and ends[1]:
-                runs[-1].append((ends[0], ends[1]))
-            elif runs[-1]:
-                runs.append([])
-        if self.view.rows or self.view.has_bars:
-            bars = "".join(svg.path(ends) for run in runs for ends in run)
-            if bars:
-                yield element("path", {"class": "bars", "stroke-width": 2, "d": bars})
-            return
-        areas = [[*(high for _, high in run), *(low for low, _ in reversed(run))] for run in runs]
-        told = "".join(f"{svg.path(area)}Z" for area in areas if area)
-        if told:
-            yield element(
-                "path", {"class": "band", "stroke": "none", "fill-opacity": ".22", "d": told}
-            )
-
-    def _line(self, curve: Curve) -> Iterator[Markup]:
-        places = [one for at, value, *_ in curve.points if (one := self.place(curve, at, value))]
-        is_line = bool(curve.width) and not self.view.rows and len(places) > 1
-        if is_line:
-            dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
-            told = {"class": "line", "fill": "none", "stroke-width": curve.width, **dash}
-            yield element("path", {**told, "d": svg.path(places)})
-        lone = 0.0 if is_line else _LONE
-        if (curve.size or lone) and not (is_line and len(places) >= _MANY):
-            size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
-            yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
-
-    def _stacks(self) -> Iterator[Markup]:
-        """Bars of parts, from the axis on, and over them the interval of each whole."""
-        filled: dict[float, float] = {}
-        for index, curve in enumerate(self.view.curves):
-            areas = ""
-            for row, value, *_ in curve.points:
-                start = filled.get(row, 0.0)
-                filled[row] = start + value
-                x1, x2 = self.across(start), self.across(filled[row])
-                y = self.middle(int(row))
-                areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
-            yield self._coloured(index, curve, element("path", {"stroke": "none", "d": areas}))
-        for curve in self.view.curves:
-            bars = "".join(
-                svg.path(((self.across(low), y), (self.across(high), y)))
-                for row, _, low, high, _ in curve.points
-                if low is not None and high is not None
-                for y in (self.middle(int(row)),)
-            )
-            if bars:
-                yield element(
-                    "path", {"class": "whole", "stroke": INK, "stroke-width": 1.5, "d": bars}
-                )
-
-    def _sign(self, index: int, curve: Curve) -> Markup:
-        """What stands before the name of a curve: a piece of its line, with a point on it."""
-        inside = []
-        is_row = bool(self.view.rows)
-        if curve.width and not is_row:
-            dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound else {}
-            width = min(max(curve.width, 1.6), 4.5)
-            told = {"fill": "none", "stroke-width": width, **dash}
-            inside.append(element("path", {**told, "d": "M0,0L16,0"}))
-        if self.view.is_stacked:
-            inside.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
-        elif curve.size:
-            size = max(curve.size, self.dot if is_row else 0.0)
-            inside.append(svg.dot(curve.shape, 8, 0, size))
-        return self._coloured(index, curve, *inside)
-
-    def _ends(self) -> Iterator[Markup]:
-        """The names of the curves right of their last points, apart from each other, tied to them.
-
-        A curve that leaves the axis there is marked by an arrow.
-        """
-        ends: dict[int, tuple[Curve, float, float, str]] = {}
-        for index, curve in enumerate(self.view.curves):
-            spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
-            spot = next(filter(None, reversed(spots)), None)
-            if spot:
-                y = min(max(spot[1], self.top), self.bottom)
-                arrow = (
-                    " ↑"
-                    if spot[1] < self.top - 0.5
-                    else " ↓"
-                    if spot[1] > self.bottom + 0.5
-                    else ""
-                )
-                ends[index] = (curve, spot[0] - self.right, y, arrow)
-        heights = {index: one[2] for index, one in ends.items()}
-        placed = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
-        for index, (curve, x, y, arrow) in ends.items():
-            at = placed[index]
-            tie = {
-                "class": "tie",
-                "stroke": MUTED,
-                "stroke-dasharray": "1 3",
-                "d": svg.path(((x + 3 - _SIGN, y - at), (-2.0, 0.0))),
-            }
-            yield self._named(index, curve, arrow, self.right + _SIGN, at, element("path", tie))
-
-    def _named(
-        self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
-    ) -> Markup:
-        """The sign and the name of a curve at a place."""
-        told = {"data-curve": index, "transform": f"translate({number(x)},{number(y)})"}
-        words = svg.text(f"{curve.name}{arrow}", _NAME, 4.5, class_="ink", fill=INK)
-        return element("g", told, *before, self._sign(index, curve), words)
-
-    @cached_property
-    def _legend(self) -> tuple[list[Markup], float]:
-        """The names of several curves under a figure of rows, and how much room they take."""
-        if self._slots == 1 or not self.view.rows:
-            return [], 0.0
-        made, x, y = [], 0.0, self.bottom + _BOTTOM + 8
-        for index, curve in enumerate(self.view.curves):
-            wide = _NAME + svg.width(curve.name) + 14
-            if x and x + wide > self.width:
-                x, y = 0.0, y + 20
-            made.append(self._named(index, curve, "", x, y))
-            x += wide
-        return made, y + 12 - self.bottom - _BOTTOM
-
-
-@dataclass(frozen=True)
-class _Spark(_Frame):
-    """The lines alone, or a point for each value of the first rows; all of it inside the frame."""
-
-    dot: ClassVar[float] = 2.5
-    left, right = _EDGE, SPARK_WIDTH - _EDGE
-    top, bottom = _EDGE, SPARK_HEIGHT - _EDGE
-    width, height = SPARK_WIDTH, SPARK_HEIGHT
-
-    @cached_property
-    def _heights(self) -> list[float]:
-        count = len(self.view.rows)
-        return [(self.bottom - self.top) / min(count, _MOST_ROWS)] * count
-
-    def across(self, value: float) -> float:
-        return min(max(super().across(value), self.left), self.right)
-
-    def up(self, value: float) -> float:
-        return min(max(super().up(value), self.top), self.bottom)
-
-    def _rule(self, value: float) -> tuple[Place, Place]:
-        one, other = super()._rule(value)
-        return (max(one[0], self.left), one[1]), (min(other[0], self.right), other[1])
-
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
-        return iter(())
-
-    def _line(self, curve: Curve) -> Iterator[Markup]:
-        is_line = bool(curve.width) and not self.view.rows and len(curve.points) > 1
-        shown = [point for point in curve.points if not self.view.rows or point[0] < _MOST_ROWS]
-        size = 0.0 if is_line else 2.5
-        return super()._line(replace(curve, points=tuple(shown), size=size))

@@ -38,9 +38,9 @@ Place = tuple[float, float]
 
 def element(name: str, attributes: Mapping[str, object], *inside: str) -> Markup:
     """An element; every value and every text that is no Markup is escaped."""
-    told = "".join(f' {key}="{_escaped(value)}"' for key, value in attributes.items())
+    words = "".join(f' {key}="{_escaped(value)}"' for key, value in attributes.items())
     content = "".join(map(_escaped, inside))
-    return Markup(f"<{name}{told}>{content}</{name}>" if inside else f"<{name}{told}/>")  # noqa: S704
+    return Markup(f"<{name}{words}>{content}</{name}>" if inside else f"<{name}{words}/>")  # noqa: S704
 
 
 def _escaped(value: object) -> str:
@@ -57,8 +57,8 @@ def number(value: float) -> str:
 
 def path(places: Iterable[Place]) -> str:
     """A line through the places, each written as ``x,y``; "" without one."""
-    told = "L".join(f"{number(x)},{number(y)}" for x, y in places)
-    return f"M{told}" if told else ""
+    corners = "L".join(f"{number(x)},{number(y)}" for x, y in places)
+    return f"M{corners}" if corners else ""
 
 
 def text(words: str, x: float, y: float, **attributes: object) -> Markup:
@@ -69,12 +69,12 @@ def text(words: str, x: float, y: float, **attributes: object) -> Markup:
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
     """A point of half-width `size` in the colour of its group, its edge in the paper's."""
-    told = {"class": "dot", "stroke": "#ffffff"}
+    paint = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
-        return element("circle", {**told, "cx": number(x), "cy": number(y), "r": number(size)})
+        return element("circle", {**paint, "cx": number(x), "cy": number(y), "r": number(size)})
     corners = path((size * one, size * two) for one, two in _SHAPES[shape])
     at = f"translate({number(x)},{number(y)})"
-    return element("path", {**told, "d": f"{corners}Z", "transform": at})
+    return element("path", {**paint, "d": f"{corners}Z", "transform": at})
 
 
 def width(words: str, size: float = TEXT) -> float:
