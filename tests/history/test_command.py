@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
+from roundtrip import cli
 from roundtrip.cli import main
 
 SLOWER_FROM = 40
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 def change(number: int, series: Any) -> Any:
@@ -38,44 +48,26 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def history(*arguments: str | Path, columns: str = "300") -> subprocess.CompletedProcess[str]:
-    code = "from roundtrip.cli import main; main()"
-    command = [sys.executable, "-c", code, "history", *map(str, arguments)]
-    environment = {"PYTHONPATH": ":".join(sys.path), **({"COLUMNS": columns} if columns else {})}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+def history(*arguments: str | Path, columns: str = "300") -> Done:
+    """The command in this process, in a terminal so wide, or without one."""
+    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        patch.setattr(sys, "argv", ["roundtrip", "history", *map(str, arguments)])
+        patch.delenv("COLUMNS", raising=False)
+        if columns:
+            patch.setenv("COLUMNS", columns)
+        cli.main()
+    texts = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return Done(int(ended.value.code or 0), *texts)
 
 
-@pytest.fixture(scope="module")
-def listed(reports: Path) -> subprocess.CompletedProcess[str]:
-    return history(SITE, CAMPAIGN, "--reports", reports)
-
-
-@pytest.fixture(scope="module")
-def as_json(reports: Path) -> str:
-    return history(SITE, "--json", "--reports", reports).stdout
-
-
-@pytest.fixture(scope="module")
-def piped(reports: Path) -> str:
-    return history(SITE, "--all", "--reports", reports, columns="").stdout
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Nights of which the newest stands alone."""
-
-    def once(number: int, _: Any) -> float:
-        return 1.5 if number == 34 else 1.0
-
-    folder = tmp_path_factory.mktemp("alone")
-    Nights(folder, series=1, launches=2, samples=2, change=once).write(35)
-    return folder
-
-
-def test_what_regressed_is_told_first_with_what_differed_there(
-    listed: subprocess.CompletedProcess[str],
-) -> None:
-    done = listed
+def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) -> None:
+    done = history(SITE, CAMPAIGN, "--reports", reports)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     when = "55 nights, 2026-01-01 to 2026-02-24"
@@ -87,8 +79,8 @@ def test_what_regressed_is_told_first_with_what_differed_there(
     assert all("package libucx0: 1.13 → 1.14" in row and "2026-02-1" in row for row in rows)
 
 
-def test_json_has_every_series_and_a_filter_some(reports: Path, as_json: str) -> None:
-    whole = json.loads(as_json)["series"]
+def test_json_has_every_series(reports: Path) -> None:
+    whole = json.loads(history(SITE, "--json", "--reports", reports).stdout)["series"]
     assert len(whole) == 30 and {one["campaign"] for one in whole} == {CAMPAIGN}
     (slower,) = [one for one in whole if one["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
@@ -97,6 +89,9 @@ def test_json_has_every_series_and_a_filter_some(reports: Path, as_json: str) ->
     assert slower["changes"] == [{**told, "nodes": []}]
     still = [one for one in whole if one["verdict"] == "unchanged"]
     assert still and all(0 < one["would_have_seen"] < 0.2 for one in still)
+
+
+def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
     done = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
     some = json.loads(done.stdout)["series"]
     assert (done.returncode, {one["variant"] for one in some}) == (0, {"mpi-datatype"})
@@ -145,14 +140,19 @@ def test_all_shows_what_did_not_change(reports: Path) -> None:
     assert " % within 10 nights" in done.stdout
 
 
-def test_no_name_is_cut_off_where_there_is_little_room(reports: Path, piped: str) -> None:
-    assert piped.count(ENVIRON) == 30 and piped.count("package libucx0: 1.13") == 2
+def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
+    piped = history(SITE, "--all", "--reports", reports, columns="").stdout
     narrow = history(SITE, "--all", "--reports", reports, columns="60").stdout
+    assert piped.count(ENVIRON) == 30 and piped.count("package libucx0: 1.13") == 2
     assert "regressed" in narrow and "…" not in narrow
 
 
-def test_a_night_that_stands_alone_is_shown(alone: Path) -> None:
-    done = history(SITE, "--reports", alone)
+def test_a_night_that_stands_alone_is_shown(tmp_path: Path) -> None:
+    def once(number: int, _: Any) -> float:
+        return 1.5 if number == 34 else 1.0
+
+    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(35)
+    done = history(SITE, "--reports", tmp_path)
     (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
     assert done.returncode == 1 and " last night" in row
 

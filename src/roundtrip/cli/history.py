@@ -160,8 +160,8 @@ def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) 
         _pairs(judged)
     else:
         _console.print("  nothing changed that these nights can show")
-    mute = Counter(one.said.why for one in lines if one.said.verdict == "too few nights")
-    for why, count in sorted(mute.items()) if not everything else ():
+    too_few = Counter(one.said.why for one in lines if one.said.verdict == "too few nights")
+    for why, count in sorted(too_few.items()) if not everything else ():
         _console.print(f"  {count} series have too few nights: {why}")
     small = sum(one.is_small for one in lines)
     if small and not everything:

@@ -43,7 +43,7 @@ def data(lines: Sequence[tuple[Series, SeriesHistory]], nights: Sequence[str]) -
 
 
 def _series(
-    one: Series, told: SeriesHistory, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
+    one: Series, known: SeriesHistory, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
 ) -> dict[str, Any]:
     points = one.points
     factor, unit = shown_in(points["median"], str(one.names["unit"]))
@@ -59,20 +59,20 @@ def _series(
         "median": _base64(_upper(points["median"].to_numpy().astype("<f4"))),
         "ends": _base64(np.concatenate([_ends(points, "low"), _ends(points, "high")])),
         "kind": _base64(np.array([kinds[row] for row in points.select(KIND).rows()], width)),
-        "told": _short(_drawn(told)),
+        "told": _short(_drawn(known)),
     }
 
 
-def _drawn(told: SeriesHistory) -> dict[str, Any]:
+def _drawn(known: SeriesHistory) -> dict[str, Any]:
     """What the view of a series draws and says of it."""
     return {
-        "used": told.used,
-        "steps": tuple(asdict(step) for step in told.steps),
-        "drift": asdict(told.drift) if told.drift else None,
-        "spikes": told.spikes,
-        "newest": asdict(told.newest) if told.newest else None,
-        "would_see": told.would_see,
-        "why": told.why,
+        "used": known.used,
+        "steps": tuple(asdict(step) for step in known.steps),
+        "drift": asdict(known.drift) if known.drift else None,
+        "spikes": known.spikes,
+        "newest": asdict(known.newest) if known.newest else None,
+        "would_see": known.would_see,
+        "why": known.why,
     }
 
 
@@ -88,8 +88,8 @@ def shown_in(values: pl.Series, unit: str) -> tuple[float, str]:
 
 def text(data: Mapping[str, Any]) -> Markup:
     """JSON that may stand inside a <script> element."""
-    told = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no < in it
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704  no < in it
 
 
 def _short(value: Any) -> Any:

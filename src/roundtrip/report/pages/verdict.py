@@ -49,42 +49,42 @@ class Said:
         return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
-def say(told: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0) -> Said:
+def say(known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0) -> Said:
     """The verdict on a series in words and numbers.
 
     A step counts for as long as the newest nights belong to it, not only while it is news: a
     regression that nobody mended or accepted is still one.  Change points up to night `accepted`
     are the baseline; what began before night `since` is no alarm.
     """
-    verdict = told.verdict(lower_is_better=lower_is_better, accepted=accepted)
-    standing = told.standing(lower_is_better=lower_is_better, accepted=accepted)
+    verdict = known.verdict(lower_is_better=lower_is_better, accepted=accepted)
+    standing = known.standing(lower_is_better=lower_is_better, accepted=accepted)
     is_alarm = any(step.night >= since for step in standing)
-    step = told.step(accepted)
-    seen, why = told.would_see, told.why
-    if verdict is Verdict.WORSE_LAST_NIGHT and told.newest:
-        one = told.newest
+    step = known.step(accepted)
+    seen, why = known.would_see, known.why
+    if verdict is Verdict.WORSE_LAST_NIGHT and known.newest:
+        one = known.newest
         away = max(one.ratio / one.high, one.low / one.ratio)
         text = f"{one.ratio:.3f} last night"
         return Said(verdict, None, one, True, True, text, away, seen, why)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
-        is_news = step.nights <= told.news_nights and step.night >= since
+        is_news = step.nights <= known.news_nights and step.night >= since
         ratio = _ratio(step.ratio, step.low, step.high)
         evidence = abs(step.evidence) / step.threshold
         return Said(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
-    flaps = told.flaps(lower_is_better=lower_is_better)
+    flaps = known.flaps(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
             f"{flaps.ratio:.3f} in {units.percent(flaps.share)} of {flaps.nights} nights, "
             f"{units.percent(flaps.share_before)} before"
         )
         return Said(verdict, None, None, True, True, text, flaps.share, seen)
-    if verdict is Verdict.DRIFTING and told.drift:
-        drift = told.drift
+    if verdict is Verdict.DRIFTING and known.drift:
+        drift = known.drift
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"
         away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
         return Said(verdict, None, None, False, is_alarm, ratio, away, seen)
-    outside = told.newest is not None and told.newest.is_outside
-    ratio = f"{told.newest.ratio:.3f} last night" if told.newest and outside else ""
+    outside = known.newest is not None and known.newest.is_outside
+    ratio = f"{known.newest.ratio:.3f} last night" if known.newest and outside else ""
     return Said(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from roundtrip.stats.nights import newest, segments
 from roundtrip.stats.nights.newest import Predictions
@@ -166,7 +166,7 @@ def _inside(parts: Sequence[Explained], index: int) -> tuple[int, int]:
 
 def _steps(parts: Sequence[Explained], settings: Settings) -> Iterator[Step]:
     """The change points of all stretches, oldest first."""
-    quantile = float(stats.norm.ppf((1 + settings.confidence_level) / 2))
+    quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
     for index, part in enumerate(parts):
         low, high = _inside(parts, index)
         fit, spread = part.fit, part.series.spread
@@ -232,7 +232,7 @@ def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int
     if best.criterion + settings.drift_evidence**2 >= fit.criterion:
         return None, fit.points
     nights = float(part.row.night[-1] - part.row.night[0])
-    half = float(stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
+    half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
     a_year = series.spread * _NIGHTS_A_YEAR / nights
     values = (math.exp(a_year * (best.slope + away)) for away in (0.0, -half, half))
     return Drift(*values), best.points
@@ -267,7 +267,7 @@ def _would_see(part: Explained, of_level: int, settings: Settings) -> float:
     total = part.series.nights + new
     bar = settings.threshold(total, new, is_newest=True, has_memory=noise.has_memory)
     needed = math.sqrt(total * math.expm1(bar**2 / total))
-    wanted = needed + float(stats.norm.ppf(settings.sight_power))
+    wanted = needed + float(scipy.stats.norm.ppf(settings.sight_power))
     return math.expm1(wanted * error * part.series.spread)
 
 

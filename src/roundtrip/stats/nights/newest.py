@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from roundtrip.stats.nights.segments import Fit
 from roundtrip.stats.nights.series import Clean
@@ -109,7 +109,7 @@ def flapping(one: Predictions, settings: Settings) -> Iterator[Flapping]:
             late, comings = int(odd[begin:].sum()), int((begins >= begin).sum())
             if comings < _COMINGS or window > n // 2:
                 continue
-            p = float(stats.hypergeom.sf(late - 1, n, total, window))
+            p = float(scipy.stats.hypergeom.sf(late - 1, n, total, window))
             if p < settings.flapping_level:
                 before = (total - late) / (n - window)
                 middle = float(np.median(one.away[odd]))
