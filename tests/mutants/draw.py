@@ -13,7 +13,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -60,6 +60,21 @@ class Mutant:
     @property
     def room(self) -> str:
         return room(self.file)
+
+    def located(self, checkout: Path) -> Mutant | None:
+        """Itself; if its line has left its function, for the one place that has it now, if any."""
+        path = checkout / self.file
+        if path.is_file() and self.applied(path.read_text()) is not None:
+            return self
+        places = [
+            (other.relative_to(checkout).as_posix(), number)
+            for other in sorted((checkout / Path(self.file).parts[0]).rglob(f"*{path.suffix}"))
+            for number, line in enumerate(other.read_text().splitlines(), 1)
+            if line.strip() == self.text
+        ]
+        if len(places) != 1:
+            return None
+        return replace(self, file=places[0][0], line=places[0][1], symbol="")
 
     def applied(self, source: str) -> str | None:
         """The source with this fault; None if the line is gone from its function."""

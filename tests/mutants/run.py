@@ -44,18 +44,17 @@ def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> Non
     """Run the mutants that were not killed yet, each with tests that take `budget_s` at most."""
     scratch.prepare()
     before = known()
-    for mutant in mutants:
-        last = before.get(mutant.name)
+    for listed in mutants:
+        last = before.get(listed.name)
         if last and (last.verdict == "killed" or last.budget_s >= budget_s):
             continue
-        path = scratch.COPY / mutant.file
-        whole = path.read_text()
-        faulty = mutant.applied(whole)
         start = time.monotonic()
-        outcome = Outcome(mutant.name, "gone")
-        if faulty is not None:
+        outcome = Outcome(listed.name, "gone")
+        if mutant := listed.located(scratch.COPY):
+            path = scratch.COPY / mutant.file
+            whole = path.read_text()
             try:
-                path.write_text(faulty)
+                path.write_text(mutant.applied(whole) or whole)
                 cxx = path.suffix in (".cpp", ".hpp")
                 outcome = _in_cxx(mutant, extra) if cxx else _in_python(mutant, budget_s, extra)
             finally:
@@ -64,7 +63,7 @@ def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> Non
         with RESULTS.open("a") as file:
             file.write(json.dumps(line | {"commit": scratch.head(), "budget_s": budget_s}) + "\n")
         print(
-            f"{mutant.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True
+            f"{listed.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True
         )
 
 
@@ -136,7 +135,7 @@ def _reach() -> dict[str, set[str]]:
 def trace(mutants: Sequence[Mutant], arguments: Sequence[str]) -> int:
     """Run tests without a mutant: how long each takes, and which mutants' lines it reaches."""
     scratch.prepare()
-    for mutant in mutants:
+    for mutant in filter(None, (listed.located(scratch.COPY) for listed in mutants)):
         path = scratch.COPY / mutant.file
         if path.suffix == ".py" and "testbed" not in mutant.file:  # that is the system's Python
             path.write_text(mutant.probed(path.read_text()))
