@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -175,14 +176,18 @@ def test_a_reader_that_has_gone() -> None:
 
 
 def unknown_user(limit: int | None = None) -> Callable[[], None]:
-    """As in a container that is started with a random user id."""
+    """As in a container that is started with a random user id.
+
+    The kernel counts the processes of an id over all containers, so no two tests use the same.
+    """
+    user = 20_000 + secrets.randbelow(40_000)
 
     def become() -> None:
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
         os.setgroups([])
-        os.setgid(54321)
-        os.setuid(54321)
+        os.setgid(user)
+        os.setuid(user)
 
     return become
 
