@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip import paths
+from roundtrip import paths, studies
 from roundtrip.errors import UserError
 from roundtrip.studies import new
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = CHECKOUT / "docs" / "add-a-study.md"
+STUDIES = Path("src/roundtrip/studies")
 TOOLCHAIN = "openmpi41-boost181"
 
 
@@ -72,6 +74,21 @@ def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
         ruff = [sys.executable, "-m", "ruff", *command, *python]
         done = subprocess.run(ruff, cwd=clone, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_module_of_a_written_study_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = new.write("barrier", tmp_path)
+    monkeypatch.setattr(studies, "__path__", [*studies.__path__, str(tmp_path / STUDIES)])
+    names = sorted(file.stem for file in written if file.parent == STUDIES / "barrier")
+    assert {"__init__", "section"} <= set(names)
+    modules = [f"roundtrip.studies.barrier.{name}".removesuffix(".__init__") for name in names]
+    for name in modules:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        assert importlib.import_module(name)
+    for name in modules:
+        del sys.modules[name]
 
 
 def commands() -> list[str]:
