@@ -53,5 +53,12 @@ def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
 
 
 @pytest.mark.nightly
+def test_the_sanitizers_find_nothing() -> None:
+    if not (paths.toolchains() / OPEN_MPI / "toolchain.json").exists():
+        pytest.skip(f"toolchain {OPEN_MPI} is not installed: make setup")
+    run("make", "sanitize")
+
+
+@pytest.mark.nightly
 def test_clang_tidy_finds_nothing() -> None:
     run("make", "tidy-all")
