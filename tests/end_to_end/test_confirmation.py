@@ -1,7 +1,8 @@
 """A night on a virtual cluster after Open MPI's eager limit was changed: told, launched again,
 confirmed, accepted; and the next night, when it is back.
 
-Two nights are measured before; twenty more are copies of the first one, with invented noise.
+One night is measured before; twenty more are copies of it, with invented noise.  The cable between
+the two nodes is long, so that what a message costs is its way, and not the load of the machine.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ confirm = "8m"
 name = "NetPIPE"
 toolchains = ["{ENVIRON}"]
 partitions = ["clusterA"]
-variables = {{ budget = 0.6, perturbation = 0, end = 1024 }}
+variables = {{ budget = 1, perturbation = 0, end = 1024 }}
 
 [check.parameters]
 variants = ["raw"]
 placement = ["one-per-node", "shared-memory"]
 mode = ["pingpong"]
 """
-COPIES, SD = 20, 0.12
+COPIES, SD = 20, 0.1
 LIMIT = ', OMPI_MCA_btl_tcp_eager_limit = "128"'
 LINE = 'OMPI_MCA_btl = "tcp,vader,self"'
 #: Many a process of others interrupts launches here; a night whose launches are all disturbed is
@@ -61,7 +62,8 @@ USUAL, RAISED = (
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
     home = tmp_path_factory.mktemp("eager")
-    with booted(home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "2000")) as cluster:
+    with booted(home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")) as cluster:
+        cluster.ok("fault", "a2", "--latency", "500us")
         checkout = checkout_with(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_text()
         for name in ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01"):
@@ -144,7 +146,7 @@ def test_a_changed_eager_limit_is_told_and_confirmed_by_launches(cluster: Virtua
     again = [one["confirmation"] for one in worse]
     confirmed = [one for one in again if one["verdict"] == "confirmed"]
     assert 2 * len(confirmed) > len(worse), again
-    assert all("shared-memory" in one["control"]["series"] for one in again)
+    assert all(one["control"]["launches"] >= 9 for one in again)
     launches = again[0]["launches"]
     assert launches >= 9
     assert f"confirmed: {confirmed[0]['beyond']} of {launches} launches, " in said
@@ -152,7 +154,7 @@ def test_a_changed_eager_limit_is_told_and_confirmed_by_launches(cluster: Virtua
     print(told)
     assert status == 1 and "Launched again: confirmed (" in told
     assert "Launched again" in (revision / "report.md").read_text()
-    assert "not more than half of the control's" in (revision / "report.html").read_text()
+    assert "sign test" in (revision / "report.html").read_text()
 
     (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{rounds.CONFIRMATION}")
     assert len(scan(tree)) == 2 * launches, "each round has the case and its control"
