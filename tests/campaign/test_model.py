@@ -52,6 +52,46 @@ def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
     assert (campaign.rounds_a_night, campaign.nodes_line) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("told", "minutes"),
+    [("30m", 30.0), ("90s", 1.5), ("1h30m", 90.0), ("0.5h", 30.0), ("24h", 1440)],
+)
+def test_a_campaign_may_confirm_what_was_worse(tmp_path: Path, told: str, minutes: float) -> None:
+    text = GOOD.replace("launches = 8", f'confirm = "{told}"')
+    assert model.load(write(tmp_path, text)).confirm_minutes == minutes
+    assert model.load(write(tmp_path, GOOD)).confirm_minutes is None
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        *(
+            (told, "confirm: a time such as 90s, 20m or 1h30m, at most a week, not ")
+            for told in ('""', '"30"', '"30 m"', '"m30"', '"-5m"', '"0m"', '"1e9h"', '"999h"')
+        ),
+        ("30", "confirm: input should be a valid string, not 30"),
+        ("true", "confirm: input should be a valid string, not True"),
+        ('"25h"', "confirm: a part of time_limit_minutes = 1440, not '25h', which is longer"),
+        ('"5m"\nnodes = "all"', 'confirm is not for nodes = "all"'),
+        ('"5m"\nsequential = true', "confirm is not for a run of `roundtrip ab`"),
+    ],
+)
+def test_a_confirmation_that_makes_no_sense_is_told_with_its_line(
+    tmp_path: Path, value: str, complaint: str
+) -> None:
+    file = write(tmp_path, GOOD.replace("launches = 8", f"confirm = {value}"))
+    with pytest.raises(UserError) as error:
+        model.load(file)
+    assert str(error.value).startswith(f"{file}:2: {complaint}")
+    assert "\n" not in str(error.value)
+
+
+@given(st.text())
+def test_a_time_is_read_or_refused(text: str) -> None:
+    told = model.minutes(text)
+    assert told is None or 0 < told <= 7 * 24 * 60
+
+
 @pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
 def test_every_shipped_campaign_loads(file: Path) -> None:
     assert model.load(file).checks

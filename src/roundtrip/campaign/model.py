@@ -6,6 +6,8 @@ A campaign file is TOML::
     launches = 9                  # launches of each case; `--dry-run` says how many claims need
     extra_launches = 2            # at most so many more of a case whose launches were disturbed
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
+    confirm = "10m"               # launch what was worse last night again, in what is left of the
+                                  # time limit, and at most so long; not at all by default
     sequential = true             # written by `roundtrip ab`: launches end when they tell enough,
                                   # and claims are judged by a test that is valid then
     abba_seed = 7                 # written by `roundtrip ab --order abba`: two toolchains in the
@@ -25,6 +27,7 @@ A campaign file is TOML::
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -51,6 +54,10 @@ _Values = Annotated[
 ]
 #: What the collector accepts after the launches is what may be declared before them.
 _Few = Annotated[int, Field(ge=0, le=shapes.MOST_FEW)]
+_DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
+_MOST_HOURS = 7 * 24
+#: What a text must be that `minutes` reads.
+DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
 
 
 class _CheckTable(Table):
@@ -66,6 +73,7 @@ class _File(Table):
     launches: Annotated[_Few, Field(ge=1)] = 1
     extra_launches: _Few = 0
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
+    confirm: str | None = None
     sequential: bool = False
     abba_seed: Annotated[int, Field(ge=0)] | None = None
     nodes: Literal["all"] | None = None
@@ -104,6 +112,7 @@ class Campaign:
     nodes_line: int | None = None
     rounds_a_night: int | None = None
     abba_seed: int | None = None
+    confirm_minutes: float | None = None
 
     @property
     def in_pairs(self) -> bool:
@@ -148,7 +157,31 @@ def load(file: Path) -> Campaign:
         nodes_line=_line("nodes", places),
         rounds_a_night=declared.rounds_a_night,
         abba_seed=declared.abba_seed,
+        confirm_minutes=_confirm(declared, places, file),
     )
+
+
+def minutes(told: str) -> float | None:
+    """``90s``, ``20m``, ``1h30m`` in minutes; None for anything else, for nothing and too much."""
+    found = _DURATION.fullmatch(told.strip())
+    hours, whole, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
+    total = 60 * hours + whole + seconds / 60
+    return total if 0 < total <= 60 * _MOST_HOURS else None
+
+
+def _confirm(declared: _File, places: Places, file: Path) -> float | None:
+    """The minutes for launches that confirm; UserError for what is no time within the limit."""
+    if declared.confirm is None:
+        return None
+    told = minutes(declared.confirm)
+    if told is None:
+        why = f"confirm: {DURATION}, not {declared.confirm!r:.60}"
+        raise tables.fault(why, ("confirm",), places, file)
+    if told > declared.time_limit_minutes:
+        limit = f"time_limit_minutes = {declared.time_limit_minutes:g}"
+        why = f"confirm: a part of {limit}, not {declared.confirm!r:.60}, which is longer"
+        raise tables.fault(why, ("confirm",), places, file)
+    return told
 
 
 def _line(key: str, places: Places) -> int | None:
@@ -160,12 +193,15 @@ def _require_whole(declared: _File, places: Places, file: Path) -> None:
     if declared.abba_seed is not None and not declared.sequential:
         told = "abba_seed is for a run of `roundtrip ab`: add sequential = true"
         raise tables.fault(told, ("abba_seed",), places, file)
+    if declared.confirm is not None and declared.sequential:
+        told = "confirm is not for a run of `roundtrip ab`, which is no night"
+        raise tables.fault(told, ("confirm",), places, file)
     if declared.nodes is None:
         if declared.rounds_a_night is not None:
             told = 'rounds_a_night is for pairs of nodes: add nodes = "all"'
             raise tables.fault(told, ("rounds_a_night",), places, file)
         return
-    for key in ("extra_launches", "sequential"):
+    for key in ("extra_launches", "sequential", "confirm"):
         if getattr(declared, key):
             told = f'{key} is not for nodes = "all": a pair meets again in a later night'
             raise tables.fault(told, (key,), places, file)

@@ -71,7 +71,10 @@ class Runner:
     order: random.Random = field(default_factory=random.Random)
     #: Is asked before each round; True ends the run, whatever is missing.
     enough: Callable[[], bool] = lambda: False
+    #: When the time limit is over, on the clock ``time.monotonic``; known once it runs.
+    deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
+    _launch_s: list[float] = field(default_factory=list)
     _patience: scheduler.Patience | None = None
 
     def run(self) -> bool:
@@ -81,7 +84,7 @@ class Runner:
         not end in time.  Time for building and for waiting for Slurm is not part of its length.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
-        deadline = time.monotonic() + limit_s
+        self.deadline = time.monotonic() + limit_s
         if any(scheduler.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
             self._patience = scheduler.Patience(time.time() + limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
@@ -90,7 +93,7 @@ class Runner:
         self.progress.launching(cases, launches, limit_s, note)
         try:
             self._cancel()
-            in_time = self._rounds(deadline)
+            in_time = self._rounds()
             # A job that Slurm took back into the queue would run for no session.
             self._cancel()
         except scheduler.NoAnswerError:
@@ -99,13 +102,18 @@ class Runner:
             silences.record(self.tree.path)
         return in_time
 
-    def _rounds(self, deadline: float) -> bool:
+    @property
+    def launch_s(self) -> float:
+        """How long a launch took in the middle round of this invocation; 0 before the first."""
+        return statistics.median(self._launch_s) if self._launch_s else 0.0
+
+    def _rounds(self) -> bool:
         lengths_s: list[float] = []
-        pauses = Pauses(deadline, self.progress.waiting, self.site.environment)
+        pauses = Pauses(self.deadline, self.progress.waiting, self.site.environment)
         while (wanted := self._wanted()) and not self.enough():
             self.progress.expect(self._left(wanted))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
-            if lengths_s and time.monotonic() + length_s > deadline:
+            if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
             done = self._round(wanted)
             if done.idle:
@@ -114,6 +122,7 @@ class Runner:
                     return False
             else:
                 lengths_s.append(done.seconds)
+                self._launch_s.append(done.seconds / len(wanted))
                 pauses.end()
         return True
 

@@ -6,12 +6,13 @@ import fcntl
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
 from roundtrip.collect import analysis, records, rounds
@@ -166,6 +167,25 @@ def _first_state(
         "finished": None,
         "report": "wanted" if report else None,
     }
+
+
+def part(tree: RunTree, name: str, expected: Sequence[Expected], launches: int) -> RunTree:
+    """A tree inside that of a run, for launches that are no part of the run; made or gone on with.
+
+    It wants `launches` of each case `expected`, and is judged by the thresholds of the run.
+    """
+    inner = RunTree(tree.path / name)
+    (inner.path / "env").mkdir(parents=True, exist_ok=True)
+    for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
+        if (tree.path / file).is_file():
+            shutil.copyfile(tree.path / file, inner.path / file)
+    wanted = [
+        {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
+        for item in expected
+    ]
+    fresh = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": wanted}
+    inner.write_state(**{**tree.state, **fresh, "skipped": [], "report": None})
+    return inner
 
 
 def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:

@@ -27,8 +27,6 @@ from roundtrip.errors import UserError, require_place, writing
 from roundtrip.sites import ready
 
 _console = Console(stderr=True, markup=False)
-_DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
-_MOST_HOURS = 7 * 24
 
 
 class Order(StrEnum):
@@ -186,11 +184,9 @@ def _newest(base: str, new: str, site: str) -> tree.RunTree:
 
 def _minutes(told: str) -> float:
     """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
-    found = _DURATION.fullmatch(told.strip())
-    hours, whole, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
-    minutes = 60 * hours + whole + seconds / 60
-    if not 0 < minutes <= 60 * _MOST_HOURS:
-        raise UserError(f"--budget {told}: a time such as 90s, 20m or 1h30m, at most a week")
+    minutes = model.minutes(told)
+    if minutes is None:
+        raise UserError(f"--budget {told}: {model.DURATION}")
     return minutes
 
 

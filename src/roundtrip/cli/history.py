@@ -24,6 +24,7 @@ from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
+    from roundtrip.report.confirmation import Confirmed
     from roundtrip.report.nights import Judged, Line
 
 _console = Console(soft_wrap=True, markup=False, highlight=False)
@@ -77,6 +78,7 @@ def history(
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}'", folder)
+    again = {name: _again(folder, name, site, judged) for name, judged in found.items()}
     kept = {name: _lines(judged, series) for name, judged in found.items()}
     if series and not any(kept.values()):
         raise UserError(f"no series has {series!r} in its name")
@@ -84,11 +86,13 @@ def history(
         _accept(site, accept, reason, found)
         raise typer.Exit(0)
     if as_json:
-        told = [_record(name, line, found[name]) for name in found for line in kept[name]]
+        told = [
+            _record(name, line, found[name], again[name]) for name in found for line in kept[name]
+        ]
         print(json.dumps({"schema": 2, "site": site, "series": told}, indent=1))
     else:
         for name, judged in found.items():
-            _print(f"{name} on {site}", judged, kept[name], everything or bool(series))
+            _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))
     worse = any(line.said.is_alarm for lines in kept.values() for line in lines)
     raise typer.Exit(int(worse))
 
@@ -108,6 +112,24 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> Judged | Non
     accepted = [one for one in said if one.kind == annotations.ACCEPTED]
     settings = analysis.of_site(site).history
     return nights.judge(known.nights, known.provenance, settings, accepted, since)
+
+
+def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed:
+    """What the newest night launched again; nothing, and a warning, if it cannot be read."""
+    from roundtrip.collect import decodable
+    from roundtrip.history import published
+    from roundtrip.report import confirmation, data
+
+    pairs = confirmation.pairs(judged)
+    digests = {line.series.points["digest"][-1] for line, _ in pairs}
+    try:
+        for one in published.counting(reports / campaign / site)[0] if digests else ():
+            if one.digest in digests:
+                decodable.require(one.bundle)
+                return confirmation.of(data.read(one.bundle), judged)
+    except UserError as error:
+        print(f"warning: {printable(str(error))}", file=sys.stderr)
+    return confirmation.Confirmed({})
 
 
 def _require_sense(accept: str, reason: str, since: str) -> None:
@@ -143,17 +165,21 @@ def _label(line: Line) -> str:
     return printable(" ".join(line.label.split()))
 
 
-def _print(title: str, judged: Judged, lines: Sequence[Line], everything: bool) -> None:
+def _print(
+    title: str, judged: Judged, again: Confirmed, lines: Sequence[Line], everything: bool
+) -> None:
     """What can be told of all series in a line, then a row for each that is shown."""
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
+    if again.told:
+        _console.print(f"  {printable(again.told)}")
     shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
-        table.add_row(*_cells(line, judged))
+        table.add_row(*_cells(line, judged, again))
     if shown:
         listing.show(table)
     elif all(one.said.verdict == "too few nights" for one in lines):
@@ -184,16 +210,16 @@ def _is_shown(line: Line) -> bool:
     return line.said.verdict not in _STILL or bool(line.said.ratio)
 
 
-def _cells(line: Line, judged: Judged) -> tuple[str, ...]:
+def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
     said = line.said
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
     word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
-    why = printable(line.changed) or said.why
+    why = printable(line.changed) or said.why or printable(again.of(line))
     return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
 
 
-def _record(campaign: str, line: Line, judged: Judged) -> dict[str, Any]:
+def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict[str, Any]:
     said, step = line.said, line.said.step
     return {
         "campaign": campaign,
@@ -225,5 +251,6 @@ def _record(campaign: str, line: Line, judged: Judged) -> dict[str, Any]:
         "accepted": (
             {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None
         ),
+        "confirmation": again.record(line),
         "why": said.why,
     }

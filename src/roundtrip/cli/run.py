@@ -76,6 +76,7 @@ def run(
     from roundtrip.campaign.outcome import Outcome
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
+    from roundtrip.cli import confirmation
     from roundtrip.cli.report import publish
     from roundtrip.history import annotations
 
@@ -107,7 +108,10 @@ def run(
             try:
                 environment.record(here, plan, run_tree.path / "env")
                 building.run(here, plan.expected, run_tree, progress)
-                in_time = Runner(declared, here, run_tree, arranged.launched, progress).run()
+                runner = Runner(declared, here, run_tree, arranged.launched, progress)
+                in_time = runner.run()
+                if report and declared.confirm_minutes:
+                    confirmation.launch(runner, thresholds.statistics, _say)
             except stopping.Terminated:
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
@@ -127,6 +131,7 @@ def run(
         _say(line)
     if report and outcome.passed:
         page = publish(run_tree.path)
+        confirmation.tell(run_tree.path, page.parent, _say)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)

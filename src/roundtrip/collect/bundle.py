@@ -19,6 +19,7 @@ from roundtrip.collect import (
     manifest,
     nodes,
     records,
+    rounds,
     samples,
     seal,
     site_key,
@@ -41,38 +42,67 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     `bundles` is ``run_dir/bundles`` by default.  UserError if `run_dir` is not the tree of a
     campaign run, or if no launch of it came back: a report of nothing must not look like a success.
     """
-    state = records.read(run_dir / "state.json")
-    thresholds = analysis.of_run(run_dir)
-    launches = scan(run_dir, thresholds)
-    passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
-    if not passed:
-        raise UserError(_nothing(launches), run_dir)
-    environment = Environment.read(run_dir)
-    declared = confined.text(run_dir / "campaign.toml")
-    told = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [*environment.hosts(), *named(told)]
-    names = Pseudonyms(hosts, site_key.of(state["site"]))
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
+    thresholds = analysis.of_run(run_dir)
+    launches = _of(run_dir, thresholds)
+    again = _again(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
         try:
             partial.chmod(0o755)
-            rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
-            disk.write_frame(rows, partial / "samples.parquet")
-            disk.write(made, partial)
-            level = thresholds.statistics.confidence_level
-            medians.write(medians.of(rows.lazy(), made.frames["cases"], level), partial)
-            (partial / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-            (partial / "campaign.toml").write_bytes(declared.encode())
-            environment.write(partial / "env", names)
-            facts = {**_facts(state), **nodes.told(run_dir, names)}
-            written = manifest.write(partial, facts)
+            if again:
+                inner = partial / rounds.CONFIRMATION
+                inner.mkdir()
+                _write(run_dir / rounds.CONFIRMATION, again, thresholds, inner)
+            written = _write(run_dir, launches, thresholds, partial)
             return _keep(partial, folder / written.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def _of(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+    """The launches of a tree; UserError if it is none, or none of them came back."""
+    records.read(run_dir / "state.json")
+    launches = scan(run_dir, thresholds)
+    if not any(item.status == "passed" for item in launches):
+        raise UserError(_nothing(launches), run_dir)
+    return launches
+
+
+def _again(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+    """Launches that were to confirm the run's; none if none of them came back."""
+    inner = run_dir / rounds.CONFIRMATION
+    if inner.is_symlink() or not (inner / "state.json").is_file():
+        return []
+    try:
+        return _of(inner, thresholds)
+    except UserError:
+        return []
+
+
+def _write(
+    run_dir: Path, launches: Sequence[Launch], thresholds: analysis.Analysis, folder: Path
+) -> manifest.Manifest:
+    """Write the bundle of a tree to an empty folder."""
+    state = records.read(run_dir / "state.json")
+    passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
+    environment = Environment.read(run_dir)
+    declared = confined.text(run_dir / "campaign.toml")
+    told = [each for launch in launches for each in (launch.case, launch.run)]
+    hosts = [*environment.hosts(), *named(told)]
+    names = Pseudonyms(hosts, site_key.of(state["site"]))
+    rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
+    disk.write_frame(rows, folder / "samples.parquet")
+    disk.write(made, folder)
+    level = thresholds.statistics.confidence_level
+    medians.write(medians.of(rows.lazy(), made.frames["cases"], level), folder)
+    (folder / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
+    (folder / "campaign.toml").write_bytes(declared.encode())
+    environment.write(folder / "env", names)
+    return manifest.write(folder, {**_facts(state), **nodes.told(run_dir, names)})
 
 
 def _identity(launch: Launch) -> str:

@@ -51,7 +51,7 @@ def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
     entries = {
         file.relative_to(bundle).as_posix(): _entry(file)
         for file in sorted(bundle.rglob("*"))
-        if file.is_file() and file.name != FILE_NAME
+        if file.is_file() and file != bundle / FILE_NAME
     }
     data = {"schema": SCHEMA, **facts, "files": entries}
     text = _text(data)

@@ -12,6 +12,11 @@ from pathlib import Path
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 
+#: The folder, in a run tree and in its bundle, of launches that were made again to confirm what was
+#: worse: a tree, or a bundle, of its own.  They are no part of the night's values.
+CONFIRMATION = "confirmation"
+#: The file in ``env/`` that says how often they were planned, or why they were not made.
+CONFIRMED = "confirmation.json"
 _FILE = "round.json"
 _MOST = 2**31
 

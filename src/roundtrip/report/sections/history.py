@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.history import facts as known
 from roundtrip.history import summary
 from roundtrip.history.schema import PROVENANCE, SERIES
-from roundtrip.report import nights, units
+from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
     COUNT,
     PURE,
@@ -31,6 +31,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import young
 from roundtrip.report.pages.verdict import TONES
+from roundtrip.report.sections import confirmed
 from roundtrip.report.sections.history_answers import answers
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
@@ -54,13 +55,14 @@ def part(data: Data) -> Part:
     """What changed against the nights in the bundle; one line if there are none."""
     if data.history.nights.is_empty():
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
-    judged = _judged(data)
+    judged = tonight(data)
+    again = confirmation.of(data, judged)
     if young.is_young(judged):
         blocks: list[Block] = [*_pairs(judged)]
     else:
-        blocks = [*_alone(judged), *_changes(judged), *_drifts(judged)]
+        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged), *_drifts(judged)]
     blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
-    return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged)), question=QUESTION)
+    return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.told)), question=QUESTION)
 
 
 def facts(data: Data) -> Facts:
@@ -68,8 +70,8 @@ def facts(data: Data) -> Facts:
     return Facts(ratios=()) if data.history.nights.is_empty() else FACTS
 
 
-def _judged(data: Data) -> Judged:
-    """The nights before, and this one."""
+def tonight(data: Data) -> Judged:
+    """Every series, after the nights before and this one."""
     started = str(data.manifest.data["started"])
     digest = data.manifest.digest
     passed = data.launches.filter(pl.col("status") == "passed")

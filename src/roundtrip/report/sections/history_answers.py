@@ -13,13 +13,16 @@ from roundtrip.report.pages.verdict import TONES
 from roundtrip.stats.nights.verdicts import Verdict
 
 
-def answers(judged: Judged) -> Iterator[Answer]:
-    """One for each night at which something changed lately, regressions first; then the rest."""
+def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
+    """One for each night at which something changed lately, regressions first; then the rest.
+
+    `again` is the sentence on what was launched again.
+    """
     if young.is_young(judged):
         yield Answer((Strong("Too few nights: "), young.sentence(judged)))
         return
     if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
-        yield _worse(worse)
+        yield _worse(worse, again)
     if flapping := judged.of(Verdict.FLAPPING):
         yield Answer(
             (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].said.ratio}."),
@@ -49,13 +52,16 @@ def answers(judged: Judged) -> Iterator[Answer]:
     yield Answer((Strong(told), f"{rest}. {_sight(judged)}".strip()))
 
 
-def _worse(lines: Sequence[Line]) -> Answer:
+def _worse(lines: Sequence[Line], again: str) -> Answer:
     """``Worse last night: mpi, 1 B; ... (and 3 others) 1.52 times its level, at most 1.04 ...``."""
     newest = lines[0].said.newest
     assert newest is not None  # noqa: S101  the verdict rests on it
     away = f"is {newest.ratio:.3f} times its level, where {newest.low:.3f} to {newest.high:.3f}"
     return Answer(
-        (Strong("Worse last night: "), f"{_first(lines)} {away} was to be expected."),
+        (
+            Strong("Worse last night: "),
+            f"{_first(lines)} {away} was to be expected. {again}".strip(),
+        ),
         TONES[Verdict.WORSE_LAST_NIGHT],
     )
 

@@ -1,0 +1,69 @@
+"""What a night does at its end: launch again what was worse, and say what that confirms."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from roundtrip import paths
+from roundtrip.campaign import confirmation as launching
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.runner import Runner
+from roundtrip.collect import bundle, manifest, rounds
+from roundtrip.errors import UserError
+from roundtrip.history import attached, ledger
+from roundtrip.history.annotations import of_site
+from roundtrip.report import confirmation, data, units
+from roundtrip.report.nights import Judged
+from roundtrip.report.sections import history
+from roundtrip.stats.levels import Levels
+from roundtrip.stats.planning import recommended_launches
+
+#: Series that are printed, the worst first.
+_MOST = 12
+
+
+def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
+    """Launch again what the nights before did not predict; what prevents it is told.
+
+    A night that cannot has its report nevertheless.
+    """
+    if not Outcome.of(night.tree).passed:
+        return
+    try:
+        judged = _judged(night.tree.path)
+        worse, cases = len(confirmation.pairs(judged)), confirmation.cases(judged)
+        if not worse:
+            return
+        series, again = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
+        tell(f"worse last night: {series}; launching {again} again, controls included")
+        launching.launch(night, cases, recommended_launches(worse, levels))
+    except UserError as error:
+        tell(f"warning: what was worse last night was not launched again: {error}")
+
+
+def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
+    """What the published report of a night confirms, in lines; nothing if nothing was worse."""
+    if not (run_dir / "env" / rounds.CONFIRMED).is_file():
+        return
+    held = data.read(revision / "bundle")
+    judged = history.tonight(held)
+    again = confirmation.of(held, judged)
+    say(again.told)
+    every = [] if again.why_not else list(again.series.values())
+    for one in every[:_MOST]:
+        say(f"{one.told}: {one.line.label}")
+    if len(every) > _MOST:
+        say(f"and {units.plural(len(every) - _MOST, 'series', 'series')} more, in the report")
+
+
+def _judged(run_dir: Path) -> Judged:
+    """Every series after this night, as its report will judge them."""
+    with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
+        built = bundle.build(run_dir, Path(folder))
+        checked = manifest.verify(built)
+        said = of_site(checked.data["site"])
+        known = ledger.read(paths.reports(), checked.data["campaign"], checked.data["site"], said)
+        attached.add(built, checked, known, said)
+        return history.tonight(data.read(built))

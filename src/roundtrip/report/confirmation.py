@@ -1,0 +1,184 @@
+"""What launches that were made again say of the series that were worse last night.
+
+Which series they are, and the control of each, follows from the history, so that the night that
+launches them and the report that judges them choose the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.collect import rounds
+from roundtrip.history.schema import MEDIANS
+from roundtrip.report import data, units
+from roundtrip.report.data import Data
+from roundtrip.report.nights import Judged, Line
+from roundtrip.stats.nights.confirmation import Beyond, Confirmation, decide
+from roundtrip.stats.nights.verdicts import Verdict
+
+_NOTHING_CAME = "no launch of them came back"
+_ENDED = "the night ended before"
+
+
+@dataclass(frozen=True)
+class Again:
+    """A series that was worse last night, with its control, and how many launches lie beyond."""
+
+    line: Line
+    control: Line | None
+    found: Beyond
+    of_control: Beyond | None
+    verdict: Confirmation
+
+    @property
+    def told(self) -> str:
+        """``confirmed: 9 of 9 launches, 0 of 9 of the control``."""
+        if not self.found.launches:
+            return str(self.verdict)
+        beside = f"{self.of_control} of the control" if self.of_control else "without a control"
+        return f"{self.verdict}: {self.found} launches, {beside}"
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """All series that were worse, by the key of the series; `why_not` they were not launched."""
+
+    series: Mapping[str, Again]
+    why_not: str = ""
+
+    @property
+    def told(self) -> str:
+        """One sentence for all of them; "" for none."""
+        if not self.series:
+            return ""
+        if self.why_not:
+            return f"Not launched again: {self.why_not}."
+        verdicts = [one.verdict for one in self.series.values()]
+        counts = [
+            f"{one} ({units.plural(n, 'series', 'series')})"
+            for one in Confirmation
+            if (n := verdicts.count(one))
+        ]
+        return f"Launched again: {', '.join(counts)}."
+
+    def of(self, line: Line) -> str:
+        """What is said of one series, "" for nothing."""
+        one = self.series.get(line.series.key)
+        if one is None:
+            return ""
+        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else one.told
+
+    def record(self, line: Line) -> dict[str, Any] | None:
+        """The same for programs; None for nothing."""
+        one = self.series.get(line.series.key)
+        if one is None:
+            return None
+        beside = asdict(one.of_control) if one.of_control else {}
+        return {
+            "verdict": str(one.verdict),
+            "why_not": self.why_not,
+            **asdict(one.found),
+            "control": {"series": one.control.label, **beside} if one.control else None,
+        }
+
+
+def pairs(
+    judged: Judged, launched: Collection[str] | None = None
+) -> list[tuple[Line, Line | None]]:
+    """Every series that was worse last night, with its control, of the cases `launched` if given.
+
+    A control is an unchanged series of the same study and toolchain: of a case in which nothing was
+    worse, if there is one, on the same partition if possible; and of this case the series that is
+    most alike.  It is None where every series changed.
+    """
+    worse = judged.of(Verdict.WORSE_LAST_NIGHT)
+    bad = {line.series.names["case_id"] for line in worse}
+    calm = [
+        line
+        for line in judged.of(Verdict.UNCHANGED)
+        if line.told.newest is not None
+        and not line.told.newest.is_outside
+        and (launched is None or line.series.names["case_id"] in launched)
+    ]
+    return [(line, min(_alike(line, calm), key=_order(line, bad), default=None)) for line in worse]
+
+
+def _alike(line: Line, calm: Sequence[Line]) -> Iterator[Line]:
+    mine = (line.series.names["study"], line.series.environ)
+    return (one for one in calm if (one.series.names["study"], one.series.environ) == mine)
+
+
+def _order(line: Line, bad: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
+    def order(one: Line) -> tuple[Any, ...]:
+        mine, other = line.series.names, one.series.names
+        case = str(other["case_id"])
+        alike = (mine[name] != other[name] for name in ("phase", "metric", "variant"))
+        elsewhere = _partition(mine) != _partition(other)
+        apart = abs(_size(mine) - _size(other))
+        return (case in bad, elsewhere, case, *alike, apart, one.label)
+
+    return order
+
+
+def _size(names: Mapping[str, Any]) -> float:
+    return math.log2(1 + (names["size_bytes"] or 0))
+
+
+def _partition(names: Mapping[str, Any]) -> str:
+    return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
+
+
+def cases(judged: Judged) -> set[str]:
+    """The cases to launch again: those of `pairs`, controls included."""
+    return {str(one.series.names["case_id"]) for two in pairs(judged) for one in two if one}
+
+
+def of(held: Data, judged: Judged) -> Confirmed:
+    """What the bundle of the newest night of `judged` says of the series that were worse.
+
+    Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
+    """
+    asked = files.parse_toml(held.campaign_text).get("confirm")
+    if asked is None or not judged.of(Verdict.WORSE_LAST_NIGHT):
+        return Confirmed({})
+    medians, why = _medians(held)
+    chosen = pairs(judged, set(medians["case_id"]))
+    night = judged.calendar.nights[-1]
+    found = [_beyond(line, night, medians) for line, _ in chosen]
+    beside = [_beyond(one, night, medians) if one else None for _, one in chosen]
+    verdicts = decide(found, beside, held.analysis.statistics.false_discovery_level)
+    series = {
+        line.series.key: Again(line, control, mine, its, verdict)
+        for (line, control), mine, its, verdict in zip(chosen, found, beside, verdicts, strict=True)
+    }
+    return Confirmed(series, why)
+
+
+def _medians(held: Data) -> tuple[pl.DataFrame, str]:
+    """The medians of undisturbed launches that were made again, and why there are none."""
+    inner = held.folder / rounds.CONFIRMATION
+    if inner.is_dir():
+        again = data.read(inner)
+        calm = again.launches.filter(~pl.col("disturbed"))
+        return again.medians.join(calm.select("launch"), on="launch", how="semi"), ""
+    told = held.environment.get(rounds.CONFIRMED, {"why_not": _ENDED})
+    why = told.get("why_not") if isinstance(told, dict) else None
+    return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
+
+
+def _beyond(line: Line, night: str, medians: pl.DataFrame) -> Beyond:
+    """How many launches are worse than the nights before predict of one night."""
+    newest = line.told.newest
+    assert newest is not None  # noqa: S101  of those that have one
+    points = line.series.points.filter(night=night)
+    value = points.sort("launches", "nodes", descending=[True, False])["median"][0]
+    mine = [pl.col(name).eq_missing(value_) for name, value_ in line.series.names.items()]
+    launched = medians.filter(*mine)["median"] / (value / newest.ratio)
+    worse = launched > newest.high if line.series.lower_is_better else launched < newest.low
+    return Beyond(int(worse.sum()), launched.len())

@@ -1,0 +1,133 @@
+"""What was worse is launched again in the time that is left, apart from the night itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.launches import leave
+
+from roundtrip.campaign import confirmation, session
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.model import Campaign, CheckPlan
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.runner import Runner
+from roundtrip.collect import bundle, manifest, rounds
+from roundtrip.collect.launches import scan
+
+ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"
+
+
+@pytest.fixture
+def night(stage: Callable[..., Any]) -> Runner:
+    """A night of two cases, three launches each, which has run."""
+    made = stage(lambda case, folder, _: leave(case, folder))
+    site = SimpleNamespace(
+        name="local", partitions={"smp": {"scheduler": "local"}}, environment=dict(os.environ)
+    )
+    declared = Campaign(
+        *("night", Path("night.toml"), "t", 3, 0, 60, (CheckPlan("N", 1),)), confirm_minutes=30
+    )
+    runner = Runner(declared, site, made.tree, made.expected, made.progress)  # type: ignore[arg-type]
+    with made.tree:
+        assert runner.run()
+    return runner
+
+
+def again(night: Runner) -> Counter[str]:
+    inner = night.tree.path / rounds.CONFIRMATION
+    return Counter(one.case_id for one in scan(inner)) if inner.exists() else Counter()
+
+
+def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path: Path) -> None:
+    before = bundle.build(night.tree.path, tmp_path)
+    assert confirmation.launch(night, {ONE, OTHER}, 4) == ""
+    assert again(night) == {ONE: 4, OTHER: 4}
+    assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
+    assert Outcome.of(night.tree).whole
+    told = json.loads((night.tree.path / "env" / rounds.CONFIRMED).read_text())
+    assert told == {"schema": 1, "launches": 4, "why_not": ""}
+    after = bundle.build(night.tree.path, tmp_path)
+    assert manifest.verify(after).digest != manifest.verify(before).digest
+    manifest.verify(after / rounds.CONFIRMATION)
+    for table in ("samples", "medians", "cases"):
+        assert (after / f"{table}.parquet").read_bytes() == (
+            before / f"{table}.parquet"
+        ).read_bytes()
+
+
+def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
+    confirmation.launch(night, {ONE, OTHER}, 3)
+    held = scan(night.tree.path / rounds.CONFIRMATION)
+    assert Counter(one.campaign_round for one in held) == {1: 2, 2: 2, 3: 2}
+
+
+def test_only_what_is_named_is_launched_and_nothing_that_is_simulated(night: Runner) -> None:
+    confirmation.launch(night, {OTHER, "Gone/@local:smp+a"}, 2)
+    assert again(night) == {OTHER: 2}
+    night.expected = [replace(item, simulated=True) for item in night.expected]
+    assert "launched by this campaign" in confirmation.launch(night, {ONE}, 2)
+
+
+@pytest.mark.parametrize(("left_s", "launch_s"), [(-1.0, 0.0), (0.0, 0.0), (50.0, 100.0)])
+def test_without_the_time_for_a_round_it_says_so(
+    night: Runner, left_s: float, launch_s: float
+) -> None:
+    night.deadline = time.monotonic() + left_s
+    night._launch_s = [launch_s]
+    why = confirmation.launch(night, {ONE, OTHER}, 4)
+    assert why.startswith("no time was left: a round takes ")
+    assert not (night.tree.path / rounds.CONFIRMATION).exists()
+    assert json.loads((night.tree.path / "env" / rounds.CONFIRMED).read_text())["why_not"] == why
+
+
+@pytest.mark.parametrize(
+    ("confirm_minutes", "left_minutes", "launches"),
+    [(15, 60, 1), (25, 60, 2), (60, 35, 3), (90, 90, 5)],
+)
+def test_it_ends_with_its_own_limit_or_that_of_the_night(
+    night: Runner,
+    monkeypatch: pytest.MonkeyPatch,
+    confirm_minutes: float,
+    left_minutes: float,
+    launches: int,
+) -> None:
+    clock = [1000.0]
+    played = session.run
+
+    def ten_minutes(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+        played(site, block, folder, *more)
+        clock[0] += 600
+        return 600.0
+
+    monkeypatch.setattr(session, "run", ten_minutes)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    night.campaign = replace(night.campaign, confirm_minutes=confirm_minutes)
+    night.deadline = clock[0] + 60 * left_minutes
+    confirmation.launch(night, {ONE, OTHER}, 5)
+    assert again(night) == {ONE: launches, OTHER: launches}
+
+
+def test_an_interrupted_one_goes_on_without_doubling(
+    night: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = session.run
+
+    def torn(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+        played(site, block, folder, *more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "run", torn)
+    with pytest.raises(KeyboardInterrupt):
+        confirmation.launch(night, {ONE, OTHER}, 3)
+    monkeypatch.setattr(session, "run", played)
+    confirmation.launch(night, {ONE, OTHER}, 3)
+    assert again(night) == {ONE: 3, OTHER: 3}

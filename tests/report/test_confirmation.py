@@ -1,0 +1,225 @@
+"""What a report and ``roundtrip history`` say of launches that were made again."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nights import CAMPAIGN, SITE, Nights, redigested
+
+from roundtrip.cli import main
+from roundtrip.collect import manifest, rounds
+from roundtrip.history import attached, ledger
+from roundtrip.report import confirmation, data, html, markdown
+from roundtrip.report.build import build
+from roundtrip.report.confirmation import Confirmed
+from roundtrip.report.sections import history
+from roundtrip.stats.nights.verdicts import Verdict
+
+NIGHTS = 20
+#: Of 54 series: the first 50 are one case, the rest another.
+SERIES, CASES = 54, ["NetPIPE/number=00", "NetPIPE/number=01"]
+
+
+def slower(factor: float, *numbers: int) -> Callable[[int, Any], Any]:
+    """The last night's values of series by number; of all without one."""
+
+    def change(number: int, series: Any) -> Any:
+        made = np.ones(series.height)
+        if number >= NIGHTS - 1:
+            made[list(numbers) or slice(None)] = factor
+        return made
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nights whose newest takes three times as long in two series of the first case."""
+    folder = tmp_path_factory.mktemp("nights")
+    Nights(folder, SERIES, launches=2, samples=2, change=slower(3.0, 3, 7)).write(NIGHTS)
+    return folder
+
+
+@pytest.fixture
+def revision(nights: Path, tmp_path: Path) -> Path:
+    """The newest night, whose campaign asks for confirmation."""
+    shutil.copytree(nights, tmp_path / "reports")
+    found = max((tmp_path / "reports" / CAMPAIGN / SITE).glob("*/r1"))
+    (found / "bundle" / "campaign.toml").write_text('title = "t"\nconfirm = "30m"\n')
+    return redigested(found)
+
+
+def launched(revision: Path, change: Any, launches: int = 9) -> Path:
+    """The revision, with launches that were made again."""
+    facts = manifest.verify(revision / "bundle").data
+    told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
+    again = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
+    again.bundle(revision / "bundle" / rounds.CONFIRMATION, NIGHTS - 1, told)
+    return redigested(revision)
+
+
+def read(revision: Path) -> data.Data:
+    """Its bundle, with the nights before it."""
+    held, reports = revision / "bundle", revision.parents[3]
+    attached.add(held, manifest.verify(held), ledger.read(reports, CAMPAIGN, SITE))
+    return data.read(held)
+
+
+def alone(revision: Path) -> Path:
+    """The revision without the nights before it."""
+    shutil.rmtree(revision / "bundle" / "history")
+    return redigested(revision)
+
+
+def said(revision: Path) -> Confirmed:
+    held = read(revision)
+    return confirmation.of(held, history.tonight(held))
+
+
+@pytest.mark.parametrize(
+    ("change", "launches", "told"),
+    [
+        (slower(3.0, 3, 7), 9, "confirmed: 9 of 9 launches, 0 of 9 of the control"),
+        (slower(1.0), 9, "not confirmed: 0 of 9 launches, 0 of 9 of the control"),
+        (
+            slower(3.0),
+            9,
+            "the machine as a whole is slower: 9 of 9 launches, 9 of 9 of the control",
+        ),
+        (
+            slower(3.0, 3, 7),
+            3,
+            "too few launches to tell: 3 of 3 launches, 0 of 3 of the control",
+        ),
+    ],
+)
+def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, told: str) -> None:
+    again = said(launched(revision, change, launches))
+    assert [one.told for one in again.series.values()] == [told, told]
+    for one in again.series.values():
+        assert one.control and one.control.said.verdict is Verdict.UNCHANGED
+        assert str(one.control.series.names["case_id"]).startswith(CASES[1])
+    assert again.told == f"Launched again: {told.partition(':')[0]} (2 series)."
+
+
+def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
+    before = read(revision)
+    values = history.tonight(before).lines
+    alone(revision)
+    after = read(launched(revision, slower(3.0)))
+    assert after.medians.equals(before.medians) and after.launches.equals(before.launches)
+    assert [one.told for one in history.tonight(after).lines] == [one.told for one in values]
+    known = ledger.read(alone(revision).parents[3], CAMPAIGN, SITE).nights
+    assert known.filter(night=known["night"].max())["launches"].unique().to_list() == [2]
+
+
+def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> None:
+    made = build(read(launched(revision, slower(3.0, 3, 7))))
+    page, text = html.render(made), markdown.render(made)
+    for form in (page, text):
+        assert "Launched again: confirmed (2 series)." in form
+        assert "sign test" in form
+    assert "9 of 9" in text and "0 of 9" in text
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ({"why_not": "no time was left"}, "Not launched again: no time was left."),
+        ({"why_not": ""}, "Not launched again: no launch of them came back."),
+        (None, "Not launched again: the night ended before."),
+        (["hostile"], "Not launched again: no launch of them came back."),
+    ],
+)
+def test_a_night_that_launched_nothing_again_says_why(revision: Path, note: Any, told: str) -> None:
+    if note is not None:
+        (revision / "bundle" / "env" / rounds.CONFIRMED).write_text(json.dumps(note))
+    held = read(redigested(revision))
+    assert confirmation.of(held, history.tonight(held)).told == told
+    assert told in markdown.render(build(held))
+
+
+def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
+    (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
+    held = read(redigested(revision))
+    assert confirmation.of(held, history.tonight(held)) == Confirmed({})
+    assert "aunched again" not in markdown.render(build(held))
+
+
+def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
+    made = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
+    held = read(made.write(NIGHTS)[-1])
+    ((worse, control),) = confirmation.pairs(history.tonight(held))
+    assert control and control.series.names["case_id"] == worse.series.names["case_id"]
+    assert control.series.names["variant"] == worse.series.names["variant"]
+
+
+def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
+    made = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
+    held = read(made.write(NIGHTS)[-1])
+    assert [control for _, control in confirmation.pairs(history.tonight(held))] == [None] * 3
+
+
+def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:
+    judged = history.tonight(read(revision))
+    expected = {line.label: control for line, control in confirmation.pairs(judged)}
+    assert len(confirmation.cases(judged)) == 2
+    for seed in range(5):
+        lines = random.Random(seed).sample(judged.lines, len(judged.lines))
+        found = confirmation.pairs(replace(judged, lines=tuple(lines)))
+        assert {line.label: control for line, control in found} == expected
+
+
+@pytest.fixture
+def ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[str, str]]:
+    """A function: ``roundtrip history`` of the reports of a revision; what it prints."""
+
+    def run(revision: Path, *more: str) -> tuple[str, str]:
+        argv = ["roundtrip", "history", SITE, "--reports", str(revision.parents[3]), *more]
+        monkeypatch.setattr("sys.argv", argv)
+        monkeypatch.setenv("COLUMNS", "1000")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 1
+        told = capsys.readouterr()
+        return told.out, told.err
+
+    return run
+
+
+def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]]) -> None:
+    told, _ = ask(launched(revision, slower(3.0, 3, 7)))
+    assert "Launched again: confirmed (2 series)." in told
+    assert told.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
+
+
+def test_the_command_says_it_to_programs(
+    revision: Path, ask: Callable[..., tuple[str, str]]
+) -> None:
+    series = json.loads(ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
+    again = [one["confirmation"] for one in series if one["verdict"] == "worse last night"]
+    assert [(one["verdict"], one["beyond"], one["launches"]) for one in again] == [
+        ("confirmed", 9, 9)
+    ] * 2
+    assert all(one["control"]["beyond"] == 0 for one in again)
+    assert not any(one["confirmation"] for one in series if one["verdict"] == "unchanged")
+
+
+def test_launches_that_no_collector_wrote_cost_the_night_nothing(
+    revision: Path, ask: Callable[..., tuple[str, str]]
+) -> None:
+    launched(revision, slower(3.0, 3, 7))
+    (revision / "bundle" / rounds.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    told, error = ask(redigested(revision))
+    assert "2 worse last night" in told and "Launched again" not in told
+    assert error.startswith("warning: ") and error.count("\n") == 1
