@@ -1,4 +1,6 @@
 // Whole launches under mpirun. Timings are never looked at.
+#include <algorithm>
+
 #include "ring/tests/launch.hpp"
 
 namespace roundtrip::ring {
