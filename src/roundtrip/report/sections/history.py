@@ -120,7 +120,7 @@ def _changes(judged: Judged) -> Iterator[Block]:
 
 
 def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
-    said, step = line.said, line.said.step
+    said, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{said.verdict}{', new' if said.is_news else ''}"
     return (
@@ -180,7 +180,9 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     told = "These series change a little every night, so no single night is to blame."
     yield Paragraph((told,))
-    rows = tuple((_named(line), _of(line, f"times {line.said.ratio}", "warn")) for line in found)
+    rows = tuple(
+        (_named(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
+    )
     table = Table(
         "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
     )
@@ -189,7 +191,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
 
 def _alone(judged: Judged) -> Iterator[Block]:
     """Values of this night that the nights before do not predict."""
-    found = [line for line in judged.lines if line.told.newest and line.told.newest.is_outside]
+    found = [line for line in judged.lines if line.known.newest and line.known.newest.is_outside]
     if not found:
         return
     yield Heading(3, "Last night")
@@ -213,11 +215,11 @@ def _alone(judged: Judged) -> Iterator[Block]:
 
 
 def _verdict(line: Line) -> Cell:
-    return Cell(str(line.said.verdict), TONES[line.said.verdict])
+    return Cell(str(line.judgement.verdict), TONES[line.judgement.verdict])
 
 
 def _off(line: Line) -> tuple[Cell, Cell]:
-    newest = line.told.newest
+    newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
     expected = _of(line, f"{newest.low:.3f} to {newest.high:.3f}")
     return _of(line, f"{newest.ratio:.3f}", "warn"), expected
@@ -227,7 +229,7 @@ def _said(judged: Judged, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
     notes = data.history.notes.rows()
     if notes:
-        yield Heading(3, "Said of these nights")
+        yield Heading(3, "Annotations of these nights")
         yield Items(tuple((f"{judged.calendar.label(night)}: {text}",) for night, text in notes))
 
 
@@ -253,7 +255,7 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
         items.append((f"Of {count} it is not known which nodes they ran on.",))
-    why = Counter(line.said.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
+    why = Counter(line.judgement.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
     items += [
         (f"{units.plural(count, 'series', 'series')}: {reason}.",)
         for reason, count in sorted(why.items())
