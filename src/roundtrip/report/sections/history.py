@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from roundtrip.history import annotations as remarks
 from roundtrip.history import facts as known
 from roundtrip.history import summary
 from roundtrip.history.schema import PROVENANCE, SERIES
@@ -59,7 +60,7 @@ def part(data: Data) -> Part:
         blocks: list[Block] = [*_pairs(judged)]
     else:
         blocks = [*_alone(judged), *_changes(judged), *_drifts(judged)]
-    blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
+    blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged)), question=QUESTION)
 
 
@@ -87,6 +88,7 @@ def _judged(data: Data) -> Judged:
         pl.concat([data.history.nights, tonight]),
         pl.concat([data.history.provenance, now]),
         data.analysis.history,
+        remarks.accepted(data.history.accepted),
     )
 
 
@@ -225,7 +227,25 @@ def _off(line: Line) -> tuple[Cell, Cell]:
     return _of(line, f"{newest.ratio:.3f}", "warn"), expected
 
 
-def _said(judged: Judged, data: Data) -> Iterator[Block]:
+def _accepted(judged: Judged) -> Iterator[Block]:
+    """Levels that people accepted, by which annotation."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in judged.lines:
+        if line.accepted:
+            groups.setdefault((line.accepted.last, line.accepted.text), []).append(line)
+    if not groups:
+        return
+    yield Heading(3, "Accepted levels")
+    items = []
+    for (until, why), lines in sorted(groups.items()):
+        named = "; ".join(line.label for line in lines[:3])
+        more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
+        count = units.plural(len(lines), "series", "series")
+        items.append((f"{count} up to {until}, by the annotation “{why}”: {named}{more}.",))
+    yield Items(tuple(items))
+
+
+def _notes(judged: Judged, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
     notes = data.history.notes.rows()
     if notes:
