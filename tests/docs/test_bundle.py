@@ -13,12 +13,13 @@ from support.synthetic import Tree
 
 from roundtrip.collect import bundle, samples
 from roundtrip.collect.tables.schema import ALL, LABELS
-from roundtrip.history.schema import MEDIANS, NIGHTS, NOTES, PAIRS, PROVENANCE
+from roundtrip.history.schema import ACCEPTED, MEDIANS, NIGHTS, NOTES, PAIRS, PROVENANCE
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)
 QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
 TABLES = {"samples": {**LABELS, **samples.SCHEMA}, "medians": MEDIANS, **ALL} | {
+    "history/accepted": ACCEPTED,
     "history/nights": NIGHTS,
     "history/notes": NOTES,
     "history/pairs": PAIRS,

@@ -18,7 +18,9 @@ from roundtrip.report.data import Data
 from roundtrip.report.sections import history
 
 #: The tables that a bundle holds of them.
-TABLES = tuple(f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes"))
+TABLES = tuple(
+    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes", "accepted")
+)
 _NIGHTS = 14
 
 
@@ -37,8 +39,10 @@ def bundle() -> Path:
     newest = made.write(_NIGHTS)[-1] / "bundle"
     since = datetime.fromisoformat(made.started(_NIGHTS // 2))
     said = Annotation.model_validate({"from": since, "text": "a new kernel"})
-    known = ledger.read(folder, CAMPAIGN, SITE, [said])
-    attached.add(newest, manifest.verify(newest), known, [said])
+    first = datetime.fromisoformat(made.started(0))
+    usual = Annotation.model_validate({"from": first, "text": "as bought", "kind": "accepted"})
+    known = ledger.read(folder, CAMPAIGN, SITE, [said, usual])
+    attached.add(newest, manifest.verify(newest), known, [said, usual])
     return newest
 
 

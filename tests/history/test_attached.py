@@ -91,7 +91,7 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
         both = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
         assert notes == both[: len(said)]
     page = html.render(build(data.read(copy)))
-    assert "Said of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
+    assert "Annotations of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
     facts = manifest.verify(newest).data

@@ -76,7 +76,7 @@ def opened(page: Browser, text: str = "") -> str:
     page.run(f"{SHOWN}.find(r => r.textContent.includes({text!r})).click()")
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     key: str = page.run("location.hash.slice('#series='.length)")
-    assert not page.run("document.getElementById('view').hidden")
+    assert page.run("document.querySelector('.nights-of.open').id") == f"series={key}"
     return key
 
 
@@ -125,23 +125,23 @@ def test_a_link_to_a_series_of_a_superseded_revision_is_told_so(page: Browser) -
     page.run("location.hash = 'series=000000000000'")
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     told = page.run(
-        "document.getElementById('view').hidden || document.getElementById('view').innerText"
+        "document.getElementById('absent').hidden || document.getElementById('absent').innerText"
     )
     assert told.startswith("This series has no nights here")
     assert "superseded by a later revision" in told
     page.run("location.hash = 'series'")
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.run("document.getElementById('view').hidden")
+    assert page.run("document.getElementById('absent').hidden")
 
 
 def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
     page: Browser, year: history.History
 ) -> None:
     key = opened(page, "improved")
-    page.run("document.querySelector('#view details:last-of-type summary').click()")
+    page.run("document.querySelector('.nights-of.open details:last-of-type summary').click()")
     page.run("new Promise(done => setTimeout(done, 50))")
     table = page.run(
-        "[...document.querySelectorAll('#view table tbody tr')].map("
+        "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
     )
     points = next(one for one in split(year.nights) if one.key == key).points.reverse()
@@ -159,36 +159,48 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
 def drawn(page: Browser, name: str) -> int:
     """How many marks of a class the chart has: a path holds many."""
     count: int = page.run(
-        f"[...document.querySelectorAll('#view .chart[tabindex] {name}')]"
+        f"[...document.querySelectorAll('.nights-of.open .stage:not([hidden]) .marks {name}')]"
         ".reduce((n, e) => n + (e.getAttribute('d') ?? 'M').split('M').length - 1, 0)"
     )
     return count
 
 
-def test_the_chart_draws_points_whiskers_steps_facts_and_notes(
+def test_the_figure_has_points_intervals_steps_facts_and_notes(
     page: Browser, year: history.History
 ) -> None:
     key = opened(page, "regressed")
     points = next(one for one in split(year.nights) if one.key == key).points
     left = points.filter(points["left_out"] != "").height
-    assert drawn(page, ".point") == 365
-    assert drawn(page, ".left-out") == left
-    assert drawn(page, ".whisker") == 365
-    assert drawn(page, ".begin") == 1
+    of = '[data-curve="2"]'  # after those of two sets of nodes
+    assert drawn(page, ".dots") + drawn(page, ".dot") == 365
+    assert drawn(page, f"{of} .dots") + drawn(page, f"{of} .dot") == left
+    assert drawn(page, ".bars") == 365
+    assert drawn(page, ".step") == 1
     assert drawn(page, ".level") == 4  # two sets of nodes, before and after
-    assert drawn(page, ".tick") == 2
+    assert drawn(page, ".change") == 2
     assert drawn(page, ".note") == 1
-    assert drawn(page, ".drift") == 0
+    assert drawn(page, ".line") == 0
 
 
-def test_a_drift_is_a_line_and_a_spike_has_a_ring(page: Browser) -> None:
+def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -> None:
     opened(page, "drifting")
-    assert drawn(page, ".drift") == 1
+    assert drawn(page, ".line") == 1
     assert drawn(page, ".level") == 0
-    spiked = page.run("data.series.find(one => one.told.spikes.length).key")
+    spiked = page.run("data.series.find(one => one.spikes.length).key")
     page.run(f"location.hash = 'series={spiked}'")
     page.run("new Promise(done => setTimeout(done, 50))")
-    assert drawn(page, ".spike") == 1
+    is_inside = (
+        "(() => { const one = document.querySelector('.nights-of.open .stage:not([hidden])"
+        " .curve:last-child .dot').getBoundingClientRect(), all = document.querySelector("
+        "'.nights-of.open .stage:not([hidden]) .frame').getBoundingClientRect();"
+        " return one.top >= all.top && one.bottom <= all.bottom; })()"
+    )
+    assert not page.run(is_inside)
+    page.run(
+        "[...document.querySelectorAll('.nights-of.open .tools button')]"
+        ".find(b => b.textContent === 'All values').click()"
+    )
+    assert page.run(is_inside)
 
 
 def test_keys_walk_through_nights_and_series(page: Browser) -> None:
@@ -196,32 +208,33 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
     page.run(f"{SHOWN}[0].querySelector('a').focus()")
     page.run("document.activeElement.click()")
     page.run("new Promise(done => setTimeout(done, 50))")
-    assert page.run("document.activeElement.id") == "view-title"
-    page.run("document.querySelector('.chart[tabindex]').focus()")
-    said = "document.querySelector('.readout').textContent"
+    assert page.run("document.activeElement.tagName") == "H2"
+    page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
+    said = "document.querySelector('.nights-of.open output').textContent"
+    page.press("ArrowRight")
     assert page.run(said).startswith("Night 365, 2026-12-31: ")
     page.press("ArrowLeft")
     assert page.run(said).startswith("Night 364, 2026-12-30: ")
     page.press("Home")
     assert page.run(said).startswith("Night 1, 2026-01-01: ")
-    link = page.run("document.querySelector('.readout a').getAttribute('href')")
+    link = page.run("document.querySelector('.nights-of.open output a').getAttribute('href')")
     assert link == "2026-01-01/r1/report.html"
     page.run(
-        "[...document.querySelectorAll('#view button')]"
+        "[...document.querySelectorAll('.nights-of.open .bar button')]"
         ".find(b => b.textContent.startsWith('Next')).click()"
     )
     page.run("new Promise(done => setTimeout(done, 50))")
     assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != first
     page.press("Escape")
     page.run("new Promise(done => setTimeout(done, 50))")
-    assert page.run("document.getElementById('view').hidden")
+    assert page.run("document.querySelector('.nights-of.open')") is None
 
 
 def test_a_link_restores_the_series(page: Browser, file: Path) -> None:
     key = opened(page, "boost-datatype")
     page.open("about:blank")
     page.open(f"{file.as_uri()}#series={key}")
-    title = page.run("document.getElementById('view-title').textContent")
+    title = page.run("document.querySelector('.nights-of.open h2').textContent")
     assert title.startswith("boost-datatype")
 
 
@@ -232,7 +245,7 @@ def test_nothing_is_cut_off(page: Browser, width: int, dark: bool) -> None:
     opened(page, "drifting")
     assert page.run("document.documentElement.scrollWidth") <= width
     wide = page.run(
-        "[...document.querySelectorAll('#view *, .answers *, form *')].filter("
+        "[...document.querySelectorAll('.nights-of.open *, .answers *, form *')].filter("
         f"e => e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName)"
     )
     assert wide == []
@@ -298,6 +311,6 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         )
         assert row.endswith(cause)
         opened(running, verdict)
-        story = running.run("document.querySelector('#view .story').textContent")
+        story = running.run("document.querySelector('.nights-of.open > p').textContent")
         assert f"What changed there: {cause}." in story
     assert running.faults() == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
 from roundtrip.collect import manifest
 from roundtrip.history import attached, ledger
+from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
@@ -159,3 +162,25 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     slower = texts(history.part(read).answers)[-2]
     assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
     assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in markdown.render(build(read))
+
+
+def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
+    made = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
+    newest = made.write(46)[-1] / "bundle"
+    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    started = str(manifest.verify(newest).data["started"])
+    accepted = Annotation.model_validate(
+        {
+            "from": datetime.fromisoformat(started),
+            "text": "a <b> new switch",
+            "series": "*",
+            "kind": "accepted",
+        }
+    )
+    plain_copy = Path(shutil.copytree(newest, tmp_path / "copy"))
+    attached.add(plain_copy, manifest.verify(plain_copy), known)
+    attached.add(newest, manifest.verify(newest), known, (accepted,))
+    before, after = (html.render(build(data.read(one))) for one in (plain_copy, newest))
+    assert "Regressed:" in before and "Accepted levels" not in before
+    assert "Regressed:" not in after
+    assert f"8 series up to {started}, by the annotation “a &lt;b&gt; new switch”" in plain(after)

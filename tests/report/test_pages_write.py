@@ -146,10 +146,11 @@ def test_an_annotation_of_the_site_stands_at_its_night(
     notes.write_text("- from: 2026-11-02\n  text: new cable\n  leave_out: true\n")
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
     write(reports)
-    packed = re.search(r'id="data">(.*?)</script>', history(reports), re.S)
+    page = history(reports)
+    packed = re.search(r'id="data">(.*?)</script>', page, re.S)
     assert packed
     read = json.loads(packed[1])
-    assert read["notes"] == [[1, "new cable"]]
+    assert 'class="note"' in page and ">new cable</text>" in page
     assert {kind[1] for kind in read["kinds"]} == {"", "new cable"}
 
 

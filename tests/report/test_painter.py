@@ -104,7 +104,7 @@ def test_signs_have_shapes_dashes_and_both_colours() -> None:
         for shape in (SQUARE, TRIANGLE, DIAMOND)
     )
     text = drawing(view(curves=curves))
-    assert text.count('-dasharray="6 4"') == 1 and text.count('-dasharray="5 3"') == 1  # its sign
+    assert text.count('-dasharray="6 4"') == 2 and text.count('-dasharray="5 3"') == 1
     assert text.count("translate(") >= 3 * 3
     assert f'stroke="{COLOUR[0]}"' in text and f"--dark:{COLOUR[1]}" in text
     assert "prefers-color-scheme: dark" in text and "var(--ink)" in text

@@ -16,7 +16,7 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import data, figures, html, labels, markdown, units
 from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
-from roundtrip.report.pages import links
+from roundtrip.report.pages import series
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.stats.intervals import Interval
 
@@ -99,7 +99,7 @@ def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
     parsed.feed(page)
     for tag, attributes in parsed.tags:
         # A link that a reader may choose; nothing is asked for when the page opens.
-        allowed = ("#", "data:,", *((links.INDEX, links.HISTORY) if tag == "a" else ()))
+        allowed = ("#", "data:,", *((series.INDEX, series.HISTORY) if tag == "a" else ()))
         for name in ("src", "href", "xlink:href", "srcset", "action", "data"):
             value = attributes.get(name)
             assert value is None or value.startswith(allowed), (tag, name, value)

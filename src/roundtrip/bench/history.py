@@ -44,7 +44,7 @@ def measure(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
 
 
 def _page(known: ledger.Ledger, judged: nights.Judged) -> str:
-    told = {tuple(line.series.names.values()): line.told for line in judged.lines}
+    told = {tuple(line.series.names.values()): line.known for line in judged.lines}
     assert len(told) == sum(1 for _ in split(known.nights))  # noqa: S101
     made = history.History(CAMPAIGN, SITE, known.nights, known.provenance, told)
     return history.render(made)

@@ -93,7 +93,7 @@ def history(
     else:
         for name, judged in found.items():
             _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))
-    worse = any(line.said.is_alarm for lines in kept.values() for line in lines)
+    worse = any(line.judgement.is_alarm for lines in kept.values() for line in lines)
     raise typer.Exit(int(worse))
 
 
@@ -182,11 +182,13 @@ def _print(
         table.add_row(*_cells(line, judged, again))
     if shown:
         listing.show(table)
-    elif all(one.said.verdict == "too few nights" for one in lines):
+    elif all(one.judgement.verdict == "too few nights" for one in lines):
         _pairs(judged)
     else:
         _console.print("  nothing changed that these nights can show")
-    too_few = Counter(one.said.why for one in lines if one.said.verdict == "too few nights")
+    too_few = Counter(
+        one.judgement.why for one in lines if one.judgement.verdict == "too few nights"
+    )
     for why, count in sorted(too_few.items()) if not everything else ():
         _console.print(f"  {count} series have too few nights: {why}")
     small = sum(one.is_small for one in lines)
@@ -207,11 +209,11 @@ def _pairs(judged: Judged) -> None:
 
 def _is_shown(line: Line) -> bool:
     """Whether the series changed, or its newest night stands alone."""
-    return line.said.verdict not in _STILL or bool(line.said.ratio)
+    return line.judgement.verdict not in _STILL or bool(line.judgement.ratio)
 
 
 def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
-    said = line.said
+    said = line.judgement
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
     word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
@@ -220,7 +222,7 @@ def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
 
 
 def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict[str, Any]:
-    said, step = line.said, line.said.step
+    said, step = line.judgement, line.judgement.step
     return {
         "campaign": campaign,
         "nights": len(judged.calendar.nights),
@@ -231,13 +233,13 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
         "since": line.night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
-        "drift_a_year": line.told.drift.a_year if line.told.drift else None,
+        "drift_a_year": line.known.drift.a_year if line.known.drift else None,
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": said.would_see,
         "alarm": said.is_alarm,
-        "newest": asdict(line.told.newest) if line.told.newest else None,
+        "newest": asdict(line.known.newest) if line.known.newest else None,
         "steps": [
-            {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.told.steps
+            {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.known.steps
         ],
         "incidents": [
             {
@@ -245,9 +247,9 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
                 "last": judged.calendar.nights[one.last],
                 "ratio": one.ratio,
             }
-            for one in line.told.incidents
+            for one in line.known.incidents
         ],
-        "minimum_effect": line.told.least,
+        "minimum_effect": line.known.least,
         "accepted": (
             {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None
         ),

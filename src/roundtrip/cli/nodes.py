@@ -87,7 +87,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Told | None:
     from roundtrip.collect import analysis
     from roundtrip.history import absent, ledger
     from roundtrip.history import nodes as measured
-    from roundtrip.report.pages import marks
+    from roundtrip.report import labels
     from roundtrip.stats.nodes.judge import judge
 
     known = ledger.read(reports, campaign, site)
@@ -99,7 +99,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Told | None:
     some = measured.measures(known.pairs, thresholds.nodes)
     judged = judge(some, thresholds.nodes, thresholds.statistics.confidence_level)
     gone = absent.of(reports / campaign / site, known.pairs)
-    return _Told(judged, gone, marks.by_environ(known.provenance))
+    return _Told(judged, gone, labels.of_history(known.provenance))
 
 
 def _alarms(told: _Told) -> bool:

@@ -75,6 +75,17 @@ class Annotation(tables.Table):
         return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
 
 
+def accepted(levels: pl.DataFrame) -> list[Annotation]:
+    """The annotations that a bundle holds, columns `ACCEPTED` of the schema."""
+    rows = levels.iter_rows(named=True)
+    return [
+        Annotation.model_construct(
+            start=row["until"], series=row["series"], text=row["text"], kind=ACCEPTED
+        )
+        for row in rows
+    ]
+
+
 class _File(tables.Table):
     annotations: Annotated[tuple[Annotation, ...], Field(strict=False)]
 

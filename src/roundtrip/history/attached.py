@@ -13,16 +13,18 @@ from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables.rules import RULES
 from roundtrip.errors import UserError
+from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, notes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
+from roundtrip.history.schema import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that go into a bundle at most: a year, and more than detection looks back.
 MOST_NIGHTS = 400
 #: And nights of launches between pairs of nodes, of which there are many.
 MOST_PAIRED = 64
-_NIGHTS, _PROVENANCE, _NOTES, _PAIRS = (
-    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes", "pairs")
+_NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED = (
+    f"{manifest.HISTORY}{name}.parquet"
+    for name in ("nights", "provenance", "notes", "pairs", "accepted")
 )
 _ROW = ["night", *SERIES, "nodes"]
 
@@ -51,6 +53,13 @@ def add(
     every = [*before.nights["night"].unique(), checked.data["started"]]
     if said := notes(every, annotations):
         disk.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
+    levels = [
+        (one.last, one.series, one.text)
+        for one in annotations
+        if one.kind == KIND and one.last[:10] <= str(checked.data["started"])[:10]
+    ]
+    if levels:
+        disk.write_frame(pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED)
     return manifest.write(bundle, {k: v for k, v in checked.data.items() if k != "files"})
 
 
@@ -63,6 +72,8 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
     found = Ledger(disk.table(nights, NIGHTS), disk.table(facts, PROVENANCE))
     if _NOTES in checked.data["files"]:
         found = replace(found, notes=disk.table(remarks, NOTES))
+    if _ACCEPTED in checked.data["files"]:
+        found = replace(found, accepted=disk.table(bundle / _ACCEPTED, ACCEPTED))
     if _PAIRS in checked.data["files"]:
         found = replace(found, pairs=disk.table(bundle / _PAIRS, PAIRS))
     for name, frame, file in (
@@ -70,6 +81,7 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
         ("provenance", found.provenance, facts),
         ("notes", found.notes, remarks),
         ("pairs", found.pairs, bundle / _PAIRS),
+        ("accepted", found.accepted, bundle / _ACCEPTED),
     ):
         for rule in RULES[name]:
             require.rule(frame, rule, file)

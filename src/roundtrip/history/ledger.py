@@ -16,7 +16,7 @@ from roundtrip.history.annotations import Annotation, mark
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import Night
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
+from roundtrip.history.schema import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64
@@ -30,7 +30,8 @@ class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
     `warnings` say which revisions were left out, one line ``path: reason`` each.  A bundle also
-    holds `notes`, columns `NOTES`: what annotations say of nights.  `pairs`, columns `PAIRS`, are
+    holds `notes`, columns `NOTES`: what annotations say of nights, and `accepted`,
+    columns `ACCEPTED`: levels that they accept.  `pairs`, columns `PAIRS`, are
     launches between pairs of nodes; `nights` has a series for each node that they tell of.
     """
 
@@ -39,6 +40,7 @@ class Ledger:
     warnings: tuple[str, ...] = ()
     notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTED))
 
     def before(self, started: str, most: int) -> Ledger:
         """The newest `most` nights that began before `started`, ISO 8601."""

@@ -83,6 +83,13 @@ NOTES: Schema = {
     "night": pl.String,
     "text": pl.String,
 }
+#: One row an annotation that accepts the level of the series whose names match the glob `series`:
+#: what they were up to the day or second `until` is their baseline.
+ACCEPTED: Schema = {
+    "until": pl.String,
+    "series": pl.String,
+    "text": pl.String,
+}
 #: One row a fact of a night: `subject` is the environment, or the pseudonym of a node, that it is
 #: about, "" for the site; `name` what it is (kernel, firmware, MPI library, UCX, Spack hash).
 PROVENANCE: Schema = {

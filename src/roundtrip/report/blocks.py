@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from roundtrip.report.pages import links
+from roundtrip.report.pages.series import link
 from roundtrip.report.plot import Heat, Plot
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
@@ -198,7 +198,7 @@ class Report:
 
     def link(self, cell: Cell) -> str:
         """From a cell to all nights of its series, relative to the report; "" if to none."""
-        return links.series(cell.series) if cell.series in self.series else ""
+        return link(cell.series) if cell.series in self.series else ""
 
     @property
     def asked(self) -> tuple[Part, ...]:

@@ -102,8 +102,8 @@ def pairs(
     calm = [
         line
         for line in judged.of(Verdict.UNCHANGED)
-        if line.told.newest is not None
-        and not line.told.newest.is_outside
+        if line.known.newest is not None
+        and not line.known.newest.is_outside
         and (launched is None or line.series.names["case_id"] in launched)
     ]
     return [(line, min(_alike(line, calm), key=_order(line, bad), default=None)) for line in worse]
@@ -174,7 +174,7 @@ def _medians(held: Data) -> tuple[pl.DataFrame, str]:
 
 def _beyond(line: Line, night: str, medians: pl.DataFrame) -> Beyond:
     """How many launches are worse than the nights before predict of one night."""
-    newest = line.told.newest
+    newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
     points = line.series.points.filter(night=night)
     value = points.sort("launches", "nodes", descending=[True, False])["median"][0]

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import ClassVar
 
 from markupsafe import Markup
 
 from roundtrip.report import svg, ticks
-from roundtrip.report.plot import Curve, View
+from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve, View
 from roundtrip.report.svg import Place, element, number
 
-#: The drawing area of curves, in pixels; a row's height, and that of one of several in it.
-_WIDTH, _HEIGHT = 340, 240
+#: The height of curves, in pixels; a row's height, and that of one of several in it.
+_HEIGHT = 240
 _ROW, _SLOT, _PART = 24, 13, 17
 _TOP, _BOTTOM, _RIGHT, _GAP = 28, 46, 22, 16
 #: Room for a name at the end of a curve: where its sign begins, and where its words do.
@@ -29,7 +30,14 @@ _FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
 _DASHES = "6 4"
 #: Colours of a light page for programs that know no variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
-SPARK_WIDTH, SPARK_HEIGHT, _EDGE, _MOST_ROWS = 220.0, 96.0, 5.0, 12
+#: The colour of an event on a light page, and how its line is drawn.
+EVENTS: dict[str, tuple[str, dict[str, object]]] = {
+    CHANGE: ("#0b4f94", {"stroke-width": 2}),
+    NOTE: ("#1d6b43", {"stroke-width": 1.5, "stroke-dasharray": "1 3"}),
+    STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
+}
+_TICK, _LOWEST = 7.0, 2000.0  # how long the mark of a change is; below every frame
+SMALL, _EDGE, _MOST_ROWS = (220.0, 96.0), 4.0, 12
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,13 @@ class Frame:
     name: str
     view: View
     dot: ClassVar[float] = 4.0  # half the width of a point in a row, at least
+    #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
+    casing: ClassVar[float] = 2.0
 
     @cached_property
     def x_ticks(self) -> tuple[float, ...]:
         """Values of the horizontal axis that are labelled."""
-        return ticks.ticks(self.view.x, _WIDTH / 72)
+        return ticks.ticks(self.view.x, self.view.width / 72)
 
     @cached_property
     def y_ticks(self) -> tuple[float, ...]:
@@ -60,7 +70,7 @@ class Frame:
     @cached_property
     def right(self) -> float:
         """Its right edge."""
-        return self.left + _WIDTH
+        return self.left + self.view.width
 
     @cached_property
     def top(self) -> float:
@@ -199,10 +209,34 @@ class Frame:
         if view.is_stacked:
             yield from self._stacks()
             return
+        if view.events:
+            yield element("g", {"class": "events"}, *self._events())
         for kind in (self._spread, self._line):
             for index, curve in enumerate(view.curves):
                 if inside := list(kind(curve)):
                     yield self._coloured(index, curve, *inside)
+
+    def _events(self) -> Iterator[Markup]:
+        """Upright lines, which the page's script moves sideways alone, and words at their tops."""
+        right, line = 0.0, 0
+        for kind in (CHANGE, NOTE, STEP):
+            low = self.top + _TICK if kind == CHANGE else _LOWEST
+            places = [self.across(one.place) for one in self.view.events if one.kind == kind]
+            if places:
+                ends = "".join(svg.path(((x, self.top), (x, low))) for x in places)
+                colour, dash = EVENTS[kind]
+                paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
+                yield element("path", paint | dash)
+        for one in sorted(self.view.events, key=lambda event: event.place):
+            if not one.words:
+                continue
+            x, wide = self.across(one.place) + 4, svg.width(one.words)
+            is_left = x + wide > self.right
+            line = 1 - line if (x - wide - 8 if is_left else x) < right else 0
+            x, right = (x - 8, x) if is_left else (x, x + wide + 8)
+            anchor = {"text_anchor": "end"} if is_left else {}
+            y = self.top + 12 + _GAP * line
+            yield svg.text(one.words, x, y, class_="ink", fill=INK, **anchor)
 
     def _rule(self, value: float) -> tuple[Place, Place]:
         if self.view.rows:
@@ -237,16 +271,47 @@ class Frame:
             )
 
     def _line(self, curve: Curve) -> Iterator[Markup]:
-        places = [one for at, value, *_ in curve.points if (one := self.place(curve, at, value))]
+        spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
+        places = [one for one in spots if one]
+        runs = [[one for one in run if one] for here, run in groupby(spots, bool) if here]
         is_line = bool(curve.width) and not self.view.rows and len(places) > 1
         if is_line:
             dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
-            attributes = {"class": "line", "fill": "none", "stroke-width": curve.width, **dash}
-            yield element("path", {**attributes, "d": svg.path(places)})
+            attributes = {"fill": "none", **dash, "d": "".join(map(svg.path, runs))}
+            if self.casing:
+                edge = {
+                    "class": "casing",
+                    "stroke": PAPER,
+                    "stroke-width": curve.width + self.casing,
+                }
+                yield element("path", {**edge, **attributes})
+            yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
+        yield from self._dots(curve, places, is_line)
+        if curve.levels and self.view.y:
+            ends = [
+                ((self.across(first), self.up(value)), (self.across(last), self.up(value)))
+                for first, last, value in curve.levels
+            ]
+            attributes = {"fill": "none", "d": "".join(map(svg.path, ends))}
+            yield element(
+                "path", {"class": "casing", "stroke": PAPER, "stroke-width": 4, **attributes}
+            )
+            yield element("path", {"class": "level", "stroke-width": 2, **attributes})
+
+    def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
+        """The points of a curve; many that no line joins are one path of dots or squares."""
+        is_many = len(places) >= _MANY
         lone = 0.0 if is_line else _LONE
-        if (curve.size or lone) and not (is_line and len(places) >= _MANY):
-            size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
+        if not (curve.size or lone) or (is_line and is_many):
+            return
+        size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
+        if not is_many:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
+            return
+        cap = "round" if curve.shape == CIRCLE else "square"
+        dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in places)
+        paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
+        yield element("path", {**paint, "stroke-width": number(2 * size), "d": dots})
 
     def _stacks(self) -> Iterator[Markup]:
         """Bars of parts, from the axis on, and over them the interval of each whole."""
@@ -284,7 +349,7 @@ class Frame:
         if self.view.is_stacked:
             inside.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.size:
-            size = max(curve.size, self.dot if is_row else 0.0)
+            size = max(curve.size, self.dot if is_row else 0.0 if curve.width else _LONE)
             inside.append(svg.dot(curve.shape, 8, 0, size))
         return self._coloured(index, curve, *inside)
 
@@ -346,10 +411,31 @@ class Frame:
 class SmallFrame(Frame):
     """The lines alone, or a point for each value of the first rows; all of it inside the frame."""
 
+    box_width: float = SMALL[0]
+    box_height: float = SMALL[1]
     dot: ClassVar[float] = 2.5
-    left, right = _EDGE, SPARK_WIDTH - _EDGE
-    top, bottom = _EDGE, SPARK_HEIGHT - _EDGE
-    width, height = SPARK_WIDTH, SPARK_HEIGHT
+    casing: ClassVar[float] = 0.0
+    left = top = _EDGE
+
+    @cached_property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.box_width - _EDGE
+
+    @cached_property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return self.box_height - _EDGE
+
+    @cached_property
+    def width(self) -> float:
+        """Of the whole drawing."""
+        return self.box_width
+
+    @cached_property
+    def height(self) -> float:
+        """Of the whole drawing."""
+        return self.box_height
 
     @cached_property
     def _heights(self) -> list[float]:

@@ -22,7 +22,7 @@ from roundtrip.report.blocks import (
     Text,
     Verbatim,
 )
-from roundtrip.report.pages import links, page
+from roundtrip.report.pages import page, series
 
 _KINDS = {
     Heading: "heading",
@@ -41,7 +41,7 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
 def render(report: Report) -> str:
     """The whole page as one HTML text."""
-    above = {"index": links.INDEX, "history": links.HISTORY}
+    above = {"index": series.INDEX, "history": series.HISTORY}
     return page.render("report.html.j2", SCRIPTS, _FILTERS, report=report, **above, **_FOLDING)
 
 

@@ -7,9 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.report import units
+from roundtrip.report.blocks import Strong, Text
+
 _SIMULATED = "SIMULATED"
 #: The answer where all of a study was simulated.
 ONLY_SIMULATED = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
+_EMULATED_FACT, _SIMULATED_FACT = "emulated", "simulated"
+_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
 _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
@@ -61,3 +66,28 @@ def only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
     told = set(kinds)
     return bool(told) and all(one.endswith(_SIMULATED) for one in told)
+
+
+def of_history(provenance: pl.DataFrame) -> dict[str, str]:
+    """By environment, from the facts of all nights; one that was always measured is left out."""
+    found: dict[str, set[str]] = {}
+    facts = provenance.select("subject", "name").unique().sort("subject", "name")
+    for environ, name in facts.iter_rows():
+        kind, _, what = name.partition(" ")
+        if kind == _SIMULATED_FACT or (kind == _EMULATED_FACT and what):
+            words = _WORDS.get(what, "") if kind == _EMULATED_FACT else ""
+            found.setdefault(environ, set()).add(f"{kind.upper()} {words}".strip())
+    return {environ: ", ".join(sorted(marks)) for environ, marks in found.items()}
+
+
+def notice(marks: dict[str, str]) -> Text | None:
+    """What a reader must know before they believe a number; None if all is real."""
+    if not marks:
+        return None
+    kinds = "; ".join(sorted(set(marks.values())))
+    which = units.plural(len(marks), "toolchain", "toolchains")
+    return (
+        Strong(f"{kinds}: "),
+        f"what {which} measured here did not run on real hardware; each row says so. Absolute "
+        "values mean little, changes from night to night do.",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,29 +11,31 @@ from roundtrip.history import judged
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
 from roundtrip.history.schema import SERIES
-from roundtrip.report import units
-from roundtrip.report.pages import changes, marks, node_sets, packed
+from roundtrip.report import labels, units
+from roundtrip.report.pages import changes, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
-from roundtrip.report.pages.verdict import Said, say
+from roundtrip.report.pages.verdict import Judgement, judgement
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series: what is said of it; `night` its step began, and what changed `near` there.
+    """One series and its verdict; `night` its step began, and what changed `near` there.
 
-    `accepted` is the newest annotation by which somebody accepted its level.
+    `causes`: what changed near each change point, in their order.  `accepted` is the newest
+    annotation by which somebody accepted its level.
     """
 
     series: Series
-    told: SeriesHistory
-    said: Said
+    known: SeriesHistory
+    judgement: Judgement
     night: str | None
     near: str | None
     changes: tuple[Change, ...]
+    causes: tuple[tuple[Change, ...], ...] = ()
     mark: str = ""
     accepted: Annotation | None = None
 
@@ -48,8 +50,8 @@ class Line:
     @property
     def is_small(self) -> bool:
         """Whether its newest change point is smaller than the least effect."""
-        steps = self.told.steps
-        return bool(steps) and not steps[-1].is_effect(self.told.least)
+        steps = self.known.steps
+        return bool(steps) and not steps[-1].is_effect(self.known.least)
 
     @property
     def changed(self) -> str:
@@ -85,7 +87,7 @@ class Judged:
 
     def of(self, verdict: Verdict) -> list[Line]:
         """Those with this verdict."""
-        return [line for line in self.lines if line.said.verdict is verdict]
+        return [line for line in self.lines if line.judgement.verdict is verdict]
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
@@ -104,41 +106,53 @@ def judge(
 
     Annotations `accepted` make levels the baseline; what began before the date `since` is no alarm.
     """
-    return lines(nights, provenance, judged.histories(nights, settings), accepted, since)
+    return judged_lines(nights, provenance, judged.histories(nights, settings), accepted, since)
 
 
-def lines(
+def judged_lines(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
-    told: Mapping[Names, SeriesHistory],
+    known: Mapping[Names, SeriesHistory],
     accepted: Sequence[Annotation] = (),
     since: str = "",
 ) -> Judged:
-    """The same of what is `told` of each series, by its names."""
+    """The same of what is `known` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     changed = changes.by_night(provenance, calendar.nights)
-    marked = marks.by_environ(provenance)
-    made = []
+    marked = labels.of_history(provenance)
+    lines = []
     for series in split(nights):
-        found = told[tuple(series.names[name] for name in SERIES)]
+        found = known[tuple(series.names[name] for name in SERIES)]
         mark = marked.get(series.environ, "")
-        told_of = _named(series, mark), str(series.names["case_id"])
+        names = _named(series, mark), str(series.names["case_id"])
         newest = max(
-            (one for one in accepted if one.accepts(*told_of)),
+            (one for one in accepted if one.accepts(*names)),
             key=lambda one: one.last,
             default=None,
         )
-        said = say(
+        verdict = judgement(
             found,
             lower_is_better=series.lower_is_better,
             accepted=calendar.before(newest.last) - 1 if newest else -1,
             since=calendar.before(since, inclusive=False),
         )
-        night = calendar.nights[said.step.night] if said.step else None
-        near, there = _beside(series, night, calendar, changed) if night else (None, [])
-        made.append(Line(series, found, said, night, near, tuple(there), mark, newest))
-    ordered = sorted(made, key=lambda one: (*one.said.rank, one.label))
+        own = subjects(series)
+        beside = {
+            step: _beside(series, own, calendar.nights[step.night], calendar, changed)
+            for step in dict.fromkeys((*found.steps, *([verdict.step] if verdict.step else [])))
+        }
+        night, near, there = None, None, tuple[Change, ...]()
+        if verdict.step:
+            night, (near, there) = calendar.nights[verdict.step.night], beside[verdict.step]
+        causes = tuple(beside[step][1] for step in found.steps)
+        lines.append(Line(series, found, verdict, night, near, there, causes, mark, newest))
+    ordered = sorted(lines, key=lambda one: (*one.judgement.rank, one.label))
     return Judged(calendar, tuple(ordered), changed)
+
+
+def subjects(series: Series) -> frozenset[str]:
+    """What recorded facts of a series are about: its toolchain and its nodes."""
+    return frozenset((series.environ, *"+".join(series.points["nodes"].unique()).split("+")))
 
 
 def _named(series: Series, mark: str) -> str:
@@ -147,20 +161,23 @@ def _named(series: Series, mark: str) -> str:
 
 
 def _beside(
-    series: Series, night: str, calendar: Calendar, changed: Mapping[str, Sequence[Change]]
-) -> tuple[str | None, list[Change]]:
+    series: Series,
+    own: Collection[str],
+    night: str,
+    calendar: Calendar,
+    changed: Mapping[str, Sequence[Change]],
+) -> tuple[str | None, tuple[Change, ...]]:
     """The night near to a step at which something of the series changed, and what did.
 
     A recorded fact decides which night it is, before a change of nodes, which may come every night.
     """
-    subjects = {series.environ, *"+".join(series.points["nodes"].unique()).split("+")}
     facts = {
-        one: told
+        one: some
         for one in calendar.around(night)
-        if (told := changes.of_series(changed.get(one, ()), subjects))
+        if (some := changes.of_series(changed.get(one, ()), own))
     }
-    sets = node_sets.changes(series.points)
+    sets = changes.of_nodes(series.points)
     near = calendar.near(night, facts) or calendar.near(night, sets)
     at = calendar.near(night, sets)
     moved = [sets[at]] if at in (night, near) and at is not None else []
-    return near, [*(facts.get(near, []) if near else []), *moved]
+    return near, (*(facts.get(near, []) if near else []), *moved)

@@ -6,7 +6,7 @@ colours and background, in any program that reads SVG.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -14,7 +14,7 @@ from importlib import resources
 from markupsafe import Markup
 
 from roundtrip.report import svg
-from roundtrip.report.frame import INK, MUTED, PAPER, Frame, SmallFrame
+from roundtrip.report.frame import INK, MUTED, PAPER, SMALL, Frame, SmallFrame
 from roundtrip.report.plot import Plot, Rule, Scale, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
@@ -89,8 +89,13 @@ def spark(plot: Plot, label: str) -> Markup:
     low = view.x.low if view.x.is_log else max(view.x.low, 0.0)
     rules = view.rules or ((Rule(low),) if view.rows else ())
     near = replace(view, y=view.y and _near(view, view.y), strip=None, rules=rules)
-    frame = SmallFrame("", near)
-    attributes = {"class": "figure", "viewBox": frame.box(0), "role": "img", "aria-label": label}
+    return small(near, {"role": "img", "aria-label": label})
+
+
+def small(view: View, about: Mapping[str, str], size: tuple[float, float] = SMALL) -> Markup:
+    """The marks of a view alone, of that width and height; `about` are attributes of its SVG."""
+    frame = SmallFrame("", view, *size)
+    attributes = {"class": "figure", "viewBox": frame.box(0), **about}
     return element("svg", attributes, *frame.marks())
 
 

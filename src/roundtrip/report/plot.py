@@ -19,6 +19,8 @@ CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
 INTERVALS = "rank intervals"
 #: A bound that launches over an emulated link tell.
 LINK = "Rate of the link"
+#: Kinds of events: a change point, what a person says, a recorded fact that differs.
+STEP, NOTE, CHANGE = "step", "note", "change"
 #: A point: its place on the axis, median, low and high of its interval, and of how many values.
 Point = tuple[float, float, float | None, float | None, int | None]
 
@@ -28,7 +30,8 @@ class Scale:
     """An axis from `low` to `high`; its title ends with the unit in brackets, if there is one.
 
     `otherwise`: both ends when a reader makes it linear or logarithmic, which it is not; None for
-    those of the values.  `ticks`: where labels stand; () for the painter's choice.
+    those of the values.  `ticks`: where labels stand; () for the painter's choice.  `labels`: what
+    stands there, if not the value: the date of a night.
     """
 
     title: str
@@ -37,6 +40,7 @@ class Scale:
     is_log: bool
     otherwise: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def part(self, value: float) -> float:
         """Position on the axis: 0 at `low`, 1 at `high`; beyond them outside of 0 to 1.
@@ -58,7 +62,8 @@ class Curve:
 
     `width` 0: no line joins the points.  `size`: half the width of a point, in pixels; 0: none.
     `between`: what the line joins, which a reader may interpolate; "" if nobody tells.  `bound`:
-    its name, where no measured value can exceed the curve.
+    its name, where no measured value can exceed the curve.  `levels`: from where to where a value
+    is the level of the points.
     """
 
     name: str
@@ -70,6 +75,19 @@ class Curve:
     size: float = 2.2
     between: str = "the measured points of an arm"
     bound: str = ""
+    levels: tuple[tuple[float, float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """A place on the axis along which points stand, marked from top to bottom, with its words.
+
+    Of kind STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
+    """
+
+    place: float
+    kind: str
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +108,8 @@ class View:
     else a band along the curve.  `spread` says what the intervals are.
 
     `is_stacked`: the curves of a row are parts of a bar, side by side, and the interval of the
-    first is that of the whole.  `heads` are rows that name a group, and have no values.
+    first is that of the whole.  `heads` are rows that name a group, and have no values.  `width` is
+    that of the drawing area, in pixels.
     """
 
     name: str
@@ -104,6 +123,8 @@ class View:
     spread: str = INTERVALS
     is_stacked: bool = False
     heads: frozenset[int] = frozenset()
+    events: tuple[Event, ...] = ()
+    width: float = 340.0
 
     @property
     def shown(self) -> int:
@@ -199,7 +220,9 @@ def as_json(name: str, plot: Plot) -> str:
 
     Values have five digits, which is more than a reader sees.
     """
-    views = [_view(one) for one in plot.views]
+    views = [
+        outline(one) | {"curves": [_curve(curve) for curve in one.curves]} for one in plot.views
+    ]
     return escaped_json({"name": name, "title": plot.title, "views": views})
 
 
@@ -221,7 +244,8 @@ def escaped_json(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _view(one: View) -> dict[str, Any]:
+def outline(one: View) -> dict[str, Any]:
+    """Of a view, what the page's script must know besides its curves."""
     content: dict[str, Any] = {"name": one.name, "x": _scale(one.x)}
     if one.y:
         content["y"] = _scale(one.y)
@@ -229,12 +253,12 @@ def _view(one: View) -> dict[str, Any]:
         content["rows"] = list(one.rows)
     if one.is_stacked:
         content["stacked"] = 1
-    return {**content, "curves": [_curve(curve) for curve in one.curves]}
+    return content
 
 
 def _scale(one: Scale) -> dict[str, Any]:
     content = {"title": one.title, "lo": one.low, "hi": one.high, "log": int(one.is_log)}
-    more = {"else": one.otherwise, "ticks": one.ticks}
+    more = {"else": one.otherwise, "ticks": one.ticks, "labels": one.labels}
     return content | {name: list(values) for name, values in more.items() if values}
 
 

@@ -23,7 +23,9 @@ def ticks(scale: Scale, count: float) -> tuple[float, ...]:
 
 
 def label(value: float, scale: Scale) -> str:
-    """The label of a tick: as short as it may be."""
+    """The label of a tick: the scale's own one, else as short as it may be."""
+    if scale.labels and value in scale.ticks:
+        return scale.labels[scale.ticks.index(value)]
     if unit(scale) == _BYTES and value >= 1 and float(value).is_integer():
         return units.size(int(value))
     text = f"{value:.12g}"

@@ -194,6 +194,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
         ),
     ),
     "notes": (_NIGHT[0], _text("text", 2000)),
+    "accepted": (_text("until", 40), _text("series", 500), _text("text", 2000)),
     "pairs": (
         *_NIGHT,
         *(_text(name, 2000) for name in ("launch", "study", "place", "environ")),

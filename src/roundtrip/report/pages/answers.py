@@ -1,4 +1,4 @@
-"""The first lines of a history page: what changed, since when, and what could not be told."""
+"""The first lines of a history page: what changed, since when, and what cannot be judged."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import young
+from roundtrip.report.pages.changes import NODE_SET as NODES
 from roundtrip.report.pages.changes import merged
-from roundtrip.report.pages.node_sets import NAME as NODES
 from roundtrip.report.pages.verdict import TONES
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -26,13 +26,13 @@ def answers(judged: Judged) -> list[Answer]:
 
 def _worse(judged: Judged) -> Iterator[Answer]:
     if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
-        ratios = [line.said.newest.ratio for line in worse if line.said.newest]
+        ratios = [line.judgement.newest.ratio for line in worse if line.judgement.newest]
         newest = judged.calendar.nights[-1]
         changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
         yield Answer(
             (
                 Strong(f"New: {len(worse)} series worse last night "),
-                f"({judged.calendar.told(newest)}): {units.spread(ratios)} times the level, "
+                f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
                 f"outside of what the nights before predict. What changed: {changed}.",
             ),
             TONES[Verdict.WORSE_LAST_NIGHT],
@@ -40,20 +40,20 @@ def _worse(judged: Judged) -> Iterator[Answer]:
 
 
 def _stepped(judged: Judged) -> Iterator[Answer]:
-    """News first, then the newest night; what changed on the same night is told once."""
+    """News first, then the newest night; what changed on the same night is named once."""
     groups: dict[tuple[str, Verdict], list[Line]] = {}
     for line in judged.lines:
         if line.night:
-            groups.setdefault((line.near or line.night, line.said.verdict), []).append(line)
-    news = {group: any(line.said.is_news for line in groups[group]) for group in groups}
+            groups.setdefault((line.near or line.night, line.judgement.verdict), []).append(line)
+    news = {group: any(line.judgement.is_news for line in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
         (night, verdict), here = group, groups[group]
-        ratios = [line.said.step.ratio for line in here if line.said.step]
+        ratios = [line.judgement.step.ratio for line in here if line.judgement.step]
         facts = _facts(here)
         yield Answer(
             (
                 Strong(f"{'New: ' if news[group] else ''}{len(here)} series {verdict} "),
-                f"since {judged.calendar.told(night)}: ",
+                f"since {judged.calendar.describe(night)}: ",
                 f"{units.spread(ratios)} times the level before. ",
                 f"What changed there: {'; '.join(facts) or 'nothing that is recorded'}.",
             ),
@@ -109,7 +109,7 @@ def _others(judged: Judged) -> Iterator[Answer]:
             )
         )
     if unchanged := judged.of(Verdict.UNCHANGED):
-        seen = [line.said.would_see for line in unchanged if line.said.would_see]
+        seen = [line.judgement.would_see for line in unchanged if line.judgement.would_see]
         least = f"a step of {units.percent(median(seen))} within 10 nights." if seen else ""
         yield Answer(
             (
@@ -118,7 +118,9 @@ def _others(judged: Judged) -> Iterator[Answer]:
             ),
         )
     if mute := judged.of(Verdict.TOO_FEW_NIGHTS):
-        why = "; ".join(sorted({line.said.why for line in mute if line.said.why})[:_NAMED])
+        why = "; ".join(
+            sorted({line.judgement.why for line in mute if line.judgement.why})[:_NAMED]
+        )
         yield Answer(
             (
                 Strong(f"{len(mute)} of {total} series have too few nights"),

@@ -16,7 +16,7 @@ class Calendar:
     def __init__(self, nights: Sequence[str]) -> None:
         self.nights = list(nights)
         self._index = {night: index for index, night in enumerate(self.nights)}
-        # Two runs of one day need the time of day to be told apart.
+        # Two runs of one day need the time of day to be distinguished.
         self._has_times = len({night[:10] for night in self.nights}) < len(self.nights)
 
     def __contains__(self, night: object) -> bool:
@@ -39,7 +39,7 @@ class Calendar:
         cut = [night[: len(moment)] for night in self.nights]
         return sum(one < moment or (inclusive and one == moment) for one in cut)
 
-    def told(self, night: str) -> str:
+    def describe(self, night: str) -> str:
         """Its number and its label."""
         return f"night {self.number(night)}, {self.label(night)}"
 

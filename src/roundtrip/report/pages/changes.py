@@ -1,4 +1,7 @@
-"""Which recorded facts differ between a night and the one before it."""
+"""What differs between a night and the one before it: recorded facts, and the nodes of a series.
+
+A set of nodes that was in use before is no change: detection knows the level of each set.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from roundtrip.collect.pseudonyms import STABLE
 
 #: What stands where a fact was not recorded.
 NONE = "not set"
+NODE_SET = "node set"
+#: Of larger sets, only the nodes that differ are named, and so many of them.
+_NAMED = 4
+_Nodes = frozenset[str]
 _Facts = Mapping[tuple[str, str], str]
 
 
@@ -91,3 +98,41 @@ def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
             is_node = re.fullmatch(STABLE, subject)
             nodes = (subject,) if is_node else ()
             yield Change("" if is_node else subject, name, was, now, nodes)
+
+
+def of_nodes(points: pl.DataFrame) -> dict[str, Change]:
+    """By night, how the nodes of a series, which it never had before, differ from the last ones.
+
+    `points` are rows of NIGHTS of one series, in time order.  All its launches of a night count
+    together.  A night whose nodes are not known is passed over.
+    """
+    found: dict[str, Change] = {}
+    seen: set[_Nodes] = set()
+    before: _Nodes = frozenset()
+    for night, after in _by_night(points).items():
+        if seen and after not in seen:
+            found[night] = Change("", NODE_SET, *_sides(before, after))
+        seen.add(after)
+        before = after
+    return found
+
+
+def _by_night(points: pl.DataFrame) -> dict[str, _Nodes]:
+    nodes: dict[str, _Nodes] = {}
+    for night, names in points.select("night", "nodes").iter_rows():
+        if names:
+            nodes[night] = nodes.get(night, frozenset()).union(names.split("+"))
+    return nodes
+
+
+def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
+    if max(len(before), len(after)) <= _NAMED:
+        return _listed(before), _listed(after)
+    same = f"{len(before & after)} nodes in common, and "
+    return same + _listed(before - after), _listed(after - before)
+
+
+def _listed(nodes: Collection[str]) -> str:
+    named = sorted(nodes)[:_NAMED]
+    more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
+    return ", ".join([*named, *more]) or "none"

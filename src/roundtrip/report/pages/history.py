@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
+from markupsafe import Markup
 
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
-from roundtrip.report import nights
+from roundtrip.report import labels, nights, units
 from roundtrip.report.blocks import Text
-from roundtrip.report.nights import Judged
-from roundtrip.report.pages import marks, packed, page, rows, young
+from roundtrip.report.nights import Judged, Line
+from roundtrip.report.pages import chart, packed, page, young
 from roundtrip.report.pages.answers import answers
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.verdict import TONES
 from roundtrip.stats.nights.verdicts import SeriesHistory
+
+#: So many changes of provenance are named in a row; the figure of the series has all of them.
+_NAMED = 2
+#: Of the page's one script, in this order.
+SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,9 @@ class Note:
 
 @dataclass(frozen=True)
 class History:
-    """All that a page is made of.  `told` is by the names of the series, `reports` by the night.
+    """All that a page is made of.  `known` is by the names of the series, `reports` by the night.
 
-    The nights that `told` counts are all nights of the history, whether the series has them or not.
+    The nights that `known` counts are all of the history, whether the series has them or not.
     `reports` are links relative to the page, and `home` is that to the index; `notices` stand
     above everything else.
     """
@@ -41,7 +48,7 @@ class History:
     site: str
     nights: pl.DataFrame
     provenance: pl.DataFrame
-    told: Mapping[Names, SeriesHistory]
+    known: Mapping[Names, SeriesHistory]
     notes: Sequence[Note] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[Text] = ()
@@ -49,15 +56,52 @@ class History:
     accepted: Sequence[Annotation] = ()
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A series with its pictures, its last value with the unit, and what is known in sentences."""
+
+    line: Line
+    spark: Markup
+    drawings: Sequence[Markup]
+    newest: str
+    story: str
+
+    @property
+    def away(self) -> str:
+        """How far its step is from none, in logarithms; 0 without a step."""
+        step = self.line.judgement.step
+        return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
+
+    @property
+    def would_see(self) -> str:
+        """The least step that 10 more nights would show; "" where that is not known."""
+        seen = self.line.judgement.would_see
+        return "" if seen is None else units.percent(seen)
+
+    @property
+    def changed(self) -> str:
+        """What changed near its step, shortly; "" for a series without one."""
+        more = len(self.line.changes) - _NAMED
+        if more <= 0:
+            return self.line.changed
+        named = "; ".join(str(change) for change in self.line.changes[:_NAMED])
+        return f"{named}; and {more} more"
+
+
 def render(history: History) -> str:
     """The page as one HTML text: the same bytes for the same history."""
-    judged = nights.lines(history.nights, history.provenance, history.told, history.accepted)
+    judged = nights.judged_lines(
+        history.nights, history.provenance, history.known, history.accepted
+    )
     calendar = judged.calendar
     every = [line.series for line in judged.lines]
-    notice = marks.notice(marks.by_environ(history.provenance))
+    notes = [
+        (calendar.index(one.night), one.text) for one in history.notes if one.night in calendar
+    ]
+    notice = labels.notice(labels.of_history(history.provenance))
     return page.render(
         "history.html.j2",
-        ("scales.js", "chart.js", "series.js", "rows.js"),
+        SCRIPTS,
         calendar=calendar,
         home=history.home,
         newest=history.reports.get(calendar.nights[-1], ""),
@@ -65,7 +109,7 @@ def render(history: History) -> str:
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged),
-        rows=[rows.of(line, calendar.nights) for line in judged.lines],
+        rows=[_row(line, judged, notes) for line in judged.lines],
         young=young.pairs(judged) if young.is_young(judged) else (),
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
@@ -91,7 +135,7 @@ def _facts(history: History, calendar: Calendar, count: int) -> list[tuple[str, 
 def _nights(history: History, judged: Judged) -> list[dict[str, object]]:
     """Newest first: number, label, link, number of steps that began there, what changed."""
     calendar = judged.calendar
-    steps = [calendar.nights[step.night] for line in judged.lines for step in line.told.steps]
+    steps = [calendar.nights[step.night] for line in judged.lines for step in line.known.steps]
     notes: dict[str, list[str]] = {}
     for note in history.notes:
         notes.setdefault(note.night, []).append(note.text)
@@ -119,11 +163,53 @@ def _data(history: History, judged: Judged) -> dict[str, object]:
             at(night): [[one.subject, *_split(one)] for one in some]
             for night, some in judged.changed.items()
         },
-        "notes": [[at(note.night), note.text] for note in history.notes if note.night in calendar],
-        **packed.data([(line.series, line.told) for line in judged.lines], calendar.nights),
+        **packed.data(
+            [(line.series, line.known, chart.data(line, judged)) for line in judged.lines],
+            calendar.nights,
+        ),
     }
 
 
 def _split(change: Change) -> list[object]:
     """What changed, and on which nodes, for the script to name those of a series."""
     return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
+
+
+def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> _Row:
+    points = line.series.points
+    factor, unit = packed.shown_in(points["median"], str(line.series.names["unit"]))
+    newest = f"{units.number(points['median'][-1] * factor)}\N{NO-BREAK SPACE}{unit}"
+    spark = chart.spark(line, judged.calendar.nights)
+    return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged))
+
+
+def _story(line: Line, judged: Judged) -> str:
+    """What detection found in a series."""
+    known, calendar = line.known, judged.calendar
+    lines = [
+        f"Change point at {calendar.describe(calendar.nights[step.night])}: {step.ratio:.3f} times "
+        f"the level before [{step.low:.3f}, {step.high:.3f}], statistic "
+        f"{units.number(abs(step.evidence))} against a threshold of "
+        f"{units.number(step.threshold)}. What changed there: "
+        f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
+        for step, causes in zip(known.steps, line.causes, strict=True)
+    ]
+    if drift := known.drift:
+        lines.append(
+            f"Drift: {drift.a_year:.3f} times in a year [{drift.low:.3f}, {drift.high:.3f}]."
+        )
+    if (newest := known.newest) and newest.is_outside:
+        lines.append(
+            f"The last night stands out: {newest.ratio:.3f} times the level, where "
+            f"[{newest.low:.3f}, {newest.high:.3f}] was expected."
+        )
+    if known.why:
+        lines.append(f"It cannot be judged: {known.why}.")
+    elif not lines:
+        lines.append("No change point and no drift.")
+    if known.would_see is not None:
+        lines.append(f"A step of {units.percent(known.would_see)} would show within 10 nights.")
+    if one := line.accepted:
+        lines.append(f"Accepted as baseline up to {one.last}, by an annotation: {one.text}.")
+    used = f"{known.used} of {line.series.points.height} values were used."
+    return " ".join([used, *lines])

@@ -12,7 +12,6 @@ import base64
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,19 @@ _BYTE = 256
 _TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
-def data(lines: Sequence[tuple[Series, SeriesHistory]], nights: Sequence[str]) -> dict[str, Any]:
-    """All series with what is told of them, and the combinations of their points."""
-    frames = [series.points.select(KIND) for series, _ in lines]
+def data(
+    lines: Sequence[tuple[Series, SeriesHistory, Mapping[str, Any]]], nights: Sequence[str]
+) -> dict[str, Any]:
+    """All series, each with its spikes and the outline of its figure; and the kinds of points."""
+    frames = [series.points.select(KIND) for series, _, _ in lines]
     kinds = pl.concat(frames).unique().sort(KIND).rows()
     at = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
-        "series": [_series(series, told, nights, at) for series, told in lines],
+        "series": [
+            {**_series(series, known, nights, at), **_short(dict(outline))}
+            for series, known, outline in lines
+        ],
     }
 
 
@@ -54,25 +58,11 @@ def _series(
         "environ": one.environ,
         "unit": unit,
         "factor": factor,
-        "lower": one.lower_is_better,
         "night": _runs(at[night] for night in points["night"]),
         "median": _base64(_upper(points["median"].to_numpy().astype("<f4"))),
         "ends": _base64(np.concatenate([_ends(points, "low"), _ends(points, "high")])),
         "kind": _base64(np.array([kinds[row] for row in points.select(KIND).rows()], width)),
-        "told": _short(_drawn(known)),
-    }
-
-
-def _drawn(known: SeriesHistory) -> dict[str, Any]:
-    """What the view of a series draws and says of it."""
-    return {
-        "used": known.used,
-        "steps": tuple(asdict(step) for step in known.steps),
-        "drift": asdict(known.drift) if known.drift else None,
-        "spikes": known.spikes,
-        "newest": asdict(known.newest) if known.newest else None,
-        "would_see": known.would_see,
-        "why": known.why,
+        "spikes": list(known.spikes),
     }
 
 
@@ -96,7 +86,7 @@ def _short(value: Any) -> Any:
     """The same with six digits of each number, which are more than are printed."""
     if isinstance(value, dict):
         return {key: _short(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
+    if isinstance(value, (list, tuple)):
         return [_short(inner) for inner in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
 

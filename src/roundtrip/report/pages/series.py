@@ -1,4 +1,8 @@
-"""The series of a history, one by one, in a fixed order, each with an identifier for links."""
+"""The series of a history, one by one, in a fixed order, each with an identifier for links.
+
+A report is a function of its bundle alone, so links from it to the derived pages are the same in
+every report, ``<campaign>/<site>/<night>/r<N>/``, whether or not the pages lie there.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ import polars as pl
 from roundtrip.history.schema import SERIES
 from roundtrip.report import units
 
+#: From a published report to the index, and to the history of its campaign on its site.
+INDEX, HISTORY = "../../../../index.html", "../../history.html"
 _ORDER = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
 _CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
@@ -63,16 +69,21 @@ class Series:
         words = " ".join([check, *filter(None, values), *self._own([check, *values])])
         return f"{self.metric}; {words}, {partition}, {found['environ']}"
 
-    def _own(self, said: list[str]) -> list[str]:
+    def _own(self, others: list[str]) -> list[str]:
         """The column `case`, where the check and its parameters do not say the same."""
         case = self.names["case"]
-        return [str(case)] if case and case not in said else []
+        return [str(case)] if case and case not in others else []
 
 
 def key(names: Mapping[str, Any]) -> str:
     """12 hex digits that stay the same for a series from night to night, for ``#series=``."""
-    told = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+    text = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def link(key: str) -> str:
+    """From a published report to the figure of one series."""
+    return f"{HISTORY}#series={key}"
 
 
 def split(nights: pl.DataFrame) -> Iterator[Series]:

@@ -1,13 +1,22 @@
-"""What lies in a folder of published reports, and what the history of each campaign is made of."""
+"""What lies in a folder of published reports, and what the history of each campaign is made of.
+
+Beside each page lies what it was made from, so that it is not made twice: a file that is derived
+like it, and made anew when in doubt.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,12 +28,15 @@ from roundtrip.history import judged, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
 from roundtrip.report.blocks import Strong
-from roundtrip.report.pages import kept
 from roundtrip.report.pages.history import History, Note
+from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
 PAGE = "report.html"
 _HOME = "../../index.html"
+STATE = ".pages.json"
+#: What else decides about the bytes of a page.
+_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class Source:
 def source(reports: Path, shelf: Shelf) -> Source:
     """That of a shelf of `reports`; it reads manifests, but no table."""
     site, warnings = reports / shelf.path, list[str]()
-    said = _annotations(site.name, warnings)
+    remarks_of = _annotations(site.name, warnings)
     thresholds = _thresholds(site.name, warnings)
     revisions, damaged = published.counting(site)
     pages = {
@@ -92,14 +104,14 @@ def source(reports: Path, shelf: Shelf) -> Source:
         for one in revisions
         if (one.path / PAGE).is_file()
     }
-    told = [
-        *(kept.code(), shelf.path, thresholds.text, warnings, damaged, pages),
-        [one.model_dump(mode="json") for one in said],
+    parts = [
+        *(_code(), shelf.path, thresholds.text, warnings, damaged, pages),
+        [one.model_dump(mode="json") for one in remarks_of],
         [[one.path.relative_to(site).as_posix(), one.digest, one.stamp()] for one in revisions],
         published.stamp(site / imported.FOLDER),
     ]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-    return Source(reports, site, said, thresholds, tuple(warnings), pages, digest)
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return Source(reports, site, remarks_of, thresholds, tuple(warnings), pages, digest)
 
 
 def history(of: Source) -> History | None:
@@ -159,3 +171,74 @@ def overall(nights: pl.DataFrame) -> list[float]:
     )
     every = nights.select("night").unique().join(found, on="night", how="left").sort("night")
     return every["worse"].to_list()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
+
+    `levels` are those of `overall`; `nights` counts imported ones too; `has_page`: whether
+    there is a history.
+    """
+
+    counts: Sequence[tuple[Verdict, int]]
+    levels: Sequence[float | None]
+    mark: str
+    nights: int
+    has_page: bool
+
+
+@functools.cache
+def _code() -> str:
+    """What changes with any file of the package: then the same reports may give other pages."""
+    digest = hashlib.sha256()
+    for name, content in _files(resources.files("roundtrip"), ""):
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    versions = [metadata.version(name) for name in _LIBRARIES]
+    return " ".join([digest.hexdigest(), *versions])
+
+
+def stored(site: Path, made_from: str, page: Path) -> Summary | None:
+    """The summary of a page that was made from the same; None if it was not, or was changed."""
+    try:
+        record = json.loads((site / STATE).read_text(encoding="utf-8"))
+        if record["made_from"] != made_from or record["page"] not in ("", _digest(page)):
+            return None
+        counts = [(Verdict(name), int(count)) for name, count in record["counts"]]
+        levels = [None if one is None else float(one) for one in record["levels"]]
+        return Summary(
+            counts, levels, str(record["mark"]), int(record["nights"]), record["page"] != ""
+        )
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def state(made_from: str, page: Path, summary: Summary) -> str:
+    """The text of the file that `load` reads, of `page` as it lies there."""
+    record: dict[str, Any] = {
+        "made_from": made_from,
+        "page": _digest(page) if summary.has_page else "",
+        "counts": list(summary.counts),
+        "levels": list(summary.levels),
+        "mark": summary.mark,
+        "nights": summary.nights,
+    }
+    return json.dumps(record)
+
+
+def _digest(page: Path) -> str:
+    """Its sha256; "" without a page."""
+    with contextlib.suppress(FileNotFoundError):
+        return hashlib.sha256(page.read_bytes()).hexdigest()
+    return ""
+
+
+def _files(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                found += _files(entry, f"{prefix}{entry.name}/")
+        else:
+            found.append((f"{prefix}{entry.name}", entry.read_bytes()))
+    return found

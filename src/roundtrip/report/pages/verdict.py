@@ -1,4 +1,4 @@
-"""What is said of a series in a row of the history page."""
+"""The verdict on a series, in words and numbers, and the marks of what is no real network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STILL = (Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.UNCHANGED)
 
 
 @dataclass(frozen=True)
-class Said:
+class Judgement:
     """One series' verdict, with the step that it rests on, if one does.
 
     `newest` is the newest night, if the verdict rests on it.  `is_news`: the newest nights alone,
@@ -49,7 +49,9 @@ class Said:
         return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
-def say(known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0) -> Said:
+def judgement(
+    known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0
+) -> Judgement:
     """The verdict on a series in words and numbers.
 
     A step counts for as long as the newest nights belong to it, not only while it is news: a
@@ -65,27 +67,27 @@ def say(known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, sinc
         one = known.newest
         away = max(one.ratio / one.high, one.low / one.ratio)
         text = f"{one.ratio:.3f} last night"
-        return Said(verdict, None, one, True, True, text, away, seen, why)
+        return Judgement(verdict, None, one, True, True, text, away, seen, why)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = step.nights <= known.news_nights and step.night >= since
         ratio = _ratio(step.ratio, step.low, step.high)
         evidence = abs(step.evidence) / step.threshold
-        return Said(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
+        return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
     flaps = known.flaps(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
             f"{flaps.ratio:.3f} in {units.percent(flaps.share)} of {flaps.nights} nights, "
             f"{units.percent(flaps.share_before)} before"
         )
-        return Said(verdict, None, None, True, True, text, flaps.share, seen)
+        return Judgement(verdict, None, None, True, True, text, flaps.share, seen)
     if verdict is Verdict.DRIFTING and known.drift:
         drift = known.drift
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"
         away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
-        return Said(verdict, None, None, False, is_alarm, ratio, away, seen)
+        return Judgement(verdict, None, None, False, is_alarm, ratio, away, seen)
     outside = known.newest is not None and known.newest.is_outside
     ratio = f"{known.newest.ratio:.3f} last night" if known.newest and outside else ""
-    return Said(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
+    return Judgement(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
 
 
 def _ratio(ratio: float, low: float, high: float) -> str:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup
+
 from roundtrip.errors import writing
-from roundtrip.report.pages import history, index, kept, shelf
-from roundtrip.report.pages.kept import Summary
-from roundtrip.report.pages.shelf import Shelf
+from roundtrip.report import labels
+from roundtrip.report.pages import chart, history, page, shelf
+from roundtrip.report.pages.history import History
+from roundtrip.report.pages.series import split
+from roundtrip.report.pages.shelf import Shelf, Summary, overall
+from roundtrip.report.pages.verdict import TONES, judgement
+from roundtrip.stats.nights.verdicts import Verdict
 
 INDEX, HISTORY = "index.html", "history.html"
 _LOCK = ".pages.lock"
@@ -25,22 +33,22 @@ def write(reports: Path) -> None:
     the last of several writers has seen all reports.  UserError if a page cannot be written.
     """
     with writing(reports), _alone(reports):
-        entries = [index.Entry(one, _history(reports, one)) for one in shelf.read(reports)]
-        _replace(reports / INDEX, index.render(entries))
+        entries = [_Entry(one, _history(reports, one)) for one in shelf.read(reports)]
+        _replace(reports / INDEX, _index(entries))
 
 
 def _history(reports: Path, one: Shelf) -> Summary:
-    """Write the history page of a shelf, unless it lies there as it would be; what it tells."""
+    """Write the history page of a shelf, unless it lies there as it would be; its summary."""
     folder = reports / one.path
-    page, source = folder / HISTORY, shelf.source(reports, one)
-    if known := kept.load(folder, source.digest, page):
+    file, source = folder / HISTORY, shelf.source(reports, one)
+    if known := shelf.stored(folder, source.digest, file):
         return known
     found = shelf.history(source)
-    told = index.summary(one, found)
+    summary = _summary(one, found)
     if found is not None:
-        _replace(page, history.render(found))
-    _replace(folder / kept.FILE_NAME, kept.text(source.digest, page, told))
-    return told
+        _replace(file, history.render(found))
+    _replace(folder / shelf.STATE, shelf.state(source.digest, file, summary))
+    return summary
 
 
 @contextmanager
@@ -64,3 +72,37 @@ def _replace(file: Path, text: str) -> None:
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A campaign on a site, and what its history tells."""
+
+    shelf: Shelf
+    summary: Summary
+
+    @property
+    def picture(self) -> Markup:
+        """All nights, from left to right."""
+        return chart.small(self.summary.levels)
+
+
+def _index(entries: Sequence[_Entry]) -> str:
+    """The page as one HTML text: the same bytes for the same entries."""
+    return page.render("index.html.j2", (), entries=entries, tones=TONES)
+
+
+def _summary(shelf: Shelf, made: History | None) -> Summary:
+    """What the index says of a history; of none, how many nights there are."""
+    if made is None:
+        return Summary((), (), "", len(shelf.nights), has_page=False)
+    counts = Counter(
+        judgement(
+            made.known[tuple(one.names.values())], lower_is_better=one.lower_is_better
+        ).verdict
+        for one in split(made.nights)
+    )
+    found = [(one, counts[one]) for one in Verdict if counts[one]]
+    mark = "; ".join(sorted(set(labels.of_history(made.provenance).values())))
+    nights = made.nights["night"].n_unique()
+    return Summary(found, overall(made.nights), mark, nights, has_page=True)

@@ -49,7 +49,7 @@ def pairs(judged: Judged) -> Sequence[NightPair]:
 def sentence(judged: Judged) -> str:
     """Why there is no verdict, and what changed since the night before."""
     newest = judged.calendar.nights[-1]
-    why = judged.lines[0].said.why
+    why = judged.lines[0].judgement.why
     if len(judged.calendar.nights) < 2:
         return f"{why}: there is no night to compare with yet."
     changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from roundtrip.history import annotations as remarks
 from roundtrip.history import facts as known
 from roundtrip.history import summary
 from roundtrip.history.schema import PROVENANCE, SERIES
@@ -61,7 +62,7 @@ def part(data: Data) -> Part:
         blocks: list[Block] = [*_pairs(judged)]
     else:
         blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged), *_drifts(judged)]
-    blocks += [*_said(judged, data), *_left_out(judged, data), _basis(data)]
+    blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.told)), question=QUESTION)
 
 
@@ -89,6 +90,7 @@ def tonight(data: Data) -> Judged:
         pl.concat([data.history.nights, tonight]),
         pl.concat([data.history.provenance, now]),
         data.analysis.history,
+        remarks.accepted(data.history.accepted),
     )
 
 
@@ -122,7 +124,7 @@ def _changes(judged: Judged) -> Iterator[Block]:
 
 
 def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
-    said, step = line.said, line.said.step
+    said, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{said.verdict}{', new' if said.is_news else ''}"
     return (
@@ -182,7 +184,9 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     told = "These series change a little every night, so no single night is to blame."
     yield Paragraph((told,))
-    rows = tuple((_named(line), _of(line, f"times {line.said.ratio}", "warn")) for line in found)
+    rows = tuple(
+        (_named(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
+    )
     table = Table(
         "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
     )
@@ -191,7 +195,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
 
 def _alone(judged: Judged) -> Iterator[Block]:
     """Values of this night that the nights before do not predict."""
-    found = [line for line in judged.lines if line.told.newest and line.told.newest.is_outside]
+    found = [line for line in judged.lines if line.known.newest and line.known.newest.is_outside]
     if not found:
         return
     yield Heading(3, "Last night")
@@ -215,21 +219,39 @@ def _alone(judged: Judged) -> Iterator[Block]:
 
 
 def _verdict(line: Line) -> Cell:
-    return Cell(str(line.said.verdict), TONES[line.said.verdict])
+    return Cell(str(line.judgement.verdict), TONES[line.judgement.verdict])
 
 
 def _off(line: Line) -> tuple[Cell, Cell]:
-    newest = line.told.newest
+    newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
     expected = _of(line, f"{newest.low:.3f} to {newest.high:.3f}")
     return _of(line, f"{newest.ratio:.3f}", "warn"), expected
 
 
-def _said(judged: Judged, data: Data) -> Iterator[Block]:
+def _accepted(judged: Judged) -> Iterator[Block]:
+    """Levels that people accepted, by which annotation."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in judged.lines:
+        if line.accepted:
+            groups.setdefault((line.accepted.last, line.accepted.text), []).append(line)
+    if not groups:
+        return
+    yield Heading(3, "Accepted levels")
+    items = []
+    for (until, why), lines in sorted(groups.items()):
+        named = "; ".join(line.label for line in lines[:3])
+        more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
+        count = units.plural(len(lines), "series", "series")
+        items.append((f"{count} up to {until}, by the annotation “{why}”: {named}{more}.",))
+    yield Items(tuple(items))
+
+
+def _notes(judged: Judged, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
     notes = data.history.notes.rows()
     if notes:
-        yield Heading(3, "Said of these nights")
+        yield Heading(3, "Annotations of these nights")
         yield Items(tuple((f"{judged.calendar.label(night)}: {text}",) for night, text in notes))
 
 
@@ -255,7 +277,7 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
         items.append((f"Of {count} it is not known which nodes they ran on.",))
-    why = Counter(line.said.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
+    why = Counter(line.judgement.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
     items += [
         (f"{units.plural(count, 'series', 'series')}: {reason}.",)
         for reason, count in sorted(why.items())

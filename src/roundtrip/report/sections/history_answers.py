@@ -25,13 +25,13 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
         yield _worse(worse, again)
     if flapping := judged.of(Verdict.FLAPPING):
         yield Answer(
-            (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].said.ratio}."),
+            (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].judgement.ratio}."),
             TONES[Verdict.FLAPPING],
         )
     stepped = [line for line in judged.lines if line.night]
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
     for line in stepped:
-        key = (line.said.is_news, line.near or line.night or "", line.said.verdict)
+        key = (line.judgement.is_news, line.near or line.night or "", line.judgement.verdict)
         groups.setdefault(key, []).append(line)
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
@@ -54,7 +54,7 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
 
 def _worse(lines: Sequence[Line], again: str) -> Answer:
     """``Worse last night: mpi, 1 B; ... (and 3 others) 1.52 times its level, at most 1.04 ...``."""
-    newest = lines[0].said.newest
+    newest = lines[0].judgement.newest
     assert newest is not None  # noqa: S101  the verdict rests on it
     away = f"is {newest.ratio:.3f} times its level, where {newest.low:.3f} to {newest.high:.3f}"
     return Answer(
@@ -87,7 +87,7 @@ def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged)
 
 def _by(line: Line) -> str:
     """``takes 8 % longer``, or of a rate ``is 8 % lower``."""
-    change = line.said.step.ratio - 1 if line.said.step else 0.0
+    change = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
     is_time = line.series.names["unit"] == "s"
     more, less = ("longer", "less time") if is_time else ("higher", "lower")
     size = units.percent(abs(change))
@@ -95,7 +95,11 @@ def _by(line: Line) -> str:
 
 
 def _sight(judged: Judged) -> str:
-    seen = [line.said.would_see for line in judged.of(Verdict.UNCHANGED) if line.said.would_see]
+    seen = [
+        line.judgement.would_see
+        for line in judged.of(Verdict.UNCHANGED)
+        if line.judgement.would_see
+    ]
     if not seen:
         return ""
     return (

@@ -22,7 +22,6 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.pages import marks
 from roundtrip.report.sections import nodes_effects, nodes_map
 from roundtrip.stats.nodes.counts import Oftener, oftener
 from roundtrip.stats.nodes.judge import judge
@@ -54,7 +53,7 @@ def part(data: Data) -> Part | None:
     settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
     found = judge(measured.measures(pairs, settings), settings, confidence)
     # A night all of whose launches failed says by the nights before it what was emulated.
-    known = marks.by_environ(data.history.provenance) | labels.by_environ(data.launches)
+    known = labels.of_history(data.history.provenance) | labels.by_environ(data.launches)
     blocks: list[Block] = [
         *nodes_effects.evidence(found, data.nights, known),
         *nodes_map.galleries(nodes_map.Nights(pairs, known, found)),

@@ -171,8 +171,13 @@ function step(figure, across, along, name) {
   const { view, state } = figure;
   const on = [...view.curves.keys()].filter((index) => !state.off.has(index) && view.curves[index].points.length);
   if (!on.length) return;
-  if (!state.at || !on.includes(state.at[0])) { figure.hold([on[0], 0]); return; }
+  if (!state.at || !on.includes(state.at[0])) { figure.hold(figure.order?.at(-1).slice(0, 2) ?? [on[0], 0]); return; }
   const [c, p] = state.at, { points } = view.curves[c];
+  if (figure.order && !along) {
+    const all = figure.order, at = all.findIndex((one) => one[0] === c && one[1] === p) + (across ?? 0);
+    figure.hold((name === "Home" ? all[0] : name === "End" ? all.at(-1) : all[Math.min(all.length - 1, Math.max(0, at))]).slice(0, 2));
+    return;
+  }
   if (along) {
     const next = on[(on.indexOf(c) + along + on.length) % on.length];
     const far = (point) => Math.abs(figure.rows ? point[0] - points[p][0] : figure.x.at(point[0]) - figure.x.at(points[p][0]));

@@ -15,14 +15,16 @@ function element(name, attributes = {}, ...children) {
 // A function for each shape that moves it: `to` gives the new place of one where it was painted.
 function movable(svg) {
   const short = (value) => Math.min(1e5, Math.max(-1e5, value)).toFixed(1);
-  return [...svg.querySelectorAll(".marks path, .marks circle")].map((node) => {
-    if (node.tagName === "circle") {
-      const [x, y] = ["cx", "cy"].map((name) => Number(node.getAttribute(name)));
-      return (to) => to(x, y).forEach((value, at) => node.setAttribute(at ? "cy" : "cx", short(value)));
+  return [...svg.querySelectorAll(".marks path, .marks circle, .marks text")].map((node) => {
+    const isEvent = node.closest(".events"), names = { circle: ["cx", "cy"], text: ["x", "y"] }[node.tagName];
+    const moved = (to, x, y) => [to(x, y)[0], isEvent ? y : to(x, y)[1]].map(short); // events go sideways
+    if (names) {
+      const [x, y] = names.map((name) => Number(node.getAttribute(name)));
+      return (to) => moved(to, x, y).forEach((value, at) => node.setAttribute(names[at], value));
     }
     const name = node.hasAttribute("transform") ? "transform" : "d", painted = node.getAttribute(name);
     return (to) => node.setAttribute(name, painted.replace(/(-?[\d.]+),(-?[\d.]+)/g,
-      (_, x, y) => to(Number(x), Number(y)).map(short).join(",")));
+      (_, x, y) => moved(to, Number(x), Number(y)).join(",")));
   });
 }
 
@@ -35,9 +37,8 @@ function apart(wanted, low, high) {
 }
 
 class Figure {
-  constructor(panel) {
-    this.panel = panel;
-    this.data = JSON.parse(panel.querySelector("script").textContent);
+  constructor(panel, data = JSON.parse(panel.querySelector("script").textContent)) {
+    Object.assign(this, { panel, data });
     this.stages = [...panel.querySelectorAll(".stage")].map((stage) => {
       const svg = stage.querySelector("svg"), [left, top, right, bottom] = svg.dataset.frame.split(" ").map(Number);
       const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
@@ -100,7 +101,7 @@ class Figure {
 
   canLog(name) {
     const isPlace = name === "x" && !this.rows;
-    return !this.view.stacked && this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
+    return !this.view.stacked && !this.view[name].labels && this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
   }
 
   // Both scales for the width of the panel, and everything that was painted moved to them.

@@ -35,27 +35,34 @@ function order() {
   body.append(...sorted.map((one) => one.row));
 }
 
-// The fragment of the address says which series is open, so that a link restores it.
+// The bar above an open figure: its place in the table, its neighbours there, and a way back.
+function bar(key) {
+  const keys = visible(), at = keys.indexOf(key), where = at < 0 ? "hidden by the filter" : `${at + 1} of ${keys.length}`;
+  const go = (text, to) => {
+    const made = button(text, text, null, () => { location.hash = to; });
+    made.disabled = to === "series=";
+    return made;
+  };
+  return element("div", { class: "bar" }, element("span", {}, where), go("\u2039 Previous", `series=${keys[at - 1] ?? ""}`),
+    go("Next \u203a", `series=${at < 0 ? "" : keys[at + 1] ?? ""}`), go("Close", "series"));
+}
+
+// The fragment of the address says which figure is open, and what is seen of it.
 function follow() {
-  const key = /^#series=([0-9a-f]+)$/.exec(location.hash)?.[1];
+  const [, key, said] = /^#series=([0-9a-f]+)(?:\?(.*))?$/.exec(location.hash) ?? [];
   for (const { row } of rows) row.classList.toggle("open", row.dataset.key === key);
-  const series = byKey.get(key);
-  if (!series) {
-    if (key) absent();
-    else view.replaceChildren();
-    view.hidden = !key;
-    if (key) view.scrollIntoView({ block: "start" });
-    return;
+  for (const one of document.querySelectorAll(".nights-of.open")) one.classList.remove("open");
+  document.querySelector(".nights-of .bar")?.remove();
+  document.getElementById("absent").hidden = !key || byKey.has(key);
+  if (!key) return;
+  const panel = document.getElementById(byKey.has(key) ? `series=${key}` : "absent");
+  panel.classList.add("open");
+  panel.scrollIntoView({ block: "start" });
+  if (byKey.has(key)) {
+    restore(alive(panel), new URLSearchParams(said));
+    panel.querySelector("h2").after(bar(key));
+    panel.querySelector("h2").focus({ preventScroll: true });
   }
-  const keys = visible(), at = keys.indexOf(key);
-  const where = at < 0 ? "hidden by the filter" : `${at + 1} of ${keys.length}`;
-  const row = rows.find((one) => one.key === key).row;
-  const names = ["a", "small"].map((one) => row.cells[0].querySelector(one).textContent);
-  const mark = row.cells[0].querySelector(".mark");
-  if (mark) names[1] = `${mark.textContent}: ${names[1]}`;
-  show(series, names, where, keys[at - 1] ?? "", at < 0 ? "" : keys[at + 1] ?? "");
-  view.scrollIntoView({ block: "start" });
-  document.getElementById("view-title").focus({ preventScroll: true });
 }
 
 form.hidden = false;
@@ -67,7 +74,7 @@ body.addEventListener("click", (event) => {
   if (row && !event.target.closest("a")) location.hash = `series=${row.dataset.key}`;
 });
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !view.hidden) location.hash = "series";
+  if (event.key === "Escape" && document.querySelector(".nights-of.open")) location.hash = "series";
 });
 addEventListener("hashchange", follow);
 filter();

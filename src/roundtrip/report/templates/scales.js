@@ -24,21 +24,15 @@ function size(bytes) {
   return `${bytes / unit}${NBSP}${name}`;
 }
 
-// The date of a day counted from 1970-01-01.
-function day(count) {
-  return new Date(count * 864e5).toISOString().slice(0, 10);
-}
-
 // The unit with which the title of an axis ends, "" without one.
 function unit(axis) {
   return /\(([^()]+)\)$/.exec(axis.title)?.[1] ?? "";
 }
 
-// A value of an axis in words: bytes, a date, or a number with the unit of the axis.
+// A value of an axis in words: bytes, or a number with the unit of the axis.
 function told(value, axis) {
   const named = unit(axis);
   if (named === "bytes") return size(value);
-  if (named === "night") return day(value);
   return named ? `${number(value)}${NBSP}${named}` : number(value);
 }
 
@@ -62,7 +56,7 @@ function ticks(one, count, axis) {
   if (own.length > 1) return own;
   const binary = unit(axis) === "bytes" && Number.isInteger(Math.log2(axis.lo));
   const found = one.log ? powers(one.lo, one.hi, count, binary ? 2 : 10) : [];
-  return found.length > 1 ? found : even(one.lo, one.hi, count, binary, unit(axis) === "night");
+  return found.length > 1 ? found : even(one.lo, one.hi, count, binary);
 }
 
 function powers(lo, hi, count, base) {
@@ -77,16 +71,15 @@ function powers(lo, hi, count, base) {
   return found.filter((value) => value >= lo * (1 - 1e-9) && value <= hi * (1 + 1e-9));
 }
 
-function even(lo, hi, count, binary, whole) {
+function even(lo, hi, count, binary) {
   const least = (hi - lo) / count || 1, power = 10 ** Math.floor(Math.log10(least));
-  let step = binary && least > 1 ? 2 ** Math.ceil(Math.log2(least))
+  const step = binary && least > 1 ? 2 ** Math.ceil(Math.log2(least))
     : power * [1, 2, 5, 10].find((one) => one * power >= least * (1 - 1e-9));
-  if (whole) step = Math.max(1, Math.round(step));
   const found = [];
   for (let at = Math.ceil(lo / step - 1e-9); at * step <= hi + step * 1e-9; at += 1) {
     found.push(clean(at * step));
   }
-  return found.length || whole || !(hi > lo) ? found : even(lo, hi, 2 * count, binary, whole);
+  return found.length || !(hi > lo) ? found : even(lo, hi, 2 * count, binary);
 }
 
 // Without the last bits that arithmetic leaves.
@@ -94,9 +87,10 @@ function clean(value) {
   return Number(value.toPrecision(12));
 }
 
-// The label of a tick: as short as it may be.
+// The label of a tick: the axis' own one, else as short as it may be.
 function label(value, axis) {
+  const own = axis.labels?.[axis.ticks.indexOf(value)];
+  if (own) return own;
   if (unit(axis) === "bytes") return value >= 1 && Number.isInteger(value) ? size(value) : number(value);
-  if (unit(axis) === "night") return day(value);
   return grouped(String(clean(value)).includes("e") ? number(value) : String(clean(value)));
 }

@@ -1,16 +1,10 @@
-// The view of one series: its chart, the night under the cursor, and all numbers as a table.
+// The figure of one series, brought to life: the night under the pointer with all that is known of
+// it, and all numbers as a table.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byKey = new Map(data.series.map((one) => [one.key, one]));
-const view = document.getElementById("view");
-const shown = { series: null, points: [], chart: null, index: 0 };
-
-function made(name, attributes = {}, ...inside) {
-  const one = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
-  one.append(...inside);
-  return one;
-}
+const LEFT_OUT = "Left out", ALONE = "Stands alone", OTHER = "Other nodes";
+const live = new Map();
 
 function bytes(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
@@ -48,192 +42,102 @@ function unpacked(series) {
 }
 
 // Per night, what changed of the site, of the toolchain or of the nodes of a series.
-function changesOf(series) {
-  const own = new Set(shown.points.flatMap((one) => one.nodes.split("+")));
+function changesOf(series, points) {
+  const own = new Set(points.flatMap((one) => one.nodes.split("+")));
   const concerns = ([subject, , nodes]) => (nodes ? nodes.some((one) => own.has(one)) : !subject || subject === series.environ || own.has(subject));
-  const told = ([, text, nodes = []]) => {
+  const words = ([, text, nodes = []]) => {
     const here = nodes.filter((one) => own.has(one));
     return text + (here.length > 1 ? ` on ${here.length} nodes` : here.map((one) => ` on ${one}`).join(""));
   };
   return Object.entries(data.changes)
-    .map(([night, some]) => [Number(night), some.filter(concerns).map(told)])
+    .map(([night, some]) => [Number(night), some.filter(concerns).map(words)])
     .filter(([, some]) => some.length);
 }
 
-// Per night with nodes that the series never had before, how they differ from the last ones; as in node_sets.py.
-function moves() {
-  const nights = new Map(), found = [], most = 4;
-  for (const { night, nodes } of shown.points) {
-    if (nodes) nights.set(night, new Set([...nights.get(night) ?? [], ...nodes.split("+")]));
-  }
-  const listed = (all) => {
-    const more = all.length > most ? [`${all.length - most} more`] : [];
-    return [...all.sort().slice(0, most), ...more].join(", ") || "none";
-  };
-  const seen = new Set();
-  let before = new Set();
-  for (const [night, after] of nights) {
-    const gone = [...before].filter((one) => !after.has(one)), come = [...after].filter((one) => !before.has(one));
-    const isLarge = Math.max(before.size, after.size) > most;
-    const sides = isLarge ? [gone, come] : [[...before], [...after]];
-    const same = isLarge ? `${before.size - gone.length} nodes in common, and ` : "";
-    const name = [...after].sort().join("+");
-    if (before.size && !seen.has(name)) found.push([night, `node set: ${same}${listed(sides[0])} → ${listed(sides[1])}`]);
-    seen.add(name);
-    before = after;
-  }
-  return found;
+function remark(series, one) {
+  return [one.left, series.spikes.includes(one.night) ? "stands alone" : ""].filter(Boolean).join(", ");
 }
 
-function valued(one, unit) {
-  const interval = one.low === null ? "" : ` [${number(one.low)}, ${number(one.high)}]`;
-  return `${number(one.median)}${interval} ${unit}`;
+function lines(heads, body) {
+  const cell = (text, at) => element("td", at && at < 7 ? { class: "right" } : {}, element("span", {}, text));
+  return element("table", {},
+    element("thead", {}, element("tr", {}, ...heads.map((text, at) => element("th", { scope: "col", class: at && at < 7 ? "right" : "" }, text)))),
+    element("tbody", {}, ...body.map(([first, ...rest]) => element("tr", {}, element("th", { scope: "row" }, first), ...rest.map((text, at) => cell(text, at + 1))))));
 }
 
-function remark(one) {
-  const said = [one.left, shown.series.told.spikes.includes(one.night) ? "stands alone" : ""];
-  return said.filter(Boolean).join(", ");
-}
-
-function pointAt(index) {
-  const { points, series, chart } = shown, one = points[index];
-  shown.index = index;
-  chart.point(index);
-  const told = [
-    `Night ${one.night + 1}, ${data.nights[one.night]}: ${valued(one, series.unit)}; `,
-    `${one.launches} launches${one.disturbed ? `, ${one.disturbed} disturbed` : ""}${one.nodes ? `; on ${one.nodes}` : ""}`,
-  ];
-  const why = remark(one), link = data.reports[one.night];
-  if (why) told.push(`; left out: ${why}`.replace("left out: stands alone", "stands alone"));
-  const changed = new Map(changesOf(series)).get(one.night);
-  if (changed) told.push(`. Changed since the night before: ${changed.join("; ")}`);
-  const readout = view.querySelector(".readout");
-  readout.replaceChildren(told.join(""), ". ");
-  if (link) readout.append(made("a", { href: link }, "Report of this night"));
-}
-
-function redraw() {
-  const svg = view.querySelector(".chart");
-  if (!svg) return;
-  shown.chart = new Chart(svg, shown.series, shown.points, view.querySelector("[name=whole]").checked);
-  pointAt(Math.min(shown.index, shown.points.length - 1));
-}
-
-function keyed(event) {
-  const last = shown.points.length - 1;
-  const to = {
-    ArrowLeft: shown.index - 1, ArrowRight: shown.index + 1, Home: 0, End: last,
-    PageUp: shown.index - 10, PageDown: shown.index + 10,
-  }[event.key];
-  if (to !== undefined) pointAt(Math.min(last, Math.max(0, to)));
-  else if (event.key === "Enter") view.querySelector(".readout a")?.click();
-  else return;
-  event.preventDefault();
-}
-
-function legend() {
-  const sign = (name, d) => {
-    const svg = drawn("svg", { class: "chart", viewBox: "0 0 14 12" });
-    svg.append(drawn("path", { class: name, d }));
-    return svg;
-  };
-  const { sets } = shown.chart;
-  const items = sets.slice(0, 2 * SETS).map((nodes, i) => [
-    sign(`point set${i % SETS}`, SHAPES[i % SETS](7, 6, 4)), ` ${nodes || "all nights"}`,
-  ]);
-  if (sets.length > items.length) items.push([`and ${sets.length - items.length} more sets of nodes`]);
-  if (shown.points.some((one) => one.left)) items.push([sign("point left-out set0", SHAPES[0](7, 6, 4)), " left out of detection"]);
-  if (shown.series.told.spikes.length) items.push([sign("spike", SHAPES[0](7, 6, 5)), " stands alone"]);
-  if (changesOf(shown.series).length) items.push([sign("tick", "M7 1V11"), " a recorded fact changed"]);
-  if (shown.series.told.drift) items.push([sign("drift", "M0 9L14 3"), " drift"]);
-  return made("ul", { class: "legend" }, ...items.map((one) => made("li", {}, ...one)));
-}
-
-// What changed at a night, or at most two nights from it: a step is placed by an estimate.
-function nearest(night) {
-  const away = ([one]) => Math.abs(one - night);
-  const nearestOf = (some) => some.filter((one) => away(one) <= 2).sort((a, b) => away(a) - away(b))[0];
-  const facts = nearestOf(changesOf(shown.series)), moved = nearestOf(moves());
-  const told = facts ? [...facts[1]] : [];
-  if (moved && (!facts || [night, facts[0]].includes(moved[0]))) told.push(moved[1]);
-  return told.join("; ") || "nothing that is recorded";
-}
-
-// What the detection says, in sentences.
-function story() {
-  const { told } = shown.series, night = (i) => `night ${i + 1} (${data.nights[i]})`;
-  const lines = told.steps.map((one) => `Step at ${night(one.night)}: ${one.ratio.toFixed(3)} times the level before `
-    + `[${one.low.toFixed(3)}, ${one.high.toFixed(3)}], statistic ${number(Math.abs(one.evidence))} against a threshold of ${number(one.threshold)}. `
-    + `What changed there: ${nearest(one.night)}.`);
-  if (told.drift) lines.push(`Drift: ${told.drift.a_year.toFixed(3)} times in a year [${told.drift.low.toFixed(3)}, ${told.drift.high.toFixed(3)}].`);
-  if (told.newest?.is_outside) lines.push(`The last night stands out: ${told.newest.ratio.toFixed(3)} times the level, where [${told.newest.low.toFixed(3)}, ${told.newest.high.toFixed(3)}] was expected.`);
-  if (told.why) lines.push(`Nothing can be told: ${told.why}.`);
-  else if (!lines.length) lines.push("No step and no drift.");
-  if (told.would_see !== null) lines.push(`A step of ${number(100 * told.would_see, 2)}\u00a0% would show within 10 nights.`);
-  return made("p", { class: "story" }, `${told.used} of ${shown.points.length} points were used. ${lines.join(" ")}`);
-}
-
-// The numbers of the chart; made when it is opened, because it may have a thousand rows.
-function twin() {
-  const { points, series } = shown, heads = ["Night", "Number", `Median, ${series.unit}`, "Low", "High", "Launches", "Disturbed", "Nodes", "Remark"];
-  const cell = (text, index) => made("td", index && index < 7 ? { class: "right" } : {}, made("span", {}, text));
-  const body = points.map((one, i) => {
+// The numbers of the figure; made when it is opened, because it may have a thousand rows.
+function numbers({ series, points }) {
+  const heads = ["Night", "Number", `Median, ${series.unit}`, "Low", "High", "Launches", "Disturbed", "Nodes", "Remark"];
+  return lines(heads, points.map((one) => {
     const link = data.reports[one.night], name = data.nights[one.night];
-    const first = made("th", { scope: "row" }, link ? made("a", { href: link }, name) : name);
-    const rest = [`${one.night + 1}`, number(one.median, 4), number(one.low, 4), number(one.high, 4),
-      `${one.launches}`, `${one.disturbed}`, one.nodes, remark(one)];
-    return made("tr", {}, first, ...rest.map((text, at) => cell(text, at + 1)));
-  }).reverse();
-  const head = made("tr", {}, ...heads.map((text, i) => made("th", { scope: "col", class: i && i < 7 ? "right" : "" }, text)));
-  return made("table", {}, made("thead", {}, head), made("tbody", {}, ...body));
+    return [link ? element("a", { href: link }, name) : name, `${one.night + 1}`, number(one.median, 4), number(one.low, 4), number(one.high, 4),
+      `${one.launches}`, `${one.disturbed}`, one.nodes, remark(series, one)];
+  }).reverse());
 }
 
-function changedList() {
-  const some = changesOf(shown.series);
-  if (!some.length) return "";
-  const lines = some.reverse().map(([night, texts]) => made("li", {}, `Night ${night + 1}, ${data.nights[night]}: ${texts.join("; ")}`));
-  return made("details", {}, made("summary", {}, `What changed beside it, on ${some.length} ${some.length === 1 ? "night" : "nights"}`), made("ul", {}, ...lines));
-}
-
-// Opens the view; `where` is its place in the table, `before` and `after` are the keys of its neighbours in the table, "" without one.
-function show(series, [title, place], where, before, after) {
-  Object.assign(shown, { series, points: unpacked(series) });
-  shown.index = shown.points.length - 1;
-  const step = (text, key) => {
-    const button = made("button", { type: "button" }, text);
-    button.disabled = !key;
-    button.addEventListener("click", () => { location.hash = `series=${key}`; });
-    return button;
-  };
-  const close = made("button", { type: "button" }, "Close");
-  close.addEventListener("click", () => { location.hash = "series"; });
-  const chart = drawn("svg", { class: "chart", tabindex: 0, role: "img", "aria-label": `${title}: all nights. Arrow keys choose a night, Enter opens its report.` });
-  const whole = made("label", {}, made("input", { type: "checkbox", name: "whole" }), " whole range");
-  const numbers = made("details", {}, made("summary", {}, "All numbers"));
-  numbers.addEventListener("toggle", () => {
-    if (!numbers.querySelector("table")) numbers.append(made("div", { class: "scroll" }, twin()));
+// The points of each curve that was painted, in its order.
+function curvesOf(series, points) {
+  const named = series.views[0].curves.map(({ name }) => name), own = named.filter((name) => ![LEFT_OUT, ALONE, OTHER].includes(name));
+  const sets = series.sets.filter((nodes) => points.some((one) => one.nodes === nodes && !one.left && !series.spikes.includes(one.night)));
+  const curveOf = (one) => (one.left ? LEFT_OUT : series.spikes.includes(one.night) ? ALONE : own[sets.indexOf(one.nodes)] ?? OTHER);
+  return named.map((name) => {
+    const rows = points.filter((one) => curveOf(one) === name);
+    return { name, rows, points: rows.map((one) => [one.night + 1, one.median, one.low, one.high, one.launches]) };
   });
-  const signs = made("div");
-  view.hidden = false;
-  view.replaceChildren(
-    made("h2", { id: "view-title", tabindex: -1 }, title),
-    made("div", { class: "bar" }, made("span", { class: "where" }, `${place} · ${where}`), whole, step("‹ Previous", before), step("Next ›", after), close),
-    story(), made("div", {}, chart), made("output", { class: "readout", "aria-live": "polite" }), signs, changedList(), numbers,
-  );
-  redraw();
-  signs.append(legend());
-  chart.addEventListener("pointermove", (event) => pointAt(shown.chart.nearest(event)));
-  chart.addEventListener("click", (event) => { pointAt(shown.chart.nearest(event)); });
-  chart.addEventListener("keydown", keyed);
-  whole.addEventListener("change", redraw);
 }
 
-// The view of a link to a series that only a superseded report has.
-function absent() {
-  view.replaceChildren(
-    made("h2", { id: "view-title", tabindex: -1 }, "This series has no nights here"),
-    made("p", {}, "No night that counts measured it: the report that you came from was superseded by a later revision, or is left out of this page."),
-  );
+class Nights extends Figure {
+  constructor(panel, series) {
+    const points = unpacked(series), curves = curvesOf(series, points);
+    super(panel, {
+      name: `series=${series.key}`, title: panel.getAttribute("aria-label"), series, points,
+      changed: new Map(changesOf(series, points)), views: series.views.map((view) => ({ ...view, curves })),
+    });
+    this.list();
+  }
+
+  // The arrow keys walk through all nights, whichever nodes they are of.
+  get order() {
+    const all = this.view.curves.flatMap((curve, c) => curve.points.map((point, p) => [c, p, point[0]]));
+    return all.filter(([c]) => !this.state.off.has(c)).sort((a, b) => a[2] - b[2]);
+  }
+
+  row([c, p]) { return this.view.curves[c].rows[p]; }
+
+  words(at) {
+    const night = this.row(at).night;
+    return { ...super.words(at), where: `Night ${night + 1}, ${data.nights[night]}` };
+  }
+
+  hold(at, isTold = true) {
+    super.hold(at, isTold);
+    if (!at) return;
+    const one = this.row(at), { series, changed } = this.data, { where, value, spread } = this.words(at);
+    const why = remark(series, one), link = data.reports[one.night];
+    this.readout.replaceChildren([`${where}: ${[value, spread].filter(Boolean).join(" ")}`,
+      `${one.launches} launches${one.disturbed ? `, ${one.disturbed} disturbed` : ""}`, one.nodes && `on ${one.nodes}`,
+      why && `${one.left ? "left out: " : ""}${why}`].filter(Boolean).join("; "),
+    changed.has(one.night) ? `. Changed since the night before: ${changed.get(one.night).join("; ")}. ` : ". ");
+    if (link) this.readout.append(element("a", { href: link }, "Report of this night"));
+  }
+
+  // What changed beside the series, and all numbers.
+  list() {
+    const { changed } = this.data, some = [...changed].reverse();
+    const items = some.map(([night, texts]) => element("li", {}, `Night ${night + 1}, ${data.nights[night]}: ${texts.join("; ")}`));
+    if (items.length) {
+      this.panel.append(element("details", {}, element("summary", {}, `What changed beside it, on ${items.length} ${items.length === 1 ? "night" : "nights"}`), element("ul", {}, ...items)));
+    }
+    const all = element("details", {}, element("summary", {}, "All numbers"));
+    all.addEventListener("toggle", () => {
+      if (!all.querySelector("table")) all.append(element("div", { class: "scroll" }, numbers(this.data)));
+    });
+    this.panel.append(all);
+  }
 }
 
-addEventListener("resize", redraw);
+function alive(panel) {
+  const { key } = panel.dataset;
+  if (!live.has(key)) live.set(key, new Nights(panel, byKey.get(key)));
+  return live.get(key);
+}

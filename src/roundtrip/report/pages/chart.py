@@ -1,0 +1,265 @@
+"""The figures of a series of nights: all of it, and small in a row; the painter draws both."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from markupsafe import Markup
+
+from roundtrip.report import painter, plot
+from roundtrip.report.nights import Judged, Line, subjects
+from roundtrip.report.pages import changes, packed
+from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
+
+#: Of so many sets of nodes each has its own curve, in the order of their names.
+SETS = 6
+LEFT_OUT, ALONE, DRIFT, OTHER = "Left out", "Stands alone", "Drift", "Other nodes"
+_ALL = "All nodes"
+_COLOURS = (
+    *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
+    *(("#8a4fb0", "#c194e6"), ("#a8861a", "#dcbc4f"), ("#b03a6a", "#ee86b2")),
+)
+_GREY, _AMBER = ("#5b6675", "#98a3b3"), ("#8a5a00", "#eebf62")
+_WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
+#: The small picture: its size, so many places of its line, and the least part of the level shown,
+#: because noise must not look like news.
+_SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
+
+
+def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Markup]:
+    """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
+    shown = figure(line, judged, notes)
+    name = line.series.key
+    return [painter.on_page(f"{name}-{n}", shown, view) for n, view in enumerate(shown.views)]
+
+
+def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) -> Plot:
+    """All nights of a series: a curve a set of nodes, its levels, change points and changes.
+
+    A second view shows all values, where the first is of the usual ones and leaves some outside.
+    """
+    factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
+    way = "lower" if line.series.lower_is_better else "higher"
+    title = f"{line.series.metric}, {way} is better ({unit})"
+    nights = judged.calendar.nights
+    step = max(1, math.ceil(len(nights) / _LABELS))
+    ticks = range(0, len(nights), step)
+    across = Scale(
+        "Night",
+        0.5,
+        len(nights) + 0.5,
+        is_log=False,
+        ticks=tuple(float(at + 1) for at in ticks),
+        labels=tuple(judged.calendar.label(nights[at]) for at in ticks),
+    )
+    points = _points(line, judged, factor)
+    curves = _curves(line, judged, points)
+    events = tuple(_events(line, judged, notes))
+    used = [one["median"] for one in points if one["curve"] not in (LEFT_OUT, ALONE)]
+    every = [one["median"] for one in points]
+    ends = [end for one in points for end in (one["low"], one["high"]) if end is not None]
+    near, far = _range(used or every), _range([*every, *ends])
+
+    def view(name: str, low: float, high: float) -> View:
+        up = Scale(title, low, high, is_log=False)
+        return View(name, across, up, curves, has_bars=True, events=events, width=_WIDTH)
+
+    views = [view("Usual values", *near)]
+    if not all(near[0] <= value <= near[1] for value in every):
+        views.append(view("All values", *far))
+    return Plot(line.series.title, line.series.place, tuple(views))
+
+
+def data(line: Line, judged: Judged) -> dict[str, Any]:
+    """What the page's script must know of the figure besides the values, which are packed."""
+    shown = figure(line, judged)
+    names = [{"name": curve.name} for curve in shown.views[0].curves]
+    return {
+        "views": [plot.outline(view) | {"curves": names} for view in shown.views],
+        "sets": _sets(line),
+    }
+
+
+def spark(line: Line, nights: Sequence[str]) -> Markup:
+    """The small picture of a series in a row; its change points are upright lines."""
+    points = line.series.points
+    values = dict(zip(points["night"], points["median"], strict=True))
+    steps = [step.night for step in line.known.steps]
+    return small([values.get(night) for night in nights], steps, line.known.spikes)
+
+
+def small(
+    values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
+) -> Markup:
+    """Values from left to right, None for a gap; "" without any.
+
+    Those of `spikes` do not decide how much of the scale is shown.
+    """
+    usual = [v for at, v in enumerate(values) if v is not None and at not in spikes]
+    if not usual:
+        return Markup("")
+    low, high = min(usual), max(usual)
+    middle, half = (low + high) / 2, (high - low) / 2
+    half = max(half, _LEAST / 2 * abs(middle), math.ulp(1.0))
+    newest = [(at, v, None, None, None) for at, v in enumerate(values) if v is not None][-1]
+    point = Curve("newest", _GREY, (newest,), width=0)
+    curves = (Curve("nights", _GREY, tuple(_thinned(values)), width=1.2, size=0), point)
+    up = Scale("", middle - half, middle + half, is_log=False)
+    across = Scale("", 0, max(1, len(values) - 1), is_log=False)
+    events = tuple(Event(at - 0.5, STEP) for at in sorted(steps))
+    return painter.small(
+        View("", across, up, curves, events=events),
+        {"class": "figure small", "aria-hidden": "true"},
+        _SMALL,
+    )
+
+
+def _thinned(values: Sequence[float | None]) -> list[plot.Point]:
+    """The medians of a few values each, with their places."""
+    width = max(1, math.ceil(len(values) / _PLACES))
+    found: list[plot.Point] = []
+    for start in range(0, len(values), width):
+        some = values[start : start + width]
+        here = [value for value in some if value is not None]
+        at = start + (len(some) - 1) / 2
+        found.append((at, median(here) if here else math.nan, None, None, None))
+    return found
+
+
+def _sets(line: Line) -> list[str]:
+    """The sets of nodes that have a curve of their own."""
+    return sorted(set(line.series.points["nodes"]))[:SETS]
+
+
+def _named(nodes: Sequence[str]) -> list[str]:
+    """Names of sets of nodes, short enough to stand beside a figure."""
+    return [
+        _ALL if not one else one if len(one) <= _LONGEST else f"Set {n}: {one.count('+') + 1} nodes"
+        for n, one in enumerate(nodes, 1)
+    ]
+
+
+def _points(line: Line, judged: Judged, factor: float) -> list[dict[str, Any]]:
+    """Each row of the series: the number of its night, values to print, and its curve."""
+    known = _sets(line)
+    names = dict(zip(known, _named(known), strict=True))
+    spikes = set(line.known.spikes)
+    found = []
+    columns = ("night", "nodes", "median", "low", "high", "left_out", "launches")
+    for night, nodes, value, low, high, why, launches in line.series.points.select(
+        columns
+    ).iter_rows():
+        at = judged.calendar.index(night)
+        curve = LEFT_OUT if why else ALONE if at in spikes else names.get(nodes, OTHER)
+        ends = (low * factor, high * factor) if low is not None and high is not None else None
+        found.append(
+            {
+                "at": at,
+                "curve": curve,
+                "median": value * factor,
+                "low": ends[0] if ends else None,
+                "high": ends[1] if ends else None,
+                "launches": launches,
+            }
+        )
+    return found
+
+
+def _curves(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> tuple[Curve, ...]:
+    by_curve: dict[str, list[Mapping[str, Any]]] = {}
+    for one in points:
+        by_curve.setdefault(one["curve"], []).append(one)
+    names = [*_named(_sets(line)), OTHER]
+    looks = {name: (_COLOURS[n % SETS], n) for n, name in enumerate(names)}
+    looks |= {LEFT_OUT: (_GREY, 1), ALONE: (_AMBER, 0)}
+    size = min(3.4, max(1.6, 0.42 * _WIDTH / len(judged.calendar.nights)))
+    curves = []
+    for name in (*names, LEFT_OUT, ALONE):
+        if here := by_curve.get(name, []):
+            colour, shape = looks[name]
+            own = name not in (LEFT_OUT, ALONE)
+            curves.append(
+                Curve(
+                    name,
+                    colour,
+                    tuple(
+                        (one["at"] + 1, one["median"], one["low"], one["high"], one["launches"])
+                        for one in here
+                    ),
+                    width=0,
+                    shape=(plot.CIRCLE, plot.SQUARE)[shape % 2],
+                    size=size if own else size + 1,
+                    levels=tuple(_levels(line, judged, here)) if own else (),
+                )
+            )
+    if drift := _drift(line, judged, points):
+        curves.append(drift)
+    return tuple(curves)
+
+
+def _levels(
+    line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]
+) -> list[tuple[float, float, float]]:
+    """Of the points of a set of nodes: the median of each part between two change points."""
+    if line.known.drift:
+        return []
+    cuts = [0, *(step.night for step in line.known.steps), len(judged.calendar.nights)]
+    found = []
+    for first, last in itertools.pairwise(cuts):
+        values = [one["median"] for one in points if first <= one["at"] < last]
+        if values and (len(values) >= 3 or len(_sets(line)) == 1):
+            found.append((first + 0.5, last + 0.5, median(values)))
+    return found
+
+
+def _drift(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> Curve | None:
+    """A line through the middle of the nights that were used."""
+    drift = line.known.drift
+    used = [one for one in points if one["curve"] not in (LEFT_OUT, ALONE)]
+    if not drift or not used:
+        return None
+    nights = judged.calendar.nights
+    day = {one["at"]: judged.calendar.day(nights[one["at"]]) for one in used}
+    level = median(one["median"] for one in used)
+    middle = median(day[one["at"]] for one in used)
+
+    def at(night: int) -> float:
+        return float(level * drift.a_year ** ((day[night] - middle) / 365.25))
+
+    places = sorted(day)
+    ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
+    points_of = tuple((one + 1, at(one), None, None, None) for one in sorted(dict.fromkeys(ends)))
+    return Curve(DRIFT, _AMBER, points_of, is_dashed=True, size=0, between="")
+
+
+def _events(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Event]:
+    """Changes of recorded facts that concern the series, what people say, and change points."""
+    own = subjects(line.series)
+    index = judged.calendar.index
+    changed = [
+        Event(index(night) + 0.5, CHANGE)
+        for night, some in judged.changed.items()
+        if changes.of_series(some, own)
+    ]
+    said = [Event(at + 0.5, NOTE, _short(text)) for at, text in notes]
+    steps = [
+        Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {step.ratio:.3f}")
+        for step in line.known.steps
+    ]
+    return [*changed, *said, *steps]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """What is shown of the axis: the values with room around them, and never noise alone."""
+    low, high = min(values), max(values)
+    middle = (low + high) / 2
+    half = max((high - low) * 0.62, abs(middle) * 0.015, math.ulp(1.0))
+    return middle - half, middle + half
