@@ -105,7 +105,7 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, to
     again = said(launched(revision, change, launches))
     assert [one.told for one in again.series.values()] == [told, told]
     for one in again.series.values():
-        assert one.control and one.control.said.verdict is Verdict.UNCHANGED
+        assert one.control and one.control.judgement.verdict is Verdict.UNCHANGED
         assert str(one.control.series.names["case_id"]).startswith(CASES[1])
     assert again.told == f"Launched again: {told.partition(':')[0]} (2 series)."
 
@@ -116,7 +116,7 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
     alone(revision)
     after = read(launched(revision, slower(3.0)))
     assert after.medians.equals(before.medians) and after.launches.equals(before.launches)
-    assert [one.told for one in history.tonight(after).lines] == [one.told for one in values]
+    assert [one.known for one in history.tonight(after).lines] == [one.known for one in values]
     known = ledger.read(alone(revision).parents[3], CAMPAIGN, SITE).nights
     assert known.filter(night=known["night"].max())["launches"].unique().to_list() == [2]
 

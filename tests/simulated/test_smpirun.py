@@ -59,8 +59,9 @@ def test_a_simulation_went_wrong_if_it_says_so(said: str, fault: str) -> None:
 
 
 def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
-    install: Callable[..., Path], tmp_path: Path
+    install: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # smpirun takes no path with blanks
     grid, folder = platform.read(GRID, 2e8, 0), tmp_path / "recorded"
     files = (f"cp -r {RECORDED}/. .", "echo {} > run.json", ": > samples.csv")
     marker = "echo 'ROUNDTRIP COMPLETE ranks=2 hosts=2'"

@@ -49,11 +49,12 @@ class LaunchTest : public testing::Test {
   [[nodiscard]] const fs::path& folder() const { return folder_; }
 
   /// For a shell, which becomes the launcher: so many ranks of a program with its flags, at most
-  /// for so many seconds, PATIENCE times.
-  [[nodiscard]] std::string shell_line(int ranks, const std::string& program_and_flags,
-                                       int seconds) const {
-    return "cd " + folder_.string() + " && exec timeout " + std::to_string(PATIENCE * seconds) +
-           " " MPIRUN " -n " + std::to_string(ranks) + ' ' + program_and_flags + " > out 2> err";
+  /// for so many seconds, PATIENCE times.  No path may have a single quote.
+  [[nodiscard]] std::string shell_line(int ranks, const std::string& program,
+                                       const std::string& flags, int seconds) const {
+    return "cd '" + folder_.string() + "' && exec timeout " + std::to_string(PATIENCE * seconds) +
+           " '" MPIRUN "' -n " + std::to_string(ranks) + " '" + program + "' " + flags +
+           " > out 2> err";
   }
 
   [[nodiscard]] Ended run_line(const std::string& line) const {

@@ -32,7 +32,7 @@ class Launch : public LaunchTest {
   [[nodiscard]] Ended run(int ranks, const std::string& flags,
                           const std::string& program = NETPIPE) const {
     constexpr int longest_s = 280;
-    return run_line(shell_line(ranks, program + ' ' + flags, longest_s));
+    return run_line(shell_line(ranks, program, flags, longest_s));
   }
 
   /// Bad usage: this one line from one rank, no end marker, exit status 2.

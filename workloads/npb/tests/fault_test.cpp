@@ -29,10 +29,10 @@ class Spoiled : public LaunchTest, public testing::WithParamInterface<Fault> {
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
     setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
     constexpr int longest_s = 200;
-    return run_line(shell_line(fault.ranks,
-                               std::string(NPB_FAULTY) + " --class S --benchmark " +
-                                   fault.benchmark + " --samples samples.csv " + flags,
-                               longest_s));
+    return run_line(shell_line(
+        fault.ranks, NPB_FAULTY,
+        std::string("--class S --samples samples.csv --benchmark ") + fault.benchmark + ' ' + flags,
+        longest_s));
   }
 };
 

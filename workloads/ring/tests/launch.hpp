@@ -42,7 +42,7 @@ class RingLaunch : public LaunchTest {
   [[nodiscard]] std::string command(int ranks, const std::string& flags,
                                     const std::string& program) const {
     constexpr int longest_s = 60;
-    return shell_line(ranks, program + " --samples samples.csv " + flags, longest_s);
+    return shell_line(ranks, program, "--samples samples.csv " + flags, longest_s);
   }
 
   [[nodiscard]] Ended run(int ranks, const std::string& flags,

@@ -101,7 +101,9 @@ TEST_F(RingLaunch, RecordsWhereItsRanksRanOnceConfined) {
 
 TEST_F(RingLaunch, LosesDatagramsAndNoData) {
   if (!fs::exists(LOSSY)) GTEST_SKIP() << "not built with a sanitizer: " LOSSY;
-  setenv("LD_PRELOAD", LOSSY, 1);
+  // A blank in LD_PRELOAD would end the path.
+  fs::copy_file(LOSSY, in("lossy.so"));
+  setenv("LD_PRELOAD", in("lossy.so").c_str(), 1);
   const Ended ended = run(3,
                           "--budget 1 --start 10 --end 10000 --pretend-nodes 0,0,1 "
                           "--transports region-udp --interface lo");

@@ -29,7 +29,7 @@ class Predictions:
     `errors` [nights] are in units of the prediction's standard deviation, `away` [nights] the
     distances from the level of the night, `sd` (in logarithms) apart.  The newest
     night is `value` over its level, and lies between `centre` - and + `unit` times the error that
-    is allowed; all in logarithms.
+    is allowed; all in logarithms.  The spread has `freedom` degrees of freedom.
     """
 
     errors: np.ndarray
@@ -38,10 +38,12 @@ class Predictions:
     centre: float
     unit: float
     sd: float
+    freedom: int
 
 
 def predict(series: Clean, found: Fit) -> Predictions:
-    """The predictions under the noise of a fit, whose levels are estimated without the last night.
+    """The predictions under the noise of a fit; levels and spread are estimated without the last
+    night.
 
     Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
@@ -53,10 +55,12 @@ def predict(series: Clean, found: Fit) -> Predictions:
     inverse = np.linalg.pinv(design[:-1].T @ design[:-1])
     solution = inverse @ (design[:-1].T @ response[:-1])
     own = np.diag(whiten)
-    left = response - design @ solution + own * (series.raw - series.values)
+    left = response - design @ solution
+    freedom = max(1, n - 1 - int(np.linalg.matrix_rank(design[:-1])))
+    sd = max(math.sqrt(float(left[:-1] @ left[:-1]) / freedom), 1e-9)
+    left += own * (series.raw - series.values)
     level = (np.arange(n)[:, None] >= steps) @ solution[: steps.size]
     level += series.sets @ solution[steps.size :]
-    sd = max(found.sd, 1e-9)
     error = sd * math.sqrt(1 + float(design[-1] @ inverse @ design[-1]))
     errors = left / sd
     errors[-1] = left[-1] / error
@@ -65,7 +69,7 @@ def predict(series: Clean, found: Fit) -> Predictions:
     centre = value - float(errors[-1]) * unit
     scale = series.spread
     away = (series.raw - level) / sd
-    return Predictions(errors, away, value * scale, centre * scale, unit * scale, sd * scale)
+    return Predictions(errors, away, value * scale, centre * scale, unit * scale, sd * scale, freedom)
 
 
 def allowed(predictions: Sequence[Predictions], settings: Settings) -> float:
@@ -81,7 +85,11 @@ def allowed(predictions: Sequence[Predictions], settings: Settings) -> float:
 
 
 def newest(one: Predictions, bound: float) -> Newest:
-    """What is said of the newest night; `bound` is what `allowed` says of its site."""
+    """What is said of the newest night; `bound` is what `allowed` says of its site.
+
+    It is the bound of a known spread: one of few nights takes Student's distribution.
+    """
+    bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), one.freedom))
     error = float(one.errors[-1])
     same = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
     is_usual = same.sum() > _OWN_SHARE * one.errors.size
