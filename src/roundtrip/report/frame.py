@@ -48,7 +48,7 @@ class Frame:
     view: View
     dot: ClassVar[float] = 4.0  # half the width of a point in a row, at least
     #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
-    casing: ClassVar[float] = 2.0
+    casing: ClassVar[float] = 1.2
 
     @cached_property
     def x_ticks(self) -> tuple[float, ...]:
@@ -171,7 +171,9 @@ class Frame:
         for value in self.x_ticks:
             x = self.across(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
-            yield svg.text(ticks.label(value, view.x), x, self.bottom + 19, text_anchor="middle")
+            words = ticks.label(value, view.x)
+            near = max(x, svg.width(words) / 2) if view.y else x
+            yield svg.text(words, near, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         yield svg.text(
             view.x.title, middle, self.bottom + 39, text_anchor="middle", class_="ink", fill=INK
@@ -286,17 +288,14 @@ class Frame:
                 }
                 yield element("path", {**edge, **attributes})
             yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
-        yield from self._dots(curve, places, is_line)
         if curve.levels and self.view.y:
             ends = [
                 ((self.across(first), self.up(value)), (self.across(last), self.up(value)))
                 for first, last, value in curve.levels
             ]
-            attributes = {"fill": "none", "d": "".join(map(svg.path, ends))}
-            yield element(
-                "path", {"class": "casing", "stroke": PAPER, "stroke-width": 4, **attributes}
-            )
-            yield element("path", {"class": "level", "stroke-width": 2, **attributes})
+            shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path, ends))}
+            yield element("path", {**shape, "stroke-width": 1.5, "stroke-opacity": ".7"})
+        yield from self._dots(curve, places, is_line)
 
     def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
         """The points of a curve; many that no line joins are one path of dots or squares."""

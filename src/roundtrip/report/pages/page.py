@@ -21,7 +21,7 @@ def render(
     filters: Mapping[str, Callable[..., Any]] = _NO_FILTERS,
     **values: Any,
 ) -> str:
-    """The page; `scripts` are files in templates/, put together in this order.
+    """The page; `scripts` are files in templates/, put together in this order, without comments.
 
     `filters`: functions for the template besides Jinja's own, by name.
     """
@@ -39,7 +39,10 @@ def render(
 def _script(names: tuple[str, ...]) -> str:
     folder = resources.files("roundtrip.report") / "templates"
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
-    return f'"use strict";\n{"".join(texts)}' if texts else ""
+    lines = [
+        line for text in texts for line in text.splitlines() if line.strip()[:2] not in ("", "//")
+    ]
+    return "\n".join(['"use strict";', *lines, ""]) if texts else ""
 
 
 @cache

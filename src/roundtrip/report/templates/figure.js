@@ -144,10 +144,13 @@ class Figure {
     const { box, view } = this, made = [];
     const line = (x1, y1, x2, y2, name) => made.push(element("path", { d: `M${x1},${y1}L${x2},${y2}`, class: name }));
     const text = (x, y, words, anchor, name = "") => made.push(element("text", { x, y, "text-anchor": anchor, class: name }, words));
+    let free = 0; // no label begins left of it
     for (const value of ticks(this.x, Math.max(2, (box.right - box.left) / 76), view.x)) {
-      const at = this.x.at(value);
+      const at = this.x.at(value), words = label(value, view.x), half = 3.6 * words.length, middle = Math.max(at, half);
       line(at, box.top, at, box.bottom, "grid");
-      text(at, box.bottom + 19, label(value, view.x), "middle");
+      if (middle - half < free) continue;
+      text(middle, box.bottom + 19, words, "middle");
+      free = middle + half + 4;
     }
     text((box.left + box.right) / 2, box.bottom + 39, view.x.title, "middle", "ink");
     if (view.y) {
