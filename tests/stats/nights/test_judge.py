@@ -106,6 +106,23 @@ def test_a_wave_is_told_as_wander_and_no_row_of_steps() -> None:
     assert set(verdicts(logs)) == {Verdict.WANDERING}
 
 
+def test_a_plain_step_is_found_where_the_level_wanders_too() -> None:
+    """A model of noise that wanders explains a step as well, unless the step is plain."""
+    logs = quiet(20, 300, seed=8) / 4
+    logs[:, :150] += 0.02 * np.sin(np.arange(150) / 25)
+    logs[:, 240:] -= 0.06
+    found = [[step.night for step in one.steps] for one in judged(logs)]
+    assert sum(any(abs(night - 240) <= 2 for night in nights) for nights in found) == 20
+
+
+@pytest.mark.parametrize("at", [330, 380, 440, 500])
+def test_a_step_near_the_end_of_a_stretch_of_nights_is_found_once(at: int) -> None:
+    logs = quiet(5, LONGEST + 300, seed=9)
+    logs[:, at:] += 0.05
+    for one in judged(logs):
+        assert [step.night for step in one.steps] == [pytest.approx(at, abs=1)]
+
+
 def test_a_coarse_clock_is_no_change() -> None:
     rng = np.random.default_rng(5)
     logs = np.log(np.where(rng.random((30, 112)) < 0.7, 1.50, 1.51))

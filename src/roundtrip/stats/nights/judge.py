@@ -28,6 +28,8 @@ _NIGHTS_A_YEAR = 365.25
 _ROUNDS = 4
 #: A level that wanders has moved by so many times the scatter around it, and by the least effect.
 _WANDER = 1.5
+#: A change point counts so many nights from the end of a stretch that is no end of the row.
+_MARGIN = 64
 
 
 @dataclass(frozen=True)
@@ -164,19 +166,25 @@ def _inside(parts: Sequence[Explained], index: int) -> tuple[int, int]:
     return low, high
 
 
-def _steps(parts: Sequence[Explained], settings: Settings) -> Iterator[Step]:
-    """The change points of all stretches, oldest first."""
+def _steps(parts: Sequence[Explained], settings: Settings) -> list[Step]:
+    """The change points of all stretches, oldest first.
+
+    Of two that both stretches have within `incident_nights`, the one farther from the ends of its
+    stretch counts; one too near to an end that is no end of the row does not.
+    """
     quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
+    every: list[tuple[float, int, int, Step]] = []
     for index, part in enumerate(parts):
-        low, high = _inside(parts, index)
         fit, spread = part.fit, part.series.spread
         errors = fit.errors * segments.inflation(part.series, fit)
         ends = fit.bounds(part.series.nights)[2:]
         for number, point in enumerate(fit.points):
-            if not low <= part.first + point < high:
-                continue
+            margin = min(
+                point if index else math.inf,
+                part.series.nights - point if index < len(parts) - 1 else math.inf,
+            )
             size, half = fit.sizes[number], quantile * errors[number]
-            yield Step(
+            step = Step(
                 int(part.row.night[point]),
                 math.exp(spread * size),
                 math.exp(spread * (size - half)),
@@ -185,6 +193,16 @@ def _steps(parts: Sequence[Explained], settings: Settings) -> Iterator[Step]:
                 float(fit.thresholds[number]),
                 int(ends[number] - point),
             )
+            if margin >= _MARGIN:
+                every.append((margin, part.first + point, index, step))
+    taken: dict[int, tuple[int, Step]] = {}
+    for _, place, index, step in sorted(every, key=lambda one: -one[0]):
+        if all(
+            index == of or abs(place - other) >= settings.incident_nights
+            for other, (of, _) in taken.items()
+        ):
+            taken[place] = index, step
+    return [taken[place][1] for place in sorted(taken)]
 
 
 def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import ruptures
 
 from roundtrip.stats.nights.noise import Noise, models
-from roundtrip.stats.nights.series import Clean, Excursion
+from roundtrip.stats.nights.series import MAD, Clean, Excursion
 from roundtrip.stats.nights.settings import NEVER, Settings
 
 #: Penalties of the proposal, in variances times log(nights), and how many nights a change point
@@ -31,6 +31,9 @@ _WORTH = 4.0
 _VISIT, _VISITS = 12, 3
 #: An excursion went back if the levels on both sides of it differ by less than this part of it.
 _BACK = 0.5
+#: The nights beside a plain change point scatter at least by this part of the series' spread, and
+#: so much of the area under the ROC curve is theirs; it is found within so many nights.
+_LEAST_SPREAD, _CLEAR, _NEAR = 0.5, 0.95, 5
 _RIDGE = 1e-9
 _TINY = 1e-12
 
@@ -64,7 +67,11 @@ class Fit:
 def fits(series: Clean, settings: Settings) -> list[Fit]:
     """The best explanation of a series by each model of noise."""
     proposed = _proposed(series)
-    return [_supported(series, proposed, noise, settings) for noise in models(series.nights)]
+    clear = list(_plain(series, proposed, settings))
+    return [
+        _with_cost(_supported(series, proposed, noise, settings), clear, settings)
+        for noise in models(series.nights)
+    ]
 
 
 def fit(
@@ -158,6 +165,33 @@ def _supported(series: Clean, points: Sequence[int], noise: Noise, settings: Set
         if len(kept) == len(found.points):
             return found
         points = kept
+
+
+def _plain(series: Clean, proposed: Sequence[int], settings: Settings) -> Iterator[int]:
+    """Of the proposed change points, those that anyone sees: no slow noise moves so far at once.
+
+    The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
+    standard deviations, and hardly a night is on the wrong side.
+    """
+    for point in proposed:
+        before = series.values[max(0, point - settings.plain_nights) : point]
+        since = series.values[point : point + settings.plain_nights]
+        if min(before.size, since.size) < settings.incident_nights:
+            continue
+        size = abs(float(np.median(since) - np.median(before)))
+        own = max(_LEAST_SPREAD, *(_robust(part) for part in (before, since)))
+        if size > settings.plain_sd * own and separation(before, since) > _CLEAR:
+            yield point
+
+
+def _with_cost(found: Fit, plain: Sequence[int], settings: Settings) -> Fit:
+    """The fit, whose criterion is worse for each plain change point that it does not have."""
+    missing = sum(all(abs(one - point) > _NEAR for one in found.points) for point in plain)
+    return replace(found, criterion=found.criterion + settings.plain_cost * missing)
+
+
+def _robust(values: np.ndarray) -> float:
+    return MAD * float(np.median(np.abs(values - np.median(values))))
 
 
 def _thresholds(

@@ -26,6 +26,9 @@ class Settings:
     evidence_short: float
     evidence_newest: tuple[float, ...]
     separation_least: float
+    plain_sd: float
+    plain_nights: int
+    plain_cost: float
     incident_nights: int
     clip_sd: float
     spread_least: float
@@ -84,7 +87,7 @@ class Settings:
         ):
             if not 0 < getattr(self, key) < 1:
                 yield key, "must lie between 0 and 1"
-        for key in ("clip_sd", "spread_least", "evidence", "newest_sd"):
+        for key in ("clip_sd", "spread_least", "evidence", "plain_sd", "newest_sd"):
             if not getattr(self, key) > 0:
                 yield key, "must be above 0"
         if self.newest_sd_most < self.newest_sd:
@@ -100,6 +103,7 @@ _ORDERED: tuple[tuple[int | str, str], ...] = (
     (8, "nights_least"),
     (2, "segment_least"),
     ("segment_least", "incident_nights"),
+    ("incident_nights", "plain_nights"),
     (2, "node_set_nights"),
     (1, "node_sets_most"),
     (8, "drift_nights"),
