@@ -12,6 +12,10 @@ from hypothesis import settings
 from support.synthetic import Tree
 from support.virtual import Virtual, booted, lacking
 
+# Tests run beside each other: threads of theirs that wait for each other would only take processor
+# time.  It is read when numpy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 pytest_plugins = ["support.costs", "support.tiers"]
 
 settings.register_profile("roundtrip", deadline=None)

@@ -240,3 +240,14 @@ def test_would_see_is_about_what_is_seen() -> None:
     found = sum(bool(one.steps) for one in judged(logs))
     assert found >= 45
     assert np.median(sees) < 3 * SD
+
+
+@pytest.mark.parametrize("nights", [13, 15, 20, 40])
+@pytest.mark.parametrize("ratio", [1.2, 1.5, 3.0])
+def test_a_newest_night_far_off_is_outside_whatever_its_size(nights: int, ratio: float) -> None:
+    """What is judged says nothing of how far the nights before lie apart."""
+    logs = quiet(12, nights, seed=nights)
+    logs[:6, -1] += np.log(ratio)
+    every = [one.newest for one in judged(logs)]
+    assert [bool(one and one.is_outside) for one in every] == [True] * 6 + [False] * 6
+    assert all(one and one.high < 1.15 for one in every)

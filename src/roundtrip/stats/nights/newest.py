@@ -69,7 +69,9 @@ def predict(series: Clean, found: Fit) -> Predictions:
     centre = value - float(errors[-1]) * unit
     scale = series.spread
     away = (series.raw - level) / sd
-    return Predictions(errors, away, value * scale, centre * scale, unit * scale, sd * scale, freedom)
+    return Predictions(
+        errors, away, value * scale, centre * scale, unit * scale, sd * scale, freedom
+    )
 
 
 def allowed(predictions: Sequence[Predictions], settings: Settings) -> float:
