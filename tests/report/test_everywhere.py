@@ -27,6 +27,7 @@ SCRIPT = (
     "from roundtrip.report import publish; publish.write(Path(sys.argv[1]), Path(sys.argv[2]));"
     "print(time.localtime().tm_year, publish.__file__)"
 )
+pytestmark = pytest.mark.nightly  # each loads the package and draws in a process of its own
 NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 
 

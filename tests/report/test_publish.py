@@ -159,32 +159,6 @@ def test_other_columns_are_refused(tree: Any) -> None:
         data.read(other)
 
 
-def test_another_process_in_another_place_writes_the_same_bytes(
-    make_tree: Maker, tmp_path: Path
-) -> None:
-    """No clock, no hash seed, no path, no time zone has a say."""
-    tree = make_tree(launches=6, environs=(ENVIRON,), sizes=[1, 64], samples=2)
-    revision = publish.publish(bundle.build(tree.path), tmp_path / "one")
-    moved = shutil.copytree(revision / "bundle", tmp_path / "far" / "away")
-    script = (
-        "import sys; from pathlib import Path; from roundtrip.report import publish;"
-        "publish.write(Path(sys.argv[1]), Path(sys.argv[2]))"
-    )
-    target = tmp_path / "two"
-    target.mkdir()
-    environment = {
-        "PYTHONHASHSEED": "77",
-        "TZ": "Asia/Tokyo",
-        "LC_ALL": "C",
-        "POLARS_MAX_THREADS": "1",
-    }
-    environment["PYTHONPATH"] = ":".join(sys.path)
-    command = [sys.executable, "-c", script, str(moved), str(target)]
-    subprocess.run(command, check=True, env=environment, cwd=tmp_path)
-    for name in ("report.html", "report.md"):
-        assert (target / name).read_bytes() == (revision / name).read_bytes()
-
-
 def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
     built = bundle.build(tree.path)
     (built / "campaign.toml").write_text('title = "mine"\n')
