@@ -75,6 +75,14 @@ def test_a_unit_test_that_costs_more_than_its_limit_fails_the_run(
     assert ("make it cheaper, or mark it nightly" in done.stdout) is bool(status)
 
 
+def test_what_a_first_run_alone_costs_is_not_counted(tmp_path: Path) -> None:
+    """As an import does, or a cache that is filled."""
+    once = f"runs = []\n\ndef test_it():\n    runs.append(1)\n    if runs[1:]: return\n{busy(BUSY)}"
+    done = run(tmp_path, once)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
 @pytest.mark.parametrize("part", ["6/6", "1", "x/2", "1/0"])
 def test_a_part_that_is_none_is_one_line(tmp_path: Path, part: str) -> None:
     done = run(tmp_path, "def test_it():\n    pass\n", "--part", part)

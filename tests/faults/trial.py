@@ -128,8 +128,11 @@ class Trial:
         return state["finished"] is not None and state.get("report") != "wanted"
 
     def end(self, row: Row, process: subprocess.Popen[bytes]) -> int:
-        """Wait for an invocation, and judge what it left; its exit status."""
-        assert await_true(lambda: process.poll() is not None, 300), f"it hangs: {self.log}"
+        """Wait for an invocation, and judge what it left; its exit status.
+
+        It may take the ten minutes of its campaign's limit, and some to end what runs then.
+        """
+        assert await_true(lambda: process.poll() is not None, 780), f"it hangs: {self.log}"
         self.oracle.examine(row, process.returncode)
         assert "Traceback" not in self.log, self.log
         return process.returncode

@@ -113,7 +113,7 @@ def test_six_rounds_are_the_fewest_that_tell_anything() -> None:
 
 @pytest.mark.parametrize("effect", [0.0, 0.3])
 def test_the_interval_holds_the_truth_at_every_round(effect: float) -> None:
-    series = 60
+    series = 40
     rng = np.random.default_rng(5)
     logs = math.log1p(effect) + 0.03 * rng.standard_t(3, (series, 60))
     missed = 0

@@ -63,6 +63,7 @@ def built(name: str) -> tuple[plans.Plan, Path, Path]:
     return plan, store.place(plan.key), store.place(plan.mpi.key)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", TOOLCHAINS)
 def test_built_toolchain(name: str, tmp_path: Path) -> None:
     plan, prefix, mpi = built(name)
@@ -78,6 +79,7 @@ def test_built_toolchain(name: str, tmp_path: Path) -> None:
     selftest(plan, copy, mpi, tmp_path / "log")
 
 
+@pytest.mark.live
 def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
     plan, prefix, _ = built("openmpi41-boost181")
     _, _, other = built("mpich40-boost181")

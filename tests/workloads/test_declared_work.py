@@ -40,6 +40,7 @@ def code(mpi: str, declare: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_declared_work_leaves_nothing_in_a_program_that_measures(tmp_path: Path) -> None:
     with_work = code("openmpi41", DECLARED, tmp_path)
     assert "kernel" in with_work
