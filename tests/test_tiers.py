@@ -52,6 +52,23 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
     )
 
 
+#: Leaves the name of the process that ran it.
+WHERE = """
+@pytest.mark.parametrize("number", range(4))
+def test_it(number):
+    Path(f"{number}-{__name__}-{os.environ['PYTEST_XDIST_WORKER']}").touch()
+"""
+#: What a room does that marks its own tests.
+ROOM = """import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent.name == "room":
+            item.add_marker(pytest.mark.live)
+"""
+
+
 def busy(body: str) -> str:
     return "".join(f"    {line}\n" for line in body.splitlines())
 
@@ -100,3 +117,18 @@ def test_a_part_leaves_out_nightly_tests_alone(tmp_path: Path) -> None:
         counts.append(int(words[0]) - 30)
     assert sum(counts) == 30
     assert min(counts) > 0
+
+
+def test_live_tests_run_one_after_another(tmp_path: Path) -> None:
+    """In one process, whether they or their room say that they are live."""
+    imports = "import os\nfrom pathlib import Path\nimport pytest\n"
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "conftest.py").write_text(ROOM)
+    (room / "test_room.py").write_text(imports + WHERE)
+    options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "room")
+    done = run(tmp_path, f"{imports}pytestmark = pytest.mark.live\n{WHERE}", *options)
+    assert done.returncode == 0, done.stdout
+    ran = [path.name.split("-") for path in tmp_path.glob("?-test_*")]
+    assert len(ran) == 8
+    assert len({worker for *_, worker in ran}) == 1

@@ -15,6 +15,7 @@ from support.virtual import Virtual, booted, lacking
 from roundtrip import paths
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:

@@ -18,6 +18,7 @@ GET = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "real" in getattr(item, "fixturenames", ()):

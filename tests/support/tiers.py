@@ -12,6 +12,8 @@ import hashlib
 import re
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 MARKERS = (
     "nightly: too long for `make test`; `make test-all` runs it, `.ci/run` each in turn",
@@ -44,6 +46,8 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
+# Before xdist reads the groups, and after the rooms' own, which are registered later.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if part := _part(config):
         number, parts = part
@@ -56,8 +60,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         out = set(left_out)
         items[:] = [item for item in items if item not in out]
     for item in items:
-        is_live = item.get_closest_marker("live")
-        group = "live" if is_live else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("live"):
+            item.add_marker(pytest.mark.xdist_group("live"))
     # What takes longest begins first, so that no worker is left with it in the end.
     items.sort(key=lambda item: item.get_closest_marker("live") is None)
+
+
+class Schedule(LoadGroupScheduling):
+    """Groups as marked; of other tests, each file is one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return super()._split_scope(nodeid).partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedule:
+    return Schedule(config, log)
