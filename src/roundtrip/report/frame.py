@@ -1,43 +1,20 @@
-"""What a drawing has where: axes, rows, marks and names of a view, in pixels.
-
-The page's script moves the marks when a reader zooms: every shape is a path through places
-``x,y``, a circle or a transformed point.
-"""
+"""Where a drawing of a view has what: its axes, rows and values, in pixels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import ClassVar
-
-from markupsafe import Markup
 
 from roundtrip.report import svg, ticks
-from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve, View
-from roundtrip.report.svg import Place, element, number
+from roundtrip.report.plot import Curve, View
+from roundtrip.report.svg import Place, number
 
 #: The height of curves, in pixels; a row's height, and that of one of several in it.
 _HEIGHT = 240
 _ROW, _SLOT, _PART = 24, 13, 17
-_TOP, _BOTTOM, _RIGHT, _GAP = 28, 46, 22, 16
+_TOP, _BOTTOM, _RIGHT = 28, 46, 22
 #: Room for a name at the end of a curve: where its sign begins, and where its words do.
-_SIGN, _NAME = 10, 21
-_MANY = 40  # so many points of a line are not marked one by one
-_LONE = 2.5  # half the width of a point that no line shows
-_FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
-_DASHES = "6 4"
-#: Colours of a light page for programs that know no variables; `figure.css` has the others.
-INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
-#: The colour of an event on a light page, and how its line is drawn.
-EVENTS: dict[str, tuple[str, dict[str, object]]] = {
-    CHANGE: ("#0b4f94", {"stroke-width": 2}),
-    NOTE: ("#1d6b43", {"stroke-width": 1.5, "stroke-dasharray": "1 3"}),
-    STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
-}
-_TICK, _LOWEST = 7.0, 2000.0  # how long the mark of a change is; below every frame
-SMALL, _EDGE, _MOST_ROWS = (220.0, 96.0), 4.0, 12
+SIGN, NAME = 10, 21
 
 
 @dataclass(frozen=True)
@@ -46,9 +23,6 @@ class Frame:
 
     name: str
     view: View
-    dot: ClassVar[float] = 4.0  # half the width of a point in a row, at least
-    #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
-    casing: ClassVar[float] = 1.2
 
     @cached_property
     def x_ticks(self) -> tuple[float, ...]:
@@ -87,13 +61,13 @@ class Frame:
     def width(self) -> float:
         """Of the whole drawing, with the names of curves."""
         names = () if self.view.rows else self.view.curves
-        room = [_SIGN + _NAME + svg.width(f"{one.name} ↑") for one in names]
+        room = [SIGN + NAME + svg.width(f"{one.name} ↑") for one in names]
         return self.right + max(_RIGHT, *room, 0)
 
     @cached_property
     def height(self) -> float:
         """Of the whole drawing, with its axis and legend."""
-        return self.bottom + _BOTTOM + self._legend[1]
+        return self.bottom + _BOTTOM + self.legend[1]
 
     def box(self, above: float) -> str:
         """The view box, with so much room above."""
@@ -143,321 +117,16 @@ class Frame:
         aside = (slot - (self._slots - 1) / 2) * _SLOT
         return self.across(value), self.middle(int(place)) + aside
 
-    def all(self) -> Iterator[Markup]:
-        """Everything that is drawn, from below to above."""
-        yield element("g", {"class": "frame"}, *self._axes())
-        if self.view.rows:
-            yield element("g", {"class": "rows"}, *self._rows())
-        area = {
-            "x": number(self.left),
-            "y": number(self.top),
-            "width": number(self.right - self.left),
-            "height": number(self.bottom - self.top),
-        }
-        clip = f"clip-{self.name}"
-        yield element("clipPath", {"id": clip}, element("rect", area))
-        yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
-        yield element(
-            "g", {"class": "names"}, *(self._legend[0] if self.view.rows else self._ends())
-        )
-
-    def _axes(self) -> Iterator[Markup]:
-        view = self.view
-
-        def line(x1: float, y1: float, x2: float, y2: float, kind: str, stroke: str) -> Markup:
-            ends = svg.path(((x1, y1), (x2, y2)))
-            return element("path", {"class": kind, "stroke": stroke, "d": ends})
-
-        for value in self.x_ticks:
-            x = self.across(value)
-            yield line(x, self.top, x, self.bottom, "grid", GRID)
-            words = ticks.label(value, view.x)
-            near = max(x, svg.width(words) / 2) if view.y else x
-            yield svg.text(words, near, self.bottom + 19, text_anchor="middle")
-        middle = (self.left + self.right) / 2
-        yield svg.text(
-            view.x.title, middle, self.bottom + 39, text_anchor="middle", class_="ink", fill=INK
-        )
-        if view.y:
-            for value in self.y_ticks:
-                y = self.up(value)
-                yield line(self.left, y, self.right, y, "grid", GRID)
-                label = ticks.label(value, view.y)
-                yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
-            yield svg.text(view.y.title, 0, 13, class_="ink", fill=INK)
-        yield line(self.left, self.top, self.left, self.bottom, "axis", MUTED)
-        yield line(self.left, self.bottom, self.right, self.bottom, "axis", MUTED)
-
-    def _rows(self) -> Iterator[Markup]:
-        for row, name in enumerate(self.view.rows):
-            bold = (
-                {"font_weight": 600, "class_": "ink", "fill": INK} if row in self.view.heads else {}
-            )
-            yield svg.text(name, self.left - 8, self.middle(row) + 4.5, text_anchor="end", **bold)
-
-    def marks(self) -> Iterator[Markup]:
-        """Strip, rules, all intervals, and above them all curves."""
-        view = self.view
-        axis = view.x if view.rows else view.y
-        if view.strip and axis:
-            (x1, y1), (x2, y2) = self._rule(view.strip[0])
-            (x3, y3), (x4, y4) = self._rule(view.strip[1])
-            corners = svg.path(((x1, y1), (x2, y2), (x4, y4), (x3, y3)))
-            yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
-        for rule in view.rules:
-            if axis and axis.has_place(rule.value):
-                ends = svg.path(self._rule(rule.value))
-                yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
-        if view.is_stacked:
-            yield from self._stacks()
-            return
-        if view.events:
-            yield element("g", {"class": "events"}, *self._events())
-        for kind in (self._spread, self._line):
-            for index, curve in enumerate(view.curves):
-                if inside := list(kind(curve)):
-                    yield self._coloured(index, curve, *inside)
-
-    def _events(self) -> Iterator[Markup]:
-        """Upright lines, which the page's script moves sideways alone, and words at their tops."""
-        right, line = 0.0, 0
-        for kind in (CHANGE, NOTE, STEP):
-            low = self.top + _TICK if kind == CHANGE else _LOWEST
-            places = [self.across(one.place) for one in self.view.events if one.kind == kind]
-            if places:
-                ends = "".join(svg.path(((x, self.top), (x, low))) for x in places)
-                colour, dash = EVENTS[kind]
-                paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
-                yield element("path", paint | dash)
-        for one in sorted(self.view.events, key=lambda event: event.place):
-            if not one.words:
-                continue
-            x, wide = self.across(one.place) + 4, svg.width(one.words)
-            is_left = x + wide > self.right
-            line = 1 - line if (x - wide - 8 if is_left else x) < right else 0
-            x, right = (x - 8, x) if is_left else (x, x + wide + 8)
-            anchor = {"text_anchor": "end"} if is_left else {}
-            y = self.top + 12 + _GAP * line
-            yield svg.text(one.words, x, y, class_="ink", fill=INK, **anchor)
-
-    def _rule(self, value: float) -> tuple[Place, Place]:
-        if self.view.rows:
-            x = self.across(value)
-            return (x, self.top), (x, self.bottom)
-        y, far = self.up(value), _FAR * (self.right - self.left)
-        return (self.left - far, y), (self.right + far, y)
-
-    def _coloured(self, index: int, curve: Curve, *inside: Markup) -> Markup:
-        light, dark = curve.colour
-        attributes = {"class": "curve", "data-curve": index, "fill": light, "stroke": light}
-        return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *inside)
-
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
-        runs: list[list[tuple[Place, Place]]] = [[]]
-        for at, _, low, high, _ in curve.points:
-            ends = self.place(curve, at, low), self.place(curve, at, high)
-            if ends[0] and ends[1]:
-                runs[-1].append((ends[0], ends[1]))
-            elif runs[-1]:
-                runs.append([])
-        if self.view.rows or self.view.has_bars:
-            bars = "".join(svg.path(ends) for run in runs for ends in run)
-            if bars:
-                yield element("path", {"class": "bars", "stroke-width": 2, "d": bars})
-            return
-        areas = [[*(high for _, high in run), *(low for low, _ in reversed(run))] for run in runs]
-        outlines = "".join(f"{svg.path(area)}Z" for area in areas if area)
-        if outlines:
-            yield element(
-                "path", {"class": "band", "stroke": "none", "fill-opacity": ".22", "d": outlines}
-            )
-
-    def _line(self, curve: Curve) -> Iterator[Markup]:
-        spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
-        places = [one for one in spots if one]
-        runs = [[one for one in run if one] for here, run in groupby(spots, bool) if here]
-        is_line = bool(curve.width) and not self.view.rows and len(places) > 1
-        if is_line:
-            dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
-            attributes = {"fill": "none", **dash, "d": "".join(map(svg.path, runs))}
-            if self.casing:
-                edge = {
-                    "class": "casing",
-                    "stroke": PAPER,
-                    "stroke-width": curve.width + self.casing,
-                }
-                yield element("path", {**edge, **attributes})
-            yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
-        if curve.levels and self.view.y:
-            ends = [
-                ((self.across(first), self.up(value)), (self.across(last), self.up(value)))
-                for first, last, value in curve.levels
-            ]
-            shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path, ends))}
-            yield element("path", {**shape, "stroke-width": 1.5, "stroke-opacity": ".7"})
-        yield from self._dots(curve, places, is_line)
-
-    def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
-        """The points of a curve; many that no line joins are one path of dots or squares."""
-        is_many = len(places) >= _MANY
-        lone = 0.0 if is_line else _LONE
-        if not (curve.size or lone) or (is_line and is_many):
-            return
-        size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
-        if not is_many:
-            yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
-            return
-        cap = "round" if curve.shape == CIRCLE else "square"
-        dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in places)
-        paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
-        yield element("path", {**paint, "stroke-width": number(2 * size), "d": dots})
-
-    def _stacks(self) -> Iterator[Markup]:
-        """Bars of parts, from the axis on, and over them the interval of each whole."""
-        filled: dict[float, float] = {}
-        for index, curve in enumerate(self.view.curves):
-            areas = ""
-            for row, value, *_ in curve.points:
-                start = filled.get(row, 0.0)
-                filled[row] = start + value
-                x1, x2 = self.across(start), self.across(filled[row])
-                y = self.middle(int(row))
-                areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
-            yield self._coloured(index, curve, element("path", {"stroke": "none", "d": areas}))
-        for curve in self.view.curves:
-            bars = "".join(
-                svg.path(((self.across(low), y), (self.across(high), y)))
-                for row, _, low, high, _ in curve.points
-                if low is not None and high is not None
-                for y in (self.middle(int(row)),)
-            )
-            if bars:
-                yield element(
-                    "path", {"class": "whole", "stroke": INK, "stroke-width": 1.5, "d": bars}
-                )
-
-    def _sign(self, index: int, curve: Curve) -> Markup:
-        """What stands before the name of a curve: a piece of its line, with a point on it."""
-        inside = []
-        is_row = bool(self.view.rows)
-        if curve.width and not is_row:
-            dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound else {}
-            width = min(max(curve.width, 1.6), 4.5)
-            attributes = {"fill": "none", "stroke-width": width, **dash}
-            inside.append(element("path", {**attributes, "d": "M0,0L16,0"}))
-        if self.view.is_stacked:
-            inside.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
-        elif curve.size:
-            size = max(curve.size, self.dot if is_row else 0.0 if curve.width else _LONE)
-            inside.append(svg.dot(curve.shape, 8, 0, size))
-        return self._coloured(index, curve, *inside)
-
-    def _ends(self) -> Iterator[Markup]:
-        """The names of the curves right of their last points, apart from each other, tied to them.
-
-        A curve that leaves the axis there is marked by an arrow.
-        """
-        ends: dict[int, tuple[Curve, float, float, str]] = {}
-        for index, curve in enumerate(self.view.curves):
-            spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
-            spot = next(filter(None, reversed(spots)), None)
-            if spot:
-                y = min(max(spot[1], self.top), self.bottom)
-                arrow = (
-                    " ↑"
-                    if spot[1] < self.top - 0.5
-                    else " ↓"
-                    if spot[1] > self.bottom + 0.5
-                    else ""
-                )
-                ends[index] = (curve, spot[0] - self.right, y, arrow)
-        heights = {index: one[2] for index, one in ends.items()}
-        placed = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
-        for index, (curve, x, y, arrow) in ends.items():
-            at = placed[index]
-            tie = {
-                "class": "tie",
-                "stroke": MUTED,
-                "stroke-dasharray": "1 3",
-                "d": svg.path(((x + 3 - _SIGN, y - at), (-2.0, 0.0))),
-            }
-            yield self._named(index, curve, arrow, self.right + _SIGN, at, element("path", tie))
-
-    def _named(
-        self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
-    ) -> Markup:
-        """The sign and the name of a curve at a place."""
-        attributes = {"data-curve": index, "transform": f"translate({number(x)},{number(y)})"}
-        words = svg.text(f"{curve.name}{arrow}", _NAME, 4.5, class_="ink", fill=INK)
-        return element("g", attributes, *before, self._sign(index, curve), words)
-
     @cached_property
-    def _legend(self) -> tuple[list[Markup], float]:
-        """The names of several curves under a figure of rows, and how much room they take."""
+    def legend(self) -> tuple[list[Place], float]:
+        """Where the names of several curves begin under a figure of rows, and their height."""
         if self._slots == 1 or not self.view.rows:
             return [], 0.0
-        made, x, y = [], 0.0, self.bottom + _BOTTOM + 8
-        for index, curve in enumerate(self.view.curves):
-            wide = _NAME + svg.width(curve.name) + 14
+        places, x, y = [], 0.0, self.bottom + _BOTTOM + 8
+        for curve in self.view.curves:
+            wide = NAME + svg.width(curve.name) + 14
             if x and x + wide > self.width:
                 x, y = 0.0, y + 20
-            made.append(self._named(index, curve, "", x, y))
+            places.append((x, y))
             x += wide
-        return made, y + 12 - self.bottom - _BOTTOM
-
-
-@dataclass(frozen=True)
-class SmallFrame(Frame):
-    """The lines alone, or a point for each value of the first rows; all of it inside the frame."""
-
-    box_width: float = SMALL[0]
-    box_height: float = SMALL[1]
-    dot: ClassVar[float] = 2.5
-    casing: ClassVar[float] = 0.0
-    left = top = _EDGE
-
-    @cached_property
-    def right(self) -> float:
-        """Its right edge."""
-        return self.box_width - _EDGE
-
-    @cached_property
-    def bottom(self) -> float:
-        """Its lower edge."""
-        return self.box_height - _EDGE
-
-    @cached_property
-    def width(self) -> float:
-        """Of the whole drawing."""
-        return self.box_width
-
-    @cached_property
-    def height(self) -> float:
-        """Of the whole drawing."""
-        return self.box_height
-
-    @cached_property
-    def _heights(self) -> list[float]:
-        count = len(self.view.rows)
-        return [(self.bottom - self.top) / min(count, _MOST_ROWS)] * count
-
-    def across(self, value: float) -> float:
-        """As in a frame, and never outside of this one."""
-        return min(max(super().across(value), self.left), self.right)
-
-    def up(self, value: float) -> float:
-        """As in a frame, and never outside of this one."""
-        return min(max(super().up(value), self.top), self.bottom)
-
-    def _rule(self, value: float) -> tuple[Place, Place]:
-        one, other = super()._rule(value)
-        return (max(one[0], self.left), one[1]), (min(other[0], self.right), other[1])
-
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
-        return iter(())
-
-    def _line(self, curve: Curve) -> Iterator[Markup]:
-        is_line = bool(curve.width) and not self.view.rows and len(curve.points) > 1
-        shown = [point for point in curve.points if not self.view.rows or point[0] < _MOST_ROWS]
-        size = 0.0 if is_line else 2.5
-        return super()._line(replace(curve, points=tuple(shown), size=size))
+        return places, y + 12 - self.bottom - _BOTTOM

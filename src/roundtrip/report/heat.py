@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from roundtrip.report import painter, svg
-from roundtrip.report.frame import INK, MUTED
+from roundtrip.report.drawing import INK, MUTED
 from roundtrip.report.plot import Cell, Heat
 from roundtrip.report.svg import element, number
 

@@ -14,14 +14,14 @@ from importlib import resources
 from markupsafe import Markup
 
 from roundtrip.report import svg
-from roundtrip.report.frame import INK, MUTED, PAPER, SMALL, Frame, SmallFrame
+from roundtrip.report.drawing import INK, MUTED, PAPER, SMALL, Drawing, SmallDrawing
 from roundtrip.report.plot import Plot, Rule, Scale, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
 
 def on_page(name: str, plot: Plot, view: View) -> Markup:
     """A view as part of a page, without heading and colours; `name` is unique on the page."""
-    frame = Frame(name, view)
+    frame = Drawing(name, view)
     attributes = {"viewBox": frame.box(0), "style": f"max-width:{round(frame.width)}px"}
     attributes |= {
         "data-frame": " ".join(map(number, (frame.left, frame.top, frame.right, frame.bottom)))
@@ -35,7 +35,7 @@ def on_page(name: str, plot: Plot, view: View) -> Markup:
 
 def standalone(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file: `alt` is its title for those who cannot see it."""
-    frame = Frame(name, view)
+    frame = Drawing(name, view)
     return document(
         alt, _about(plot, view), (plot.title, plot.subtitle), frame.width, frame.height, frame.all()
     )
@@ -94,7 +94,7 @@ def spark(plot: Plot, label: str) -> Markup:
 
 def small(view: View, about: Mapping[str, str], size: tuple[float, float] = SMALL) -> Markup:
     """The marks of a view alone, of that width and height; `about` are attributes of its SVG."""
-    frame = SmallFrame("", view, *size)
+    frame = SmallDrawing("", view, *size)
     attributes = {"class": "figure", "viewBox": frame.box(0), **about}
     return element("svg", attributes, *frame.marks())
 
