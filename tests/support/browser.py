@@ -1,6 +1,7 @@
 """A headless Chromium, driven by the DevTools protocol over a pipe: standard library only.
 
-As a program it draws a part of a page: ``python tests/support/browser.py URL SELECTOR PNG``.
+As a program it draws a part of a page (``python tests/support/browser.py URL SELECTOR PNG``), or
+prints the processor time in seconds that a page takes until it is drawn (``... URL``).
 """
 
 from __future__ import annotations
@@ -182,10 +183,29 @@ def browser(profile: Path) -> Iterator[Browser]:
         os.close(back)
 
 
-if __name__ == "__main__":
-    url, selector, png = sys.argv[1:]
+def opening_s(url: str) -> float:
+    """Processor time in s of the page's thread until its first view is drawn."""
+    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as one:
+        one.ask("Performance.enable", timeDomain="threadTicks")
+        one.open(url)
+        one.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        metrics = one.ask("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
+
+def draw(url: str, selector: str, png: Path) -> None:
+    """Write a picture of a part of a page, when its scripts have had half a second."""
     with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as one:
         one.size(1200)
         one.open(url)
         one.run("new Promise(done => setTimeout(done, 500))")
-        one.picture(Path(png), selector)
+        one.picture(png, selector)
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        sys.exit(WHY_SKIPPED)
+    elif sys.argv[2:]:
+        draw(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    else:
+        print(f"{opening_s(sys.argv[1]):.2f}")

@@ -1,4 +1,4 @@
-"""Processor time and memory of a year of nights: the ledger, detection, and the page of both."""
+"""Processor time and memory of a year of nights: ledger, detection, the page, and its opening."""
 
 from __future__ import annotations
 
@@ -35,19 +35,33 @@ def measure(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
         _publish(reports, count, 1, series)
         more, known = _spent(lambda: ledger.read(reports, CAMPAIGN, SITE))
         settings = analysis.default().history
-        told, judged = _spent(lambda: nights.judge(known.nights, known.provenance, settings))
+        detection, judged = _spent(lambda: nights.judge(known.nights, known.provenance, settings))
         page, text = _spent(lambda: _page(known, judged))
+        opening = _opening(text, reports / "history.html")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kB -> GB
     yield f"{count} nights x {series} series, s of processor time:"
-    yield f"ledger {cold:.1f}, one night more {more:.1f}, detection {told:.1f}, page {page:.1f}"
-    yield f"all {cold + told + page:.1f}; {peak:.2f} GB at most; page {len(text) / 1e6:.1f} MB"
+    yield f"ledger {cold:.1f}, a night more {more:.1f}, detection {detection:.1f}, page {page:.1f}"
+    yield f"all {cold + detection + page:.1f}; {peak:.2f} GB at most; page {len(text) / 1e6:.1f} MB"
+    yield f"until a browser has drawn the page: {opening}"
 
 
 def _page(known: ledger.Ledger, judged: nights.Judged) -> str:
-    told = {tuple(line.series.names.values()): line.known for line in judged.lines}
-    assert len(told) == sum(1 for _ in split(known.nights))  # noqa: S101
-    made = history.History(CAMPAIGN, SITE, known.nights, known.provenance, told)
+    series = {tuple(line.series.names.values()): line.known for line in judged.lines}
+    assert len(series) == sum(1 for _ in split(known.nights))  # noqa: S101
+    made = history.History(CAMPAIGN, SITE, known.nights, known.provenance, series)
     return history.render(made)
+
+
+def _opening(text: str, file: Path) -> str:
+    """Processor time of Chromium's thread of the page, or why it was not measured."""
+    file.write_text(text, encoding="utf-8")
+    program = paths.checkout() / "tests" / "support" / "browser.py"
+    done = subprocess.run(
+        [sys.executable, str(program), file.as_uri()], capture_output=True, text=True
+    )
+    if done.returncode:
+        return f"not measured: {(done.stderr.strip().splitlines() or ['no answer'])[-1]}"
+    return f"{done.stdout.strip()} s"
 
 
 def _publish(reports: Path, first: int, count: int, series: int) -> None:
