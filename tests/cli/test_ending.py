@@ -99,6 +99,7 @@ def test_a_campaign_file_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("name", "content"),
     [("report.json", '{"a":' * 100_000), ("bundle/manifest.json", "9" * 5000)],
+    ids=["report", "manifest"],
 )
 def test_a_revision_of_hostile_json(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / "bundle").mkdir()
@@ -246,12 +247,17 @@ def test_a_bug_is_told_as_one_and_its_traceback_kept(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_end_a_command(
-    raised: BaseException, status: int, capfd: pytest.CaptureFixture[str]
+    raised: BaseException,
+    status: int,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def command() -> None:
         raise raised
 
-    assert ending.status_of(command) == status
+    with Path(os.devnull).open("w") as stream:  # not that of pytest: it may be silenced for good
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert ending.status_of(command) == status
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 

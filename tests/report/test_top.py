@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import data, frame, html, markdown, painter
+from roundtrip.report import data, drawing, html, markdown, painter
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import build
 from roundtrip.report.plot import Curve, Plot, Scale, View
@@ -80,10 +80,10 @@ def test_a_small_figure_shows_every_curve_inside_its_frame() -> None:
     svg = painter.spark(Plot("", "", (View("", x, y, curves),)), '"<b>')
     assert svg.count('<path class="line"') == 3 and "<b>" not in svg
     numbers = [float(value) for pair in re.findall(r"[ML]([\d.]+),([\d.]+)", svg) for value in pair]
-    assert min(numbers) >= 0 and max(numbers) <= frame.SMALL[0]
+    assert min(numbers) >= 0 and max(numbers) <= drawing.SMALL[0]
     heights = [float(value) for value in re.findall(r"[ML][\d.]+,([\d.]+)", svg)]
     # What is drawn fills the frame.
-    assert min(heights) < 10 and max(heights) > frame.SMALL[1] - 10
+    assert min(heights) < 10 and max(heights) > drawing.SMALL[1] - 10
 
 
 def test_a_small_figure_of_rows_has_a_dot_for_each_value() -> None:
