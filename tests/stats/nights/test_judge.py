@@ -92,6 +92,22 @@ def test_bad_nights_that_come_and_go_are_flapping(every: int) -> None:
     assert sum(one is not None and one.share_before == 0 for one in flaps) >= 8
 
 
+@pytest.mark.parametrize("every", [2, 3])
+def test_a_bad_night_is_worse_again_although_good_ones_were_between(every: int) -> None:
+    """And no night makes those before it look like incidents, nor a level of its own."""
+    logs = quiet(20, 112)
+    logs[:10, 100::every] += 0.3
+    for nights, verdict in (
+        (101, Verdict.WORSE_LAST_NIGHT),
+        (101 + every, Verdict.WORSE_LAST_NIGHT),
+        (101 + 2 * every, Verdict.FLAPPING),
+        (101 + 3 * every, Verdict.FLAPPING),
+    ):
+        answers = judged(logs[:, :nights])[:10]
+        assert {one.verdict(lower_is_better=True) for one in answers} == {verdict}
+        assert not any(one.ratio < 1 for answer in answers for one in answer.incidents)
+
+
 def test_a_drift_is_a_drift_and_no_step() -> None:
     logs = quiet(20, 365) + np.linspace(0, math.log(1.05), 365)
     answers = judged(logs)

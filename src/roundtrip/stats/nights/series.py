@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -119,22 +120,23 @@ def clean(row: Row, settings: Settings) -> Clean:
     running = running_median(logs)
     off = logs - running
     spread = _spread(logs, off, settings.spread_least)
-    excursions = tuple(_alone(off / spread, settings.clip_sd))
+    before = running_median(logs, "reflect")  # that no newest night makes a level of its own
+    excursions = tuple(_alone((logs - before) / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
-    values = np.clip(logs, running - bound, running + bound)
+    values = np.clip(logs, np.minimum(running, before) - bound, np.maximum(running, before) + bound)
     if sum(one.end - one.begin for one in excursions) > _OFTEN * logs.size:
         excursions, values = (), logs
     for one in excursions:
-        values[one.begin : one.end] = running[one.begin : one.end]
+        values[one.begin : one.end] = before[one.begin : one.end]
     middle = float(np.median(values))
     raw, values = (logs - middle) / spread, (values - middle) / spread
     return Clean(raw, values, spread, middle, sets, excursions)
 
 
-def running_median(values: np.ndarray) -> np.ndarray:
-    """The median of the nights around each night; the ends count as going on for ever."""
+def running_median(values: np.ndarray, ends: Literal["edge", "reflect"] = "edge") -> np.ndarray:
+    """The median of the nights around each night; the ends go on for ever, or backwards."""
     reach = min(_REACH, max(1, (values.size - 1) // 4))
-    padded = np.pad(values, reach, mode="edge")
+    padded = np.pad(values, reach, mode=ends)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
     return np.asarray(np.median(windows, axis=1))
 
