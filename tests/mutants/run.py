@@ -15,7 +15,7 @@ from mutants import scratch
 from mutants.draw import Mutant
 
 RESULTS = scratch.BUILD / "results.jsonl"
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR|ImportError while loading) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
