@@ -43,6 +43,7 @@ def known() -> dict[str, Outcome]:
 def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> None:
     """Run the mutants that were not killed yet, each with tests that take `budget_s` at most."""
     scratch.prepare()
+    _times()  # now, as a mutant may keep tests from being collected
     before = known()
     for listed in mutants:
         last = before.get(listed.name)

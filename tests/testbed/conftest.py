@@ -95,6 +95,21 @@ def cluster(virtual_cluster: Virtual) -> Vcluster:
 
 
 @pytest.fixture
+def plain(cluster: Vcluster) -> Iterator[None]:
+    """A link that adds nothing and nodes without faults, before the test and after it."""
+
+    def mend() -> None:
+        settings = ("--rtt", "0", "--rate", "unlimited", "--loss", "0", "--queue", "64MiB", "--up")
+        cluster.ok("wan", *settings, "--reset", "--no-self-test")
+        for node in cluster.status()["faults"]:
+            cluster.ok("fault", node, "--clear")
+
+    mend()
+    yield
+    mend()
+
+
+@pytest.fixture
 def single(home: Path, request: pytest.FixtureRequest) -> Iterator[Vcluster]:
     """A cluster of its own for this test; 1+1 nodes boot fastest."""
     cluster = Vcluster(home, f"t{zlib.crc32(request.node.name.encode())}")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-pytestmark = [pytest.mark.nightly, pytest.mark.live]
+pytestmark = [pytest.mark.nightly, pytest.mark.live, pytest.mark.usefixtures("plain")]
 
 #: Prints the share of a processor that it had.
 BUSY = """

@@ -10,18 +10,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.nightly, pytest.mark.live]
+pytestmark = [pytest.mark.nightly, pytest.mark.live, pytest.mark.usefixtures("plain")]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def fresh(cluster):
-    """Each test begins and ends with a link that adds nothing."""
-    plain = ["--rtt", "0", "--rate", "unlimited", "--loss", "0", "--queue", "64MiB", "--up"]
-    cluster.ok("wan", *plain, "--reset", "--no-self-test")
-    yield
-    cluster.ok("wan", *plain, "--reset", "--no-self-test")
 
 
 def stats(cluster):
