@@ -147,14 +147,19 @@ def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
     assert "regressed" in narrow and "…" not in narrow
 
 
-def test_a_night_that_stands_alone_is_shown(tmp_path: Path) -> None:
+def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) -> None:
     def once(number: int, _: Any) -> float:
         return 1.5 if number == 34 else 1.0
 
-    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(35)
+    def kernel(number: int) -> str:
+        return ("5.14.0", "5.15.0", "6.1.0")[(number > 32) + (number > 33)]
+
+    made = Nights(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
+    made.write(35)
     done = history(SITE, "--reports", tmp_path)
     (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
     assert done.returncode == 1 and " last night" in row
+    assert "5.15.0 → 6.1.0" in row and "5.14.0" not in row
 
 
 def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:

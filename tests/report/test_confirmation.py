@@ -20,6 +20,7 @@ from roundtrip.history import attached, ledger
 from roundtrip.report import confirmation, data, html, markdown
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import Confirmed
+from roundtrip.report.pages import shelf, write
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -103,11 +104,11 @@ def said(revision: Path) -> Confirmed:
 )
 def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, told: str) -> None:
     again = said(launched(revision, change, launches))
-    assert [one.told for one in again.series.values()] == [told, told]
+    assert [one.sentence for one in again.series.values()] == [told, told]
     for one in again.series.values():
         assert one.control and one.control.judgement.verdict is Verdict.UNCHANGED
         assert str(one.control.series.names["case_id"]).startswith(CASES[1])
-    assert again.told == f"Launched again: {told.partition(':')[0]} (2 series)."
+    assert again.sentence == f"Launched again: {told.partition(':')[0]} (2 series)."
 
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
@@ -134,16 +135,16 @@ def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> Non
     ("note", "told"),
     [
         ({"why_not": "no time was left"}, "Not launched again: no time was left."),
-        ({"why_not": ""}, "Not launched again: no launch of them came back."),
+        ({"why_not": ""}, "Not launched again: no launch of them ended well."),
         (None, "Not launched again: the night ended before."),
-        (["hostile"], "Not launched again: no launch of them came back."),
+        (["hostile"], "Not launched again: no launch of them ended well."),
     ],
 )
 def test_a_night_that_launched_nothing_again_says_why(revision: Path, note: Any, told: str) -> None:
     if note is not None:
         (revision / "bundle" / "env" / rounds.CONFIRMED).write_text(json.dumps(note))
     held = read(redigested(revision))
-    assert confirmation.of(held, history.tonight(held)).told == told
+    assert confirmation.of(held, history.tonight(held)).sentence == told
     assert told in markdown.render(build(held))
 
 
@@ -201,6 +202,28 @@ def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]
     told, _ = ask(launched(revision, slower(3.0, 3, 7)))
     assert "Launched again: confirmed (2 series)." in told
     assert told.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
+
+
+def page(revision: Path) -> str:
+    """The page of all nights of the reports of a revision."""
+    reports = revision.parents[3]
+    (revision / shelf.PAGE).touch()
+    write.write(reports)
+    return (reports / CAMPAIGN / SITE / write.HISTORY).read_text()
+
+
+def test_the_page_of_all_nights_says_it(revision: Path) -> None:
+    text = page(launched(revision, slower(3.0, 3, 7)))
+    assert text.count("Launched again: confirmed (2 series).") == 1
+    assert text.count("Launched again: confirmed: 9 of 9 launches, 0 of 9 of the control.") == 2
+
+
+def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: Path) -> None:
+    launched(revision, slower(3.0, 3, 7))
+    (revision / "bundle" / rounds.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    text = page(redigested(revision))
+    assert "Not read: " in text and "Launched again" not in text
+    assert str(revision.parents[3]) not in text
 
 
 def test_the_command_says_it_to_programs(

@@ -50,10 +50,10 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
     held = data.read(revision / "bundle")
     judged = history.tonight(held)
     again = confirmation.of(held, judged)
-    say(again.told)
+    say(again.sentence)
     every = [] if again.why_not else list(again.series.values())
     for one in every[:_MOST]:
-        say(f"{one.told}: {one.line.label}")
+        say(f"{one.sentence}: {one.line.label}")
     if len(every) > _MOST:
         say(f"and {units.plural(len(every) - _MOST, 'series', 'series')} more, in the report")
 

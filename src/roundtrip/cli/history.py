@@ -86,10 +86,10 @@ def history(
         _accept(site, accept, reason, found)
         raise typer.Exit(0)
     if as_json:
-        told = [
+        records = [
             _record(name, line, found[name], again[name]) for name in found for line in kept[name]
         ]
-        print(json.dumps({"schema": 2, "site": site, "series": told}, indent=1))
+        print(json.dumps({"schema": 2, "site": site, "series": records}, indent=1))
     else:
         for name, judged in found.items():
             _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))
@@ -116,20 +116,13 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> Judged | Non
 
 def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed:
     """What the newest night launched again; nothing, and a warning, if it cannot be read."""
-    from roundtrip.collect import decodable
-    from roundtrip.history import published
-    from roundtrip.report import confirmation, data
+    from roundtrip.report import confirmation
 
-    pairs = confirmation.pairs(judged)
-    digests = {line.series.points["digest"][-1] for line, _ in pairs}
     try:
-        for one in published.counting(reports / campaign / site)[0] if digests else ():
-            if one.digest in digests:
-                decodable.require(one.bundle)
-                return confirmation.of(data.read(one.bundle), judged)
+        return confirmation.of_site(reports / campaign / site, judged)
     except UserError as error:
         print(f"warning: {printable(str(error))}", file=sys.stderr)
-    return confirmation.Confirmed({})
+    return confirmation.NOTHING
 
 
 def _require_sense(accept: str, reason: str, since: str) -> None:
@@ -168,14 +161,14 @@ def _label(line: Line) -> str:
 def _print(
     title: str, judged: Judged, again: Confirmed, lines: Sequence[Line], everything: bool
 ) -> None:
-    """What can be told of all series in a line, then a row for each that is shown."""
+    """All series in a line, then a row for each that is shown."""
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
-    if again.told:
-        _console.print(f"  {printable(again.told)}")
+    if again.sentence:
+        _console.print(f"  {printable(again.sentence)}")
     shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
@@ -217,7 +210,7 @@ def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
     word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
-    why = printable(line.changed) or said.why or printable(again.of(line))
+    why = "; ".join(filter(None, (printable(line.changed) or said.why, printable(again.of(line)))))
     return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
 
 

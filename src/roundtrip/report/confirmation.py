@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import rounds
+from roundtrip.collect import decodable, rounds
+from roundtrip.history import published
 from roundtrip.history.schema import MEDIANS
 from roundtrip.report import data, units
 from roundtrip.report.data import Data
@@ -22,7 +24,7 @@ from roundtrip.report.nights import Judged, Line
 from roundtrip.stats.nights.confirmation import Beyond, Confirmation, decide
 from roundtrip.stats.nights.verdicts import Verdict
 
-_NOTHING_CAME = "no launch of them came back"
+_NOTHING_CAME = "no launch of them ended well"
 _ENDED = "the night ended before"
 
 
@@ -37,7 +39,7 @@ class Again:
     verdict: Confirmation
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """``confirmed: 9 of 9 launches, 0 of 9 of the control``."""
         if not self.found.launches:
             return str(self.verdict)
@@ -53,7 +55,7 @@ class Confirmed:
     why_not: str = ""
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence for all of them; "" for none."""
         if not self.series:
             return ""
@@ -72,7 +74,7 @@ class Confirmed:
         one = self.series.get(line.series.key)
         if one is None:
             return ""
-        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else one.told
+        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else one.sentence
 
     def record(self, line: Line) -> dict[str, Any] | None:
         """The same for programs; None for nothing."""
@@ -86,6 +88,10 @@ class Confirmed:
             **asdict(one.found),
             "control": {"series": one.control.label, **beside} if one.control else None,
         }
+
+
+#: Nothing was launched again.
+NOTHING = Confirmed({})
 
 
 def pairs(
@@ -139,6 +145,19 @@ def cases(judged: Judged) -> set[str]:
     return {str(one.series.names["case_id"]) for two in pairs(judged) for one in two if one}
 
 
+def of_site(site: Path, judged: Judged) -> Confirmed:
+    """What the newest night of a site's published reports launched again.
+
+    UserError if its bundle cannot be read.
+    """
+    digests = {line.series.points["digest"][-1] for line in judged.of(Verdict.WORSE_LAST_NIGHT)}
+    for one in published.counting(site)[0] if digests else ():
+        if one.digest in digests:
+            decodable.require(one.bundle)
+            return of(data.read(one.bundle), judged)
+    return NOTHING
+
+
 def of(held: Data, judged: Judged) -> Confirmed:
     """What the bundle of the newest night of `judged` says of the series that were worse.
 
@@ -146,7 +165,7 @@ def of(held: Data, judged: Judged) -> Confirmed:
     """
     asked = files.parse_toml(held.campaign_text).get("confirm")
     if asked is None or not judged.of(Verdict.WORSE_LAST_NIGHT):
-        return Confirmed({})
+        return NOTHING
     medians, why = _medians(held)
     chosen = pairs(judged, set(medians["case_id"]))
     night = judged.calendar.nights[-1]
@@ -167,8 +186,8 @@ def _medians(held: Data) -> tuple[pl.DataFrame, str]:
         again = data.read(inner)
         calm = again.launches.filter(~pl.col("disturbed"))
         return again.medians.join(calm.select("launch"), on="launch", how="semi"), ""
-    told = held.environment.get(rounds.CONFIRMED, {"why_not": _ENDED})
-    why = told.get("why_not") if isinstance(told, dict) else None
+    record = held.environment.get(rounds.CONFIRMED, {"why_not": _ENDED})
+    why = record.get("why_not") if isinstance(record, dict) else None
     return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
 
 

@@ -25,6 +25,7 @@ from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 class Line:
     """One series and its verdict; `night` its step began, and what changed `near` there.
 
+    `changes` are those of its step; of a series that is worse last night, those of that night.
     `causes`: what changed near each change point, in their order.  `accepted` is the newest
     annotation by which somebody accepted its level.
     """
@@ -55,8 +56,8 @@ class Line:
 
     @property
     def changed(self) -> str:
-        """What differs in provenance where its step is; "" for a series without one."""
-        if self.night is None:
+        """What differs in provenance where its step is, or last night if it is worse; else ""."""
+        if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return "; ".join(map(str, self.changes)) or "nothing that is recorded"
 
@@ -144,6 +145,8 @@ def judged_lines(
         night, near, there = None, None, tuple[Change, ...]()
         if verdict.step:
             night, (near, there) = calendar.nights[verdict.step.night], beside[verdict.step]
+        elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
+            there = _on(series, own, calendar.nights[-1], changed)
         causes = tuple(beside[step][1] for step in found.steps)
         lines.append(Line(series, found, verdict, night, near, there, causes, mark, newest))
     ordered = sorted(lines, key=lambda one: (*one.judgement.rank, one.label))
@@ -158,6 +161,14 @@ def subjects(series: Series) -> frozenset[str]:
 def _named(series: Series, mark: str) -> str:
     named = f"{series.title}; {series.place}"
     return f"{named} ({mark})" if mark else named
+
+
+def _on(
+    series: Series, own: Collection[str], night: str, changed: Mapping[str, Sequence[Change]]
+) -> tuple[Change, ...]:
+    """What of the series differs on a night from the night before: recorded facts, then nodes."""
+    moved = changes.of_nodes(series.points).get(night)
+    return (*changes.of_series(changed.get(night, ()), own), *([moved] if moved else []))
 
 
 def _beside(

@@ -17,23 +17,27 @@ from roundtrip.stats.nights.verdicts import Verdict
 _NAMED = 3
 
 
-def answers(judged: Judged) -> list[Answer]:
-    """The newest night, then one answer for each night and verdict of a step, then the rest."""
+def answers(judged: Judged, again: str = "") -> list[Answer]:
+    """The newest night, then one answer for each night and verdict of a step, then the rest.
+
+    `again` is the sentence on what was launched again.
+    """
     if young.is_young(judged):
         return [Answer((Strong("Too few nights: "), young.sentence(judged)))]
-    return [*_worse(judged), *_stepped(judged), *_others(judged)]
+    return [*_worse(judged, again), *_stepped(judged), *_others(judged)]
 
 
-def _worse(judged: Judged) -> Iterator[Answer]:
+def _worse(judged: Judged, again: str) -> Iterator[Answer]:
     if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
         ratios = [line.judgement.newest.ratio for line in worse if line.judgement.newest]
         newest = judged.calendar.nights[-1]
         changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+        predicted = "outside of what the nights before predict."
         yield Answer(
             (
                 Strong(f"New: {len(worse)} series worse last night "),
                 f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
-                f"outside of what the nights before predict. What changed: {changed}.",
+                f"{predicted} What changed: {changed}. {again}".strip(),
             ),
             TONES[Verdict.WORSE_LAST_NIGHT],
         )

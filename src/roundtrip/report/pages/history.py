@@ -13,6 +13,7 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
 from roundtrip.report import labels, nights, units
 from roundtrip.report.blocks import Text
+from roundtrip.report.confirmation import NOTHING, Confirmed
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import chart, packed, page, young
 from roundtrip.report.pages.answers import answers
@@ -41,7 +42,7 @@ class History:
 
     The nights that `known` counts are all of the history, whether the series has them or not.
     `reports` are links relative to the page, and `home` is that to the index; `notices` stand
-    above everything else.
+    above everything else.  `again`: what was launched again after the newest night.
     """
 
     campaign: str
@@ -54,6 +55,12 @@ class History:
     notices: Sequence[Text] = ()
     home: str = ""
     accepted: Sequence[Annotation] = ()
+    again: Confirmed = NOTHING
+
+    @property
+    def judged(self) -> Judged:
+        """Every series with its verdict."""
+        return nights.judged_lines(self.nights, self.provenance, self.known, self.accepted)
 
 
 @dataclass(frozen=True)
@@ -90,9 +97,7 @@ class _Row:
 
 def render(history: History) -> str:
     """The page as one HTML text: the same bytes for the same history."""
-    judged = nights.judged_lines(
-        history.nights, history.provenance, history.known, history.accepted
-    )
+    judged = history.judged
     calendar = judged.calendar
     every = [line.series for line in judged.lines]
     notes = [
@@ -108,8 +113,8 @@ def render(history: History) -> str:
         notices=[*([notice] if notice else []), *history.notices],
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
-        answers=answers(judged),
-        rows=[_row(line, judged, notes) for line in judged.lines],
+        answers=answers(judged, history.again.sentence),
+        rows=[_row(line, judged, notes, history.again.of(line)) for line in judged.lines],
         young=young.pairs(judged) if young.is_young(judged) else (),
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
@@ -175,16 +180,16 @@ def _split(change: Change) -> list[object]:
     return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
 
 
-def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> _Row:
+def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], again: str) -> _Row:
     points = line.series.points
     factor, unit = packed.shown_in(points["median"], str(line.series.names["unit"]))
     newest = f"{units.number(points['median'][-1] * factor)}\N{NO-BREAK SPACE}{unit}"
     spark = chart.spark(line, judged.calendar.nights)
-    return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged))
+    return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, again))
 
 
-def _story(line: Line, judged: Judged) -> str:
-    """What detection found in a series."""
+def _story(line: Line, judged: Judged, again: str) -> str:
+    """What detection found in a series, and what launches that were made again confirm."""
     known, calendar = line.known, judged.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: {step.ratio:.3f} times "
@@ -203,6 +208,8 @@ def _story(line: Line, judged: Judged) -> str:
             f"The last night stands out: {newest.ratio:.3f} times the level, where "
             f"[{newest.low:.3f}, {newest.high:.3f}] was expected."
         )
+    if again:
+        lines.append(f"Launched again: {again}.")
     if known.why:
         lines.append(f"It cannot be judged: {known.why}.")
     elif not lines:

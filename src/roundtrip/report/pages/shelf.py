@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -27,6 +27,7 @@ from roundtrip.history import annotations as remarks
 from roundtrip.history import judged, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.schema import SERIES
+from roundtrip.report import confirmation
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages.history import History, Note
 from roundtrip.stats.nights.verdicts import Verdict
@@ -122,7 +123,7 @@ def history(of: Source) -> History | None:
         return None
     began = known.nights.select("night", "digest").unique().sort("night", "digest")
     links = {night: of.pages[digest] for night, digest in began.iter_rows() if digest in of.pages}
-    return History(
+    found = History(
         site.parent.name,
         site.name,
         known.nights,
@@ -134,6 +135,13 @@ def history(of: Source) -> History | None:
         _HOME,
         [one for one in of.annotations if one.kind == remarks.ACCEPTED],
     )
+    if not any(one.newest and one.newest.is_outside for one in found.known.values()):
+        return found
+    try:
+        return replace(found, again=confirmation.of_site(site, found.judged))
+    except UserError as error:
+        notices = [*found.notices, (Strong("Not read: "), _relative(str(error), site))]
+        return replace(found, notices=notices)
 
 
 def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:

@@ -29,7 +29,7 @@ def blocks(again: Confirmed) -> Iterator[Block]:
         return
     yield Heading(3, "Launched again")
     if again.why_not:
-        yield Paragraph((again.told,))
+        yield Paragraph((again.sentence,))
         return
     yield Paragraph((_RULE,), is_note=True)
     rows = tuple(_row(one) for one in again.series.values())

@@ -63,7 +63,9 @@ def part(data: Data) -> Part:
     else:
         blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
-    return Part(ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.told)), question=QUESTION)
+    return Part(
+        ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
+    )
 
 
 def facts(data: Data) -> Facts:
