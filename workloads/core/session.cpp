@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/leaf_switch.hpp"
 
@@ -90,6 +92,11 @@ std::vector<std::string> Session::gather(const std::string& mine) const {
         all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
   }
   return texts;
+}
+
+void end_all(Exit status) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(status));
 }
 
 std::string mpi_library() {

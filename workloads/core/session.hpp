@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/agreement.hpp"
+#include "core/failure.hpp"
 
 namespace roundtrip {
 
@@ -54,6 +55,10 @@ class Session {
   double start_ = 0;
   std::vector<Place> placement_;
 };
+
+/// Ends all ranks with this status. It waits first: a launcher that is told of the end may drop
+/// what a rank has printed just before (Hydra 4.0).
+void end_all(Exit status);
 
 /// First line of the MPI library's own description of itself.
 std::string mpi_library();

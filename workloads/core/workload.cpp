@@ -178,7 +178,7 @@ int run_main(int argc, char** argv, Workload& workload) {
   } catch (const std::exception& error) {
     // Only this rank knows: the others may be waiting for it.
     complain(workload.name(), error.what());
-    MPI_Abort(session.world(), static_cast<int>(Exit::internal));
+    end_all(Exit::internal);
     return static_cast<int>(Exit::internal);
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/failure.hpp"
+#include "core/session.hpp"
 
 namespace roundtrip::ring {
 
@@ -41,7 +42,7 @@ LapsSeen RingArm::run(Laps laps) {
   } catch (const Failure& failure) {
     // The others wait for the token and cannot be told.
     std::fprintf(stderr, "ring: %s: %s\n", place().c_str(), failure.what());
-    MPI_Abort(world, static_cast<int>(failure.code()));
+    end_all(failure.code());
   }
   if (laps.verify || laps.read) carrier_->sum = seen.sum;
   if (seen.fault) seen.fault = place() + ": " + *seen.fault;

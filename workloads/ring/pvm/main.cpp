@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/failure.hpp"
+#include "core/session.hpp"
 #include "ring/pvm/daemon.hpp"
 #include "ring/ring.hpp"
 #include "ring/token.hpp"
@@ -67,7 +68,7 @@ class PvmPort {
   static void require(int status) {
     if (status >= 0) return;
     std::fprintf(stderr, "ring-pvm: PVM error %d: a task or the daemon is gone\n", status);
-    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::internal));
+    end_all(Exit::internal);
   }
 
   const Topology& topology_;
