@@ -23,6 +23,7 @@ from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.segments import separation
 from roundtrip.stats.nights.series import MAD
 from roundtrip.stats.nights.settings import Settings
+from roundtrip.stats.nights.verdicts import SeriesHistory
 
 _WINDOW, _CLEAR, _SDS, _LEAST, _FLOOR = 15, 13, 6.0, 0.02, 0.002
 _BESIDE, _UNSUPPORTED = 20, 0.65
@@ -106,14 +107,17 @@ def obvious(values: np.ndarray) -> Iterator[int]:
 
 
 def _points(series: Sequence[np.ndarray], settings: Settings) -> list[list[int]]:
-    """The change points of series of any lengths, judged as a site."""
+    return [[step.night for step in one.steps] for one in judged(series, settings)]
+
+
+def judged(series: Sequence[np.ndarray], settings: Settings) -> list[SeriesHistory]:
+    """What is known of series of any lengths, logarithms, that are judged as one site."""
     if not series:
         return []
     logs = np.full((len(series), max(map(len, series))), np.nan)
     for row, values in zip(logs, series, strict=True):
         row[: values.size] = values
-    every = judge(logs, np.full(logs.shape, -1), settings)
-    return [[step.night for step in one.steps] for one in every]
+    return judge(logs, np.full(logs.shape, -1), settings)
 
 
 def _support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
