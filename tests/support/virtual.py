@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,10 +25,24 @@ _COMMAND = CHECKOUT / "testbed" / "vcluster"
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setpriv")
 
 
+@functools.cache
+def confined() -> str:
+    """Why this root may not make the namespaces of a virtual cluster, "" if it may."""
+    command = ["unshare", "--mount", "--net", "--pid", "--fork", "ip", "link", "set", "lo", "up"]
+    tried = subprocess.run(command, capture_output=True, text=True)
+    if not tried.returncode:
+        return ""
+    why = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
+    return f"a virtual cluster needs the capabilities SYS_ADMIN and NET_ADMIN ({why})"
+
+
+@functools.cache
 def lacking() -> str:
     """Why no virtual cluster with MPI jobs can run here, "" if it can."""
     if os.geteuid() != 0:
         return "a virtual cluster with exact latencies needs root"
+    if why := confined():
+        return why
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     if missing := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
         return f"not installed: {', '.join(missing)} (see testbed/apt-packages.txt)"
@@ -136,8 +152,11 @@ class Virtual:
         assert await_true(lambda: job not in {id_ for id_, _, _ in self.jobs()}, patience_s), (
             f"job {job} has not ended: {self.jobs()}\n{self.output(job)}"
         )
-        last = self.output(job).splitlines()[-1]
-        return int(last.partition("exit status ")[2].partition(",")[0])
+        ended = re.compile(r"exit status (\d+)[^\n]*\n?\Z")  # is written after it left the queue
+        await_true(lambda: ended.search(self.output(job)), patience_s)
+        last = ended.search(self.output(job))
+        assert last, f"job {job} ended without a word:\n{self.output(job)}"
+        return int(last[1])
 
     def output(self, job: str) -> str:
         file = self.share / f"night-{job}.out"
