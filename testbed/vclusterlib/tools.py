@@ -62,7 +62,8 @@ def user_namespace(rootless: bool) -> list[str]:
 
 def require_namespaces(rootless: bool) -> None:
     """UserError if this user may not make the namespaces we need."""
-    command = ["unshare", *user_namespace(rootless), *NAMESPACES, "--mount-proc", "true"]
+    command = ["unshare", *user_namespace(rootless), *NAMESPACES, "--mount-proc"]
+    command += ["ip", "link", "set", "lo", "up"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     if tried.returncode:
         why = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -70,7 +71,7 @@ def require_namespaces(rootless: bool) -> None:
             "allow them (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces) "
             "or run as root"
             if rootless
-            else "this root lacks CAP_SYS_ADMIN, or user.max_*_namespaces is too low"
+            else "root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN, or user.max_*_namespaces is too low"
         )
         raise UserError(f"namespaces are not allowed here ({why}): {hint}")
 

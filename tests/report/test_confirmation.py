@@ -86,7 +86,7 @@ def said(revision: Path) -> Confirmed:
 
 
 @pytest.mark.parametrize(
-    ("change", "launches", "told"),
+    ("change", "launches", "words"),
     [
         (slower(3.0, 3, 7), 9, "confirmed: 9 of 9 launches, 0 of 9 of the control"),
         (slower(1.0), 9, "not confirmed: 0 of 9 launches, 0 of 9 of the control"),
@@ -102,13 +102,13 @@ def said(revision: Path) -> Confirmed:
         ),
     ],
 )
-def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, told: str) -> None:
+def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, words: str) -> None:
     again = said(launched(revision, change, launches))
-    assert [one.sentence for one in again.series.values()] == [told, told]
+    assert [one.sentence for one in again.series.values()] == [words, words]
     for one in again.series.values():
         assert one.control and one.control.judgement.verdict is Verdict.UNCHANGED
         assert str(one.control.series.names["case_id"]).startswith(CASES[1])
-    assert again.sentence == f"Launched again: {told.partition(':')[0]} (2 series)."
+    assert again.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
 
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("note", "told"),
+    ("note", "words"),
     [
         ({"why_not": "no time was left"}, "Not launched again: no time was left."),
         ({"why_not": ""}, "Not launched again: no launch of them ended well."),
@@ -140,12 +140,14 @@ def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> Non
         (["hostile"], "Not launched again: no launch of them ended well."),
     ],
 )
-def test_a_night_that_launched_nothing_again_says_why(revision: Path, note: Any, told: str) -> None:
+def test_a_night_that_launched_nothing_again_says_why(
+    revision: Path, note: Any, words: str
+) -> None:
     if note is not None:
         (revision / "bundle" / "env" / rounds.CONFIRMED).write_text(json.dumps(note))
     held = read(redigested(revision))
-    assert confirmation.of(held, history.tonight(held)).sentence == told
-    assert told in markdown.render(build(held))
+    assert confirmation.of(held, history.tonight(held)).sentence == words
+    assert words in markdown.render(build(held))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:

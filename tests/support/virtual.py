@@ -22,18 +22,22 @@ CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"
 ENVIRON = "openmpi41-tcp"
 _COMMAND = CHECKOUT / "testbed" / "vcluster"
+sys.path.insert(0, str(_COMMAND.parent))
+
+from vclusterlib import tools  # noqa: E402
+from vclusterlib.errors import VclusterError  # noqa: E402
+
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setpriv")
 
 
 @functools.cache
 def confined() -> str:
-    """Why this root may not make the namespaces of a virtual cluster, "" if it may."""
-    command = ["unshare", "--mount", "--net", "--pid", "--fork", "ip", "link", "set", "lo", "up"]
-    tried = subprocess.run(command, capture_output=True, text=True)
-    if not tried.returncode:
-        return ""
-    why = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
-    return f"a virtual cluster needs the capabilities SYS_ADMIN and NET_ADMIN ({why})"
+    """Why this user may not make the namespaces of a virtual cluster, "" if it may."""
+    try:
+        tools.require_namespaces(rootless=os.geteuid() != 0)
+    except VclusterError as error:
+        return str(error)
+    return ""
 
 
 @functools.cache

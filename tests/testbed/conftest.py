@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -15,13 +14,11 @@ from typing import Any
 
 import pytest
 from support.virtual import Virtual
+from vclusterlib import tools
+from vclusterlib.errors import VclusterError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = CHECKOUT / "testbed" / "vcluster"
-sys.path.insert(0, str(COMMAND.parent))
-
-from vclusterlib import tools  # noqa: E402
-from vclusterlib.errors import VclusterError  # noqa: E402
 
 
 @dataclass(frozen=True)

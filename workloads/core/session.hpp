@@ -56,7 +56,7 @@ class Session {
   std::vector<Place> placement_;
 };
 
-/// Ends all ranks with this status. It waits first: a launcher that is told of the end may drop
+/// Ends all ranks with this status. It waits first: a launcher that learns of the end may drop
 /// what a rank has printed just before (Hydra 4.0).
 void end_all(Exit status);
 

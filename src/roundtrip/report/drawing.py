@@ -6,7 +6,7 @@ The page's script moves the marks when a reader zooms: every shape is a path thr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -34,6 +34,15 @@ _FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
 _DASHES = "6 4"
 _GAP = 16  # between two lines of words
 SMALL, _EDGE, _MOST_ROWS = (220.0, 96.0), 4.0, 12
+
+
+def coloured(
+    colour: tuple[str, str], *inside: Markup, about: Mapping[str, object] | None = None
+) -> Markup:
+    """A group in a colour, that of a light and that of a dark page; `about` are its attributes."""
+    light, dark = colour
+    attributes = {"class": "curve", **(about or {}), "fill": light, "stroke": light}
+    return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *inside)
 
 
 @dataclass(frozen=True)
@@ -149,9 +158,7 @@ class Drawing(Frame):
         return (self.left - far, y), (self.right + far, y)
 
     def _coloured(self, index: int, curve: Curve, *inside: Markup) -> Markup:
-        light, dark = curve.colour
-        attributes = {"class": "curve", "data-curve": index, "fill": light, "stroke": light}
-        return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *inside)
+        return coloured(curve.colour, *inside, about={"data-curve": index})
 
     def _spread(self, curve: Curve) -> Iterator[Markup]:
         runs: list[list[tuple[Place, Place]]] = [[]]

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from markupsafe import Markup
+from pydantic import TypeAdapter, ValidationError
 
-from roundtrip import files
 from roundtrip.bench.calibration import real
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.report import painter, svg
-from roundtrip.report.drawing import INK, MUTED
+from roundtrip.report.drawing import INK, MUTED, coloured
 from roundtrip.report.svg import element, number
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
@@ -33,6 +32,7 @@ _OTHERS = (("#a4500f", "#f0a060"), ("#1d6b43", "#6fcf97"), ("#7a3b8f", "#d29be0"
 _SHARE = 0.01  # so many of the nights are beyond the drawing area at most, on either side
 
 Detectors = Mapping[str, Sequence[int]]
+_OTHERS_FILE = TypeAdapter(dict[str, dict[str, list[int]]])
 
 
 def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -> str:
@@ -68,27 +68,21 @@ def _panel(
     yield svg.text(_short(name), 0, 14, class_="ink", fill=INK)
     dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in zip(xs, ys, strict=True))
     paint = {"fill": "none", "stroke-width": 2, "stroke-linecap": "round", "d": dots}
-    yield _coloured(_POINTS, element("path", paint))
+    yield coloured(_POINTS, element("path", paint))
     found: dict[str, Sequence[int]] = {"Roundtrip": [step.night for step in known.steps], **others}
     for lane, detector in enumerate(names):
         colour = _OURS if not lane else _OTHERS[(lane - 1) % len(_OTHERS)]
         top = _HEAD + _HEIGHT + _LANE * lane
         places = [xs[night] for night in found.get(detector, ())]
-        ticks = "".join(svg.path(((x, top + 3), (x, top + _LANE - 1))) for x in places)
-        if not lane:  # through the points, too
-            ticks = "".join(svg.path(((x, _HEAD), (x, top + _LANE - 1))) for x in places)
+        begin = top + 3 if lane else _HEAD  # our own through the points, too
+        ticks = "".join(svg.path(((x, begin), (x, top + _LANE - 1))) for x in places)
         axis = svg.path(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
         yield element("path", {"stroke": MUTED, "stroke-opacity": ".35", "d": axis})
-        yield _coloured(colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks}))
+        yield coloured(colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks}))
         words = f"{detector}: {len(places)}"
         yield svg.text(words, _WIDTH + 6, top + _LANE - 1, font_size=11)
-    yield svg.text(_range(values), _WIDTH + 6, _HEAD + 10, font_size=11)
-
-
-def _range(values: np.ndarray) -> str:
-    """``spans 1.32 times``: the largest value over the least of those that are drawn."""
-    low, high = np.quantile(values, (_SHARE, 1 - _SHARE))
-    return f"spans {np.exp(high - low):.2f} times"
+    spans = f"spans {np.exp(high - low):.2f} times"
+    yield svg.text(spans, _WIDTH + 6, _HEAD + 10, font_size=11)
 
 
 def _short(name: str) -> str:
@@ -98,24 +92,26 @@ def _short(name: str) -> str:
     return name
 
 
-def _coloured(colour: tuple[str, str], *inside: Markup) -> Markup:
-    light, dark = colour
-    paint = {"class": "curve", "fill": light, "stroke": light}
-    return element("g", {**paint, "style": f"--light:{light};--dark:{dark}"}, *inside)
-
-
 def read(series: Path, others: Path) -> str:
     """The picture of two files; UserError for bad ones."""
-    sources = real.load(series)
-    frame = pl.read_parquet(series, columns=["source", "series"]).unique(maintain_order=True)
-    names = [f"{source}/{name}" for source, name in frame.sort("source", "series").iter_rows()]
-    every = [values for source in sorted(sources) for values in sources[source]]
-    known = files.parse_json(others.read_text(encoding="utf-8"))
-    for name, values in zip(names, every, strict=True):
-        for detector, nights in known.get(name, {}).items():
-            if not all(isinstance(night, int) and 0 <= night < values.size for night in nights):
-                raise UserError(f"{name}, {detector}: right are nights, 0 to {values.size - 1}")
-    return picture(dict(zip(names, every, strict=True)), known)
+    every = {
+        f"{source}/{name}": values
+        for source, named in real.load(series).items()
+        for name, values in named.items()
+    }
+    try:
+        known = _OTHERS_FILE.validate_json(others.read_bytes(), strict=True)
+    except ValidationError as error:
+        right = "right is JSON: by source/series and detector, nights"
+        raise UserError(f"{error.errors()[0]['msg']}; {right}", others) from None
+    for name, detectors in known.items():
+        if name not in every:
+            raise UserError(f"{name}: {series.name} has no such series", others)
+        last = every[name].size - 1
+        for detector, nights in detectors.items():
+            if not all(0 <= night <= last for night in nights):
+                raise UserError(f"{name}, {detector}: right are nights, 0 to {last}", others)
+    return picture(every, known)
 
 
 def main(arguments: Sequence[str]) -> int:

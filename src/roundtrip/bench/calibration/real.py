@@ -32,8 +32,8 @@ _STRETCH, _MOST = 100, 600
 _COLUMNS = ("source", "series", "night", "value")
 
 
-def load(file: Path) -> dict[str, list[np.ndarray]]:
-    """By source, the logarithms of each series in the order of its nights.
+def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
+    """By source and series, logarithms in the order of the nights.
 
     UserError unless `file` is parquet with the columns source, series, night and value (above 0).
     """
@@ -44,19 +44,22 @@ def load(file: Path) -> dict[str, list[np.ndarray]]:
         raise UserError(f"no table of nights: {right}", file) from error
     if not frame["value"].dtype.is_numeric() or not (frame["value"] > 0).all():
         raise UserError("each value must be a number above 0", file)
-    sources: dict[str, list[np.ndarray]] = {}
-    for one in frame.sort("night").partition_by("source", "series", maintain_order=True):
-        sources.setdefault(str(one["source"][0]), []).append(np.log(one["value"].to_numpy()))
+    sources: dict[str, dict[str, np.ndarray]] = {}
+    ordered = frame.sort("source", "series", "night")
+    for one in ordered.partition_by("source", "series", maintain_order=True):
+        source, series = map(str, one.select("source", "series").row(0))
+        sources.setdefault(source, {})[series] = np.log(one["value"].to_numpy())
     return sources
 
 
 def lines(
-    sources: Mapping[str, Sequence[np.ndarray]], settings: Settings, seed: int
+    sources: Mapping[str, Mapping[str, np.ndarray]], settings: Settings, seed: int
 ) -> Iterator[Told]:
     """What is found in the series of each source, each source judged as a site."""
     rng = np.random.default_rng(seed)
     hits = total = near_hits = near_total = alarms = unsupported = stretches = shuffled = 0
-    for source, series in sources.items():
+    for source, named in sources.items():
+        series = list(named.values())
         found = _points(series, settings)
         stretched: list[np.ndarray] = []
         for values, points in zip(series, found, strict=True):
