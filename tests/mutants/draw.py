@@ -43,7 +43,8 @@ _UNSEEN = {"strict", "frozen", "slots", "text", "capture_output", "timeout"}
 class Mutant:
     """`old` at `column` of `text` (a line without its indentation) becomes `new`.
 
-    `void` says why the mutant does not count: it cannot change behaviour, or does not compile.
+    `void` says why the mutant does not count: it cannot change behaviour, does not compile, or its
+    line is gone.
     """
 
     name: str

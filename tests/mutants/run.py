@@ -178,7 +178,7 @@ def _in_cxx(mutant: Mutant, extra: Sequence[str]) -> Outcome:
             if status != 0:
                 failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
                 return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
-    started = "tests/testbed/test_link_program.py" if room == "testbed/link" else "tests/workloads"
+    started = "tests/testbed" if room == "testbed/link" else "tests/workloads"
     if failed := _FAILED.search(scratch.pytest("-x", *extra, started)[1]):
         return Outcome(mutant.name, "killed", failed[1])
     return Outcome(mutant.name, "survived")
