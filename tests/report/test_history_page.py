@@ -14,7 +14,7 @@ import pytest
 from support import years
 
 from roundtrip.history.schema import PROVENANCE
-from roundtrip.report.pages import changes, history, packed
+from roundtrip.report.pages import changes, chart, history, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import key, split
 from roundtrip.report.pages.verdict import judgement
@@ -115,6 +115,20 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
 
 def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
     assert len(history.render(years.make(40, 365)).encode()) < 40 * 30_000 + 100_000
+
+
+def test_nights_stand_at_even_distances() -> None:
+    judged = years.make(2, 20).judged
+    drawn = str(chart.draw(judged.lines[0], judged, [])[0])
+    frame = re.search(r'data-frame="([^"]+)"', drawn)
+    assert frame
+    left, _, right, _ = map(float, frame[1].split())
+    marks = drawn[drawn.index('class="marks"') : drawn.index('class="names"')]
+    at = [float(one) for one in re.findall(r'class="dot"[^>]* cx="([^"]+)"', marks)]
+    assert len(at) > 2
+    for one in at:
+        night = (one - left) / (right - left) * 20 - 0.5
+        assert night == pytest.approx(round(night), abs=0.01)
 
 
 def test_a_link_to_each_report_and_a_night_without_one(made: history.History) -> None:

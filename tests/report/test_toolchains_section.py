@@ -251,3 +251,12 @@ def test_the_page_says_how_many_pairs_were_asked(
     pairs = {(c.one, c.other) for c in told if isinstance(c, ToolchainComparison)}
     assert f"of which {len(pairs)} are asked" in refusals(part)
     assert "Up to 2 would be compared each with each." in refusals(part)
+
+
+def test_many_pairs_are_one_answer_that_counts_them(
+    tree: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(judged(tree)[0].each) == 1
+    monkeypatch.setattr(toolchains, "_MOST_ANSWERS", 0)
+    [answer] = judged(tree)[0].each
+    assert answer.text[-1] == "1 pairs of toolchains are compared below, by round."
