@@ -44,6 +44,7 @@ setup-test:
 lint: setup-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/deptry .
 
 types: setup-test
 	$(BIN)/mypy
