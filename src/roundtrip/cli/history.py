@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtrip.report.nights import Judged, Line
 
 _console = Console(soft_wrap=True, markup=False, highlight=False)
-_COLUMNS = ("verdict", "series", "ratio", "since", "what differed then", "would have seen")
+_COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
 _STILL = ("unchanged", "wandering", "too few nights")
 #: In place of a name of a series: every series.
@@ -201,8 +201,9 @@ def _pairs(judged: Judged) -> None:
 
 
 def _is_shown(line: Line) -> bool:
-    """Whether the series changed, or its newest night stands alone."""
-    return line.judgement.verdict not in _STILL or bool(line.judgement.ratio)
+    """Whether the series changed, its newest night stands alone, or a change point is revised."""
+    is_changed = line.judgement.verdict not in _STILL
+    return is_changed or bool(line.judgement.ratio) or bool(line.revised)
 
 
 def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
@@ -210,7 +211,8 @@ def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
     word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
-    why = "; ".join(filter(None, (printable(line.changed) or said.why, printable(again.of(line)))))
+    remarks = (line.changed or said.why, *line.revised, again.of(line))
+    why = "; ".join(printable(one) for one in remarks if one)
     return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
 
 
@@ -241,6 +243,15 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
                 "ratio": one.ratio,
             }
             for one in line.known.incidents
+        ],
+        "revisions": [
+            {
+                "reported": judged.calendar.nights[one.reported.night],
+                "ratio": one.reported.ratio,
+                "now": judged.calendar.nights[one.now.night] if one.now else None,
+                "why": one.why,
+            }
+            for one in line.known.revisions
         ],
         "minimum_effect": line.known.least,
         "accepted": (

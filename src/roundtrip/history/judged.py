@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,22 @@ Names = tuple[Any, ...]
 
 
 def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHistory]:
-    """By series, in the order of their names; `nights` has the columns `NIGHTS`."""
+    """By series, in the order of their names; `nights` has the columns `NIGHTS`.
+
+    Each says which change points stood otherwise the night before, when the newest night was not
+    known: nothing that was reported is stored.
+    """
     names, logs, nodes = table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
     least = np.array([settings.least(one[study], one[metric]) for one in names])
-    return dict(zip(names, judge(logs, nodes, settings, least), strict=True))
+    found = judge(logs, nodes, settings, least)
+    if logs.shape[1] > settings.nights_least:
+        before = judge(logs[:, :-1], nodes[:, :-1], settings, least)
+        found = [
+            replace(now, revisions=now.revised(one, settings.incident_nights))
+            for now, one in zip(found, before, strict=True)
+        ]
+    return dict(zip(names, found, strict=True))
 
 
 def table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.pages.verdict import Judgement, judgement
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
+from roundtrip.stats.nights.verdicts import Revision, SeriesHistory, Verdict
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Line:
 
     `changes` are those of its step; of a series that is worse last night, those of that night.
     `causes`: what changed near each change point, in their order.  `accepted` is the newest
-    annotation by which somebody accepted its level.
+    annotation by which somebody accepted its level.  `revised` says in words which change points
+    were reported otherwise after the night before.
     """
 
     series: Series
@@ -39,6 +40,7 @@ class Line:
     causes: tuple[tuple[Change, ...], ...] = ()
     mark: str = ""
     accepted: Annotation | None = None
+    revised: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -131,10 +133,11 @@ def judged_lines(
             key=lambda one: one.last,
             default=None,
         )
+        baseline = calendar.before(newest.last) - 1 if newest else -1
         verdict = judgement(
             found,
             lower_is_better=series.lower_is_better,
-            accepted=calendar.before(newest.last) - 1 if newest else -1,
+            accepted=baseline,
             since=calendar.before(since, inclusive=False),
         )
         own = subjects(series)
@@ -148,9 +151,22 @@ def judged_lines(
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
             there = _on(series, own, calendar.nights[-1], changed)
         causes = tuple(beside[step][1] for step in found.steps)
-        lines.append(Line(series, found, verdict, night, near, there, causes, mark, newest))
+        revised = tuple(
+            _revised(one, calendar) for one in found.revisions if one.reported.night > baseline
+        )
+        lines.append(
+            Line(series, found, verdict, night, near, there, causes, mark, newest, revised)
+        )
     ordered = sorted(lines, key=lambda one: (*one.judgement.rank, one.label))
     return Judged(calendar, tuple(ordered), changed)
+
+
+def _revised(one: Revision, calendar: Calendar) -> str:
+    """``change point moved from night 41, 2026-02-10 to night 40, 2026-02-09``."""
+    was = calendar.describe(calendar.nights[one.reported.night])
+    if one.now is None:
+        return f"change point of {was}, {one.reported.ratio:.3f}, withdrawn: {one.why}"
+    return f"change point moved from {was} to {calendar.describe(calendar.nights[one.now.night])}"
 
 
 def subjects(series: Series) -> frozenset[str]:

@@ -101,6 +101,14 @@ def _others(judged: Judged) -> Iterator[Answer]:
             ),
             TONES[Verdict.WANDERING],
         )
+    if revised := [line for line in judged.lines if line.revised]:
+        yield Answer(
+            (
+                Strong(f"Of {len(revised)} of {total} series a change point is revised"),
+                f" since the night before: {revised[0].label}: {'; '.join(revised[0].revised)}"
+                f"{'; and others' if len(revised) > 1 else ''}.",
+            )
+        )
     if accepted := [line for line in judged.lines if line.accepted]:
         yield Answer(
             (Strong(f"Of {len(accepted)} of {total} series the level is accepted"), " as baseline.")

@@ -199,6 +199,7 @@ def _story(line: Line, judged: Judged, again: str) -> str:
         f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
         for step, causes in zip(known.steps, line.causes, strict=True)
     ]
+    lines += [f"Revised since the night before: {one}." for one in line.revised]
     if drift := known.drift:
         lines.append(
             f"Drift: {drift.a_year:.3f} times in a year [{drift.low:.3f}, {drift.high:.3f}]."

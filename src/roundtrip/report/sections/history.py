@@ -61,7 +61,8 @@ def part(data: Data) -> Part:
     if young.is_young(judged):
         blocks: list[Block] = [*_pairs(judged)]
     else:
-        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged), *_drifts(judged)]
+        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged)]
+        blocks += [*_revised(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(
         ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
@@ -177,6 +178,13 @@ def _pairs(judged: Judged) -> Iterator[Block]:
         rows,
     )
     yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+
+
+def _revised(judged: Judged) -> Iterator[Block]:
+    """Change points that the report of the night before had elsewhere, or that are withdrawn."""
+    if found := [line for line in judged.lines if line.revised]:
+        yield Heading(3, "Revised since the night before")
+        yield Items(tuple((f"{line.label}: {'; '.join(line.revised)}.",) for line in found))
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:

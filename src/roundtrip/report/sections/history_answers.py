@@ -36,6 +36,8 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
         yield _answer(key[1], key[2], groups[key], judged)
+    if revised := [line for line in judged.lines if line.revised]:
+        yield Answer((Strong("Revised: "), f"{_first(revised)}: {'; '.join(revised[0].revised)}."))
     total, counts = len(judged.lines), judged.counts
     old = sum(len(lines) for key, lines in groups.items() if not key[0])
     is_new = bool(news or worse or flapping)

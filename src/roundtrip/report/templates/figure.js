@@ -277,5 +277,13 @@ class Figure {
     const left = x + 16 + wide + corner.left < document.documentElement.clientWidth ? x + 16 : x - 16 - wide;
     this.tip.style.left = `${Math.max(left, 4 - corner.left)}px`;
     this.tip.style.top = `${Math.max(0, y - this.tip.offsetHeight - 12)}px`;
+    if (this.covers()) this.tip.style.top = `${y + 12}px`;
+  }
+
+  // Whether the values that are read out lie over the words of an event.
+  covers() {
+    const tip = this.tip.getBoundingClientRect();
+    return [...this.svg.querySelectorAll(".events text")].map((node) => node.getBoundingClientRect()).some((one) =>
+      one.left < tip.right && one.right > tip.left && one.top < tip.bottom && one.bottom > tip.top);
   }
 }

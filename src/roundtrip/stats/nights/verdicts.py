@@ -51,6 +51,19 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A change point that was reported after the night before, and is not there any more.
+
+    `now` is the change point that stands in its place; None if it is withdrawn, for the reason
+    `why`.
+    """
+
+    reported: Step
+    now: Step | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Segment:
     """The nights from `begin` to `end` (not taken) on one level.
 
@@ -115,7 +128,8 @@ class SeriesHistory:
 
     `would_see` is the least relative step that 10 new nights would show with a probability of
     90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.
+    `least` is the least effect, relative; a level is news for `news_nights`.  `revisions`: what was
+    reported otherwise after the night before, oldest first.
     """
 
     used: int
@@ -130,6 +144,7 @@ class SeriesHistory:
     why: str = ""
     least: float = 0.0
     news_nights: int = 14
+    revisions: tuple[Revision, ...] = ()
 
     @property
     def spikes(self) -> tuple[int, ...]:
@@ -152,6 +167,42 @@ class SeriesHistory:
             if not _is_back(since, one.ratio, self.least):
                 result.append(one)
         return tuple(result)
+
+    def revised(self, before: SeriesHistory, within: int) -> tuple[Revision, ...]:
+        """What the change points became that stood `before`, after the night before.
+
+        Only effects were reported.  One that lies elsewhere now is the nearest of its direction
+        `within` so many nights.
+        """
+        reported, stands = (
+            {(step.night, step.ratio > 1): step for step in one.steps if step.is_effect(one.least)}
+            for one in (before, self)
+        )
+        free = [stands[place] for place in stands.keys() - reported.keys()]
+        result = []
+        for place in sorted(reported.keys() - stands.keys()):
+            was = reported[place]
+            near = [one for one in free if (one.ratio > 1) == (was.ratio > 1)]
+            now = min(near, key=lambda one: (abs(one.night - was.night), one.night), default=None)
+            if now is None or abs(now.night - was.night) > within:
+                result.append(Revision(was, None, self._why_not(was)))
+            else:
+                free.remove(now)
+                result.append(Revision(was, now))
+        return tuple(result)
+
+    def _why_not(self, reported: Step) -> str:
+        """Why a change point that was reported before does not stand."""
+        if any(one.first <= reported.night <= one.last for one in self.incidents):
+            return "the level went back, so these nights are an incident"
+        place = reported.night, reported.ratio > 1
+        if place in {(one.night, one.ratio > 1) for one in self.steps}:
+            return "it does not exceed the least effect any more"
+        if self.drift is not None:
+            return "a drift explains these nights better"
+        if self.is_wandering:
+            return "the level wanders"
+        return "with the newest night it lacks evidence"
 
     def flaps(self, *, lower_is_better: bool) -> Flapping | None:
         """The worse nights that come and go, if there are such."""

@@ -1,0 +1,92 @@
+"""What became of change points that were reported after the night before."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.stats.nights.verdicts import Drift, Incident, Revision, SeriesHistory, Step
+
+from .planted import judged, quiet
+
+WITHIN = 10
+
+
+def step(night: int, ratio: float = 1.1, half: float = 0.02) -> Step:
+    return Step(night, ratio, ratio - half, ratio + half, 9.0, 4.3, 5)
+
+
+def known(*steps: Step, **more: object) -> SeriesHistory:
+    return SeriesHistory(100, tuple(steps), least=0.01, **more)  # type: ignore[arg-type]
+
+
+def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
+    was, now = step(41), step(40)
+    before, after = known(was), known(step(38, 0.9), step(33), now)
+    assert after.revised(before, WITHIN) == (Revision(was, now),)
+
+
+def test_one_that_stands_is_no_revision_even_if_others_are_new() -> None:
+    assert known(step(41, 1.2), step(44)).revised(known(step(41)), WITHIN) == ()
+
+
+def test_what_was_no_effect_was_not_reported() -> None:
+    assert known().revised(known(step(41, 1.005)), WITHIN) == ()
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (known(incidents=(Incident(40, 43, 1.1),)), "an incident"),
+        (known(step(41, 1.005)), "does not exceed the least effect"),
+        (known(drift=Drift(1.1, 1.05, 1.2)), "a drift explains"),
+        (known(is_wandering=True), "wanders"),
+        (known(step(41, 0.9)), "it lacks evidence"),
+        (known(step(52)), "it lacks evidence"),
+    ],
+)
+def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, why: str) -> None:
+    (found,) = after.revised(known(step(41)), WITHIN)
+    assert found.now is None and why in found.why
+
+
+nights = st.lists(st.integers(0, 60), unique=True, max_size=6).map(sorted)
+ratios = st.sampled_from([0.9, 1.1, 1.005])
+
+
+@given(st.data(), nights, nights)
+def test_each_reported_change_point_stands_or_is_revised_once(
+    data: st.DataObject, first: list[int], second: list[int]
+) -> None:
+    before = known(*(step(night, data.draw(ratios), 0.001) for night in first))
+    after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
+    found = after.revised(before, WITHIN)
+    gone = [one for one in before.steps if one.is_effect(0.01) and one not in after.steps]
+    assert [one.reported for one in found] == gone
+    moved = [one.now for one in found if one.now]
+    assert len(set(moved)) == len(moved) and set(moved) <= set(after.steps)
+    assert all(one.why for one in found if one.now is None)
+    for one in found:
+        if one.now:
+            assert 0 < abs(one.now.night - one.reported.night) <= WITHIN
+            assert one.now.is_effect(0.01)
+    assert before.revised(before, WITHIN) == ()
+
+
+def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
+    logs = quiet(10, 105)
+    logs[:, 100:103] += math.log(1.3)
+    before = judged(logs[:, :103])
+    assert all(one.steps for one in before)
+    for night in (104, 105):
+        after = judged(logs[:, :night])
+        gone = [
+            one.revised(was, WITHIN)
+            for one, was in zip(after, before, strict=True)
+            if not one.steps
+        ]
+        assert all("an incident" in one.why for (one,) in gone)
+    assert len(gone) == len(after)
