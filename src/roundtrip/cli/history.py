@@ -31,6 +31,8 @@ _console = Console(soft_wrap=True, markup=False, highlight=False)
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
 _STILL = ("unchanged", "wandering", "too few nights")
+#: Pairs of values that are printed of series that cannot be judged; ``--all`` shows every series.
+_PAIRS = 20
 #: In place of a name of a series: every series.
 _ALL = "--all"
 
@@ -169,14 +171,15 @@ def _print(
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
     if again.sentence:
         _console.print(f"  {printable(again.sentence)}")
+    if all(one.judgement.verdict == "too few nights" for one in lines):
+        _pairs(judged, lines, everything)
+        return
     shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
         table.add_row(*_cells(line, judged, again))
     if shown:
         listing.show(table)
-    elif all(one.judgement.verdict == "too few nights" for one in lines):
-        _pairs(judged)
     else:
         _console.print("  nothing changed that these nights can show")
     too_few = Counter(
@@ -189,15 +192,22 @@ def _print(
         _console.print(f"  {small} series changed by less than the least effect")
 
 
-def _pairs(judged: Judged) -> None:
+def _pairs(judged: Judged, lines: Sequence[Line], everything: bool) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import young
 
-    _console.print(f"  {young.sentence(judged)}")
+    _console.print(f"  {printable(young.sentence(judged))}")
+    kept = {line.series.key for line in lines}
+    pairs = [one for one in young.pairs(judged) if one.line.series.key in kept]
+    most = len(pairs) if everything else _PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
-    for one in young.pairs(judged):
-        table.add_row(printable(one.line.label), one.before, one.newest, one.ratio, one.distance)
+    for one in pairs[:most]:
+        table.add_row(_label(one.line), one.before, one.newest, one.ratio, one.distance)
     listing.show(table)
+    if len(pairs) > most:
+        _console.print(f"  and {len(pairs) - most} series that differ less (--all)")
+    if any(one.distance for one in pairs):
+        _console.print(f"  {young.DISTANCE}")
 
 
 def _is_shown(line: Line) -> bool:

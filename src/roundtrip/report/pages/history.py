@@ -116,6 +116,7 @@ def render(history: History) -> str:
         answers=answers(judged, history.again.sentence),
         rows=[_row(line, judged, notes, history.again.of(line)) for line in judged.lines],
         young=young.pairs(judged) if young.is_young(judged) else (),
+        distance=young.DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
         studies=sorted({str(one.names["study"]) for one in every}),

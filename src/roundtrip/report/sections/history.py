@@ -166,8 +166,7 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     if not rows:
         return
     table = Table(
-        "The two newest nights; no verdict. Distance: in units of what the series of this site "
-        "differ by in the middle.",
+        f"The two newest nights; no verdict. {young.DISTANCE}",
         (
             Column("Series"),
             Column("Night before", "right"),
