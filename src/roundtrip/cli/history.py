@@ -33,6 +33,8 @@ _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks"
 _STILL = ("unchanged", "wandering", "too few nights")
 #: Pairs of values that are printed of series that cannot be judged; ``--all`` shows every series.
 _PAIRS = 20
+#: So many series are named that changed by less than the least effect.
+_SMALL = 5
 #: In place of a name of a series: every series.
 _ALL = "--all"
 
@@ -187,9 +189,13 @@ def _print(
     )
     for why, count in sorted(too_few.items()) if not everything else ():
         _console.print(f"  {count} series have too few nights: {why}")
-    small = sum(one.is_small for one in lines)
-    if small and not everything:
-        _console.print(f"  {small} series changed by less than the least effect")
+    for line in [one for one in lines if one.is_small][:_SMALL]:
+        step = line.known.steps[-1]
+        since = judged.calendar.label(judged.calendar.nights[step.night])
+        size = f"{step.ratio:.3f} since {since}, less than the least effect"
+        _console.print(f"  no alarm: {_label(line)}: {size}")
+    if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
+        _console.print(f"  no alarm: {more} more series that changed by less than the least effect")
 
 
 def _pairs(judged: Judged, lines: Sequence[Line], everything: bool) -> None:
@@ -220,7 +226,8 @@ def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
     said = line.judgement
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
-    word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
+    is_marked = said.is_news and said.newest is None  # the last night is always new
+    word = f"{said.verdict} (new)" if is_marked else str(said.verdict)
     remarks = (line.changed or said.why, *line.revised, again.of(line))
     why = "; ".join(printable(one) for one in remarks if one)
     return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
@@ -263,6 +270,7 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
             }
             for one in line.known.revisions
         ],
+        "revised": list(line.revised),
         "minimum_effect": line.known.least,
         "accepted": (
             {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None

@@ -20,8 +20,8 @@ Names = tuple[Any, ...]
 def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHistory]:
     """By series, in the order of their names; `nights` has the columns `NIGHTS`.
 
-    Each says which change points stood otherwise the night before, when the newest night was not
-    known: nothing that was reported is stored.
+    Each has what was known `before` the newest night, judged anew: nothing that was reported is
+    stored.
     """
     names, logs, nodes = table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
@@ -29,10 +29,7 @@ def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHis
     found = judge(logs, nodes, settings, least)
     if logs.shape[1] > settings.nights_least:
         before = judge(logs[:, :-1], nodes[:, :-1], settings, least)
-        found = [
-            replace(now, revisions=now.revised(one, settings.incident_nights))
-            for now, one in zip(found, before, strict=True)
-        ]
+        found = [replace(now, before=one) for now, one in zip(found, before, strict=True)]
     return dict(zip(names, found, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -18,7 +18,7 @@ from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.pages.verdict import Judgement, judgement
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nights.verdicts import Revision, SeriesHistory, Verdict
+from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Line:
 
     `changes` are those of its step; of a series that is worse last night, those of that night.
     `causes`: what changed near each change point, in their order.  `accepted` is the newest
-    annotation by which somebody accepted its level.  `revised` says in words which change points
-    were reported otherwise after the night before.
+    annotation by which somebody accepted its level.  `revised` says in words what was reported
+    otherwise after the night before.
     """
 
     series: Series
@@ -151,9 +151,7 @@ def judged_lines(
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
             there = _on(series, own, calendar.nights[-1], changed)
         causes = tuple(beside[step][1] for step in found.steps)
-        revised = tuple(
-            _revised(one, calendar) for one in found.revisions if one.reported.night > baseline
-        )
+        revised = tuple(_revised(found, calendar, series.lower_is_better, baseline))
         lines.append(
             Line(series, found, verdict, night, near, there, causes, mark, newest, revised)
         )
@@ -161,12 +159,24 @@ def judged_lines(
     return Judged(calendar, tuple(ordered), changed)
 
 
-def _revised(one: Revision, calendar: Calendar) -> str:
-    """``change point moved from night 41, 2026-02-10 to night 40, 2026-02-09``."""
-    was = calendar.describe(calendar.nights[one.reported.night])
-    if one.now is None:
-        return f"change point of {was}, {one.reported.ratio:.3f}, withdrawn: {one.why}"
-    return f"change point moved from {was} to {calendar.describe(calendar.nights[one.now.night])}"
+def _revised(
+    known: SeriesHistory, calendar: Calendar, lower_is_better: bool, baseline: int
+) -> Iterator[str]:
+    """``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``, and the like."""
+
+    def at(night: int) -> str:
+        return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
+
+    for one in known.revisions:
+        was = one.reported.night
+        if was > baseline and one.now:
+            yield f"change point moved from {at(was)} to {at(one.now.night)}"
+        elif was > baseline:
+            yield f"change point of {at(was)}, {one.reported.ratio:.3f}, withdrawn: {one.why}"
+    if known.before and (newest := known.went_back(lower_is_better=lower_is_better)):
+        night = known.before.segments[-1].end - 1
+        if night > baseline:
+            yield f"worse on {at(night)}, {newest.ratio:.3f}, and back last night: an incident"
 
 
 def subjects(series: Series) -> frozenset[str]:

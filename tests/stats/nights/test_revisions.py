@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from roundtrip.stats.nights.verdicts import Drift, Incident, Revision, SeriesHis
 
 from .planted import judged, quiet
 
+#: A change point is the same up to so many nights away.
 WITHIN = 10
 
 
@@ -23,18 +25,22 @@ def known(*steps: Step, **more: object) -> SeriesHistory:
     return SeriesHistory(100, tuple(steps), least=0.01, **more)  # type: ignore[arg-type]
 
 
+def revisions(now: SeriesHistory, before: SeriesHistory) -> tuple[Revision, ...]:
+    return replace(now, before=before).revisions
+
+
 def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
     was, now = step(41), step(40)
     before, after = known(was), known(step(38, 0.9), step(33), now)
-    assert after.revised(before, WITHIN) == (Revision(was, now),)
+    assert revisions(after, before) == (Revision(was, now),)
 
 
 def test_one_that_stands_is_no_revision_even_if_others_are_new() -> None:
-    assert known(step(41, 1.2), step(44)).revised(known(step(41)), WITHIN) == ()
+    assert revisions(known(step(41, 1.2), step(44)), known(step(41))) == ()
 
 
 def test_what_was_no_effect_was_not_reported() -> None:
-    assert known().revised(known(step(41, 1.005)), WITHIN) == ()
+    assert revisions(known(), known(step(41, 1.005))) == ()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_what_was_no_effect_was_not_reported() -> None:
     ],
 )
 def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, why: str) -> None:
-    (found,) = after.revised(known(step(41)), WITHIN)
+    (found,) = revisions(after, known(step(41)))
     assert found.now is None and why in found.why
 
 
@@ -63,7 +69,7 @@ def test_each_reported_change_point_stands_or_is_revised_once(
 ) -> None:
     before = known(*(step(night, data.draw(ratios), 0.001) for night in first))
     after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
-    found = after.revised(before, WITHIN)
+    found = revisions(after, before)
     gone = [one for one in before.steps if one.is_effect(0.01) and one not in after.steps]
     assert [one.reported for one in found] == gone
     moved = [one.now for one in found if one.now]
@@ -73,7 +79,7 @@ def test_each_reported_change_point_stands_or_is_revised_once(
         if one.now:
             assert 0 < abs(one.now.night - one.reported.night) <= WITHIN
             assert one.now.is_effect(0.01)
-    assert before.revised(before, WITHIN) == ()
+    assert revisions(before, before) == ()
 
 
 def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
@@ -84,9 +90,27 @@ def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
     for night in (104, 105):
         after = judged(logs[:, :night])
         gone = [
-            one.revised(was, WITHIN)
-            for one, was in zip(after, before, strict=True)
-            if not one.steps
+            revisions(one, was) for one, was in zip(after, before, strict=True) if not one.steps
         ]
         assert all("an incident" in one.why for (one,) in gone)
     assert len(gone) == len(after)
+
+
+def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
+    logs = quiet(10, 103)
+    logs[:, 100] += math.log(1.3)
+    names = []
+    for night in (101, 102, 103):
+        pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
+        back = [replace(now, before=one).went_back(lower_is_better=True) for now, one in pairs]
+        names.append([round(one.ratio, 1) for one in back if one])
+    assert names == [[], [1.3] * 10, []]
+
+
+def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
+    logs = quiet(10, 102)
+    logs[:, 100:] += math.log(1.3)
+    for now, one in zip(judged(logs), judged(logs[:, :101]), strict=True):
+        both = replace(now, before=one)
+        assert both.steps and both.went_back(lower_is_better=True) is None
+        assert both.went_back(lower_is_better=False) is None

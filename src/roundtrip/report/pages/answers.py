@@ -104,7 +104,7 @@ def _others(judged: Judged) -> Iterator[Answer]:
     if revised := [line for line in judged.lines if line.revised]:
         yield Answer(
             (
-                Strong(f"Of {len(revised)} of {total} series a change point is revised"),
+                Strong(f"{len(revised)} of {total} series are revised"),
                 f" since the night before: {revised[0].label}: {'; '.join(revised[0].revised)}"
                 f"{'; and others' if len(revised) > 1 else ''}.",
             )

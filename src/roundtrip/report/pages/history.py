@@ -122,6 +122,7 @@ def render(history: History) -> str:
         studies=sorted({str(one.names["study"]) for one in every}),
         environs=sorted({one.environ for one in every} - {""}),
         nights=_nights(history, judged),
+        recorded=bool(history.reports or history.notes or judged.changed),
         data=packed.text(_data(history, judged)),
     )
 

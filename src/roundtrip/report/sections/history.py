@@ -62,7 +62,7 @@ def part(data: Data) -> Part:
         blocks: list[Block] = [*_pairs(judged)]
     else:
         blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged)]
-        blocks += [*_revised(judged), *_drifts(judged)]
+        blocks += [*_revised(judged), *_small(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(
         ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
@@ -184,6 +184,23 @@ def _revised(judged: Judged) -> Iterator[Block]:
     if found := [line for line in judged.lines if line.revised]:
         yield Heading(3, "Revised since the night before")
         yield Items(tuple((f"{line.label}: {'; '.join(line.revised)}.",) for line in found))
+
+
+def _small(judged: Judged) -> Iterator[Block]:
+    """Change points that are smaller than the least effect: they decide nothing."""
+    found = [line for line in judged.lines if line.is_small]
+    if not found:
+        return
+    yield Heading(3, "Smaller than the least effect")
+    items = []
+    for line in found[:_SHOWN]:
+        step, least = line.known.steps[-1], units.percent(line.known.least)
+        since = judged.calendar.label(judged.calendar.nights[step.night])
+        text = f"{step.ratio:.3f} since {since}; least effect {least}."
+        items.append((f"{line.label}: {text}",))
+    if len(found) > _SHOWN:
+        items.append((f"and {len(found) - _SHOWN} more series",))
+    yield Items(tuple(items))
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 #: A level is that of before if it is nearer to it than this part of the change.
 _BACK = 0.35
+#: A change point that lies elsewhere than it was reported is the same up to so many nights away.
+_MOVED = 10
 
 
 class Verdict(StrEnum):
@@ -128,8 +130,8 @@ class SeriesHistory:
 
     `would_see` is the least relative step that 10 new nights would show with a probability of
     90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.  `revisions`: what was
-    reported otherwise after the night before, oldest first.
+    `least` is the least effect, relative; a level is news for `news_nights`.  `before` is what was
+    known, and so reported, after the night before the newest.
     """
 
     used: int
@@ -144,7 +146,7 @@ class SeriesHistory:
     why: str = ""
     least: float = 0.0
     news_nights: int = 14
-    revisions: tuple[Revision, ...] = ()
+    before: SeriesHistory | None = None
 
     @property
     def spikes(self) -> tuple[int, ...]:
@@ -168,15 +170,17 @@ class SeriesHistory:
                 result.append(one)
         return tuple(result)
 
-    def revised(self, before: SeriesHistory, within: int) -> tuple[Revision, ...]:
-        """What the change points became that stood `before`, after the night before.
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        """What became of change points that were reported after the night before, oldest first.
 
-        Only effects were reported.  One that lies elsewhere now is the nearest of its direction
-        `within` so many nights.
+        Only effects were reported.
         """
+        if self.before is None:
+            return ()
         reported, stands = (
             {(step.night, step.ratio > 1): step for step in one.steps if step.is_effect(one.least)}
-            for one in (before, self)
+            for one in (self.before, self)
         )
         free = [stands[place] for place in stands.keys() - reported.keys()]
         result = []
@@ -184,7 +188,7 @@ class SeriesHistory:
             was = reported[place]
             near = [one for one in free if (one.ratio > 1) == (was.ratio > 1)]
             now = min(near, key=lambda one: (abs(one.night - was.night), one.night), default=None)
-            if now is None or abs(now.night - was.night) > within:
+            if now is None or abs(now.night - was.night) > _MOVED:
                 result.append(Revision(was, None, self._why_not(was)))
             else:
                 free.remove(now)
@@ -203,6 +207,18 @@ class SeriesHistory:
         if self.is_wandering:
             return "the level wanders"
         return "with the newest night it lacks evidence"
+
+    def went_back(self, *, lower_is_better: bool) -> Newest | None:
+        """The night before, if it was reported as worse, and last night shows no sign of it."""
+        was = self.before
+        if was is None or self.newest is None:
+            return None
+        if not was.is_worse_last_night(lower_is_better=lower_is_better):
+            return None
+        is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
+        since = was.segments[-1].end - 1 - _MOVED
+        lasts = any(one.night > since and (one.ratio > 1) == lower_is_better for one in self.steps)
+        return None if is_worse or lasts else was.newest
 
     def flaps(self, *, lower_is_better: bool) -> Flapping | None:
         """The worse nights that come and go, if there are such."""
