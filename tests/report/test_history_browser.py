@@ -317,7 +317,9 @@ def test_what_is_read_out_covers_no_words_of_an_event_and_these_are_inside(
         " window.corner = svg.getBoundingClientRect(); })()"
     )
     assert page.run("words.length") >= 2, "a change point and what a person says"
-    inside = "corner.left + area.x - 1 <= one.left && one.right <= corner.left + area.x + area.width"
+    inside = (
+        "corner.left + area.x - 1 <= one.left && one.right <= corner.left + area.x + area.width"
+    )
     assert page.run(f"words.every(one => {inside} + 1)")
     assert not page.run(
         "words.some((a, i) => words.slice(i + 1).some(b => a.left < b.right && b.left < a.right"

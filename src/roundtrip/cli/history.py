@@ -249,6 +249,7 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": said.would_see,
         "alarm": said.is_alarm,
+        "shares_of_modes": asdict(line.known.shares) if line.known.shares else None,
         "newest": asdict(line.known.newest) if line.known.newest else None,
         "steps": [
             {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.known.steps

@@ -57,6 +57,12 @@ class Line:
         return bool(steps) and not steps[-1].is_effect(self.known.least)
 
     @property
+    def comes_and_goes(self) -> bool:
+        """Whether its verdict rests on how often nights are bad, or in the worse of two modes."""
+        said = self.judgement
+        return said.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and said.step is None
+
+    @property
     def changed(self) -> str:
         """What differs in provenance where its step is, or last night if it is worse; else ""."""
         if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.nights.verdicts import Drift, Incident, Revision, SeriesHistory, Step
+from roundtrip.report.pages.verdict import judgement
+from roundtrip.stats.nights.verdicts import (
+    Drift,
+    Incident,
+    Revision,
+    Segment,
+    SeriesHistory,
+    Shares,
+    Step,
+    Verdict,
+)
 
 from .planted import judged, quiet
 
@@ -114,3 +124,26 @@ def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
         both = replace(now, before=one)
         assert both.steps and both.went_back(lower_is_better=True) is None
         assert both.went_back(lower_is_better=False) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lower_is_better", "verdict"),
+    [
+        (0.08, 0.4, True, Verdict.FLAPPING),
+        (0.4, 0.08, True, Verdict.IMPROVED),
+        (0.08, 0.4, False, Verdict.IMPROVED),
+        (1.0, 0.6, False, Verdict.FLAPPING),
+    ],
+)
+def test_a_change_of_shares_is_said_of_the_worse_mode(
+    before: float, after: float, lower_is_better: bool, verdict: Verdict
+) -> None:
+    whole = (Segment(0, 100, 1.0, 0.01, 0.0),)
+    one = known(segments=whole, shares=Shares(20, before, after, 1.08))
+    assert one.verdict(lower_is_better=lower_is_better) is verdict
+    said = judgement(one, lower_is_better=lower_is_better)
+    share = after if lower_is_better else 1 - after
+    assert f"in {share:.0%}".replace("%", "") in said.ratio.replace("\N{NO-BREAK SPACE}", "")
+    assert "of 20 nights" in said.ratio and said.is_alarm is (verdict is Verdict.FLAPPING)
+    accepted = one.verdict(lower_is_better=lower_is_better, accepted=85)
+    assert accepted is Verdict.UNCHANGED

@@ -85,6 +85,14 @@ def _others(judged: Judged) -> Iterator[Answer]:
             ),
             TONES[Verdict.FLAPPING],
         )
+    if better := [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]:
+        yield Answer(
+            (
+                Strong(f"{len(better)} of {total} series are in the worse of two modes less often"),
+                f": {better[0].label}: {better[0].judgement.ratio}.",
+            ),
+            TONES[Verdict.IMPROVED],
+        )
     if drifting := judged.of(Verdict.DRIFTING):
         yield Answer(
             (

@@ -206,6 +206,8 @@ def _story(line: Line, judged: Judged, again: str) -> str:
         lines.append(
             f"Drift: {drift.a_year:.3f} times in a year [{drift.low:.3f}, {drift.high:.3f}]."
         )
+    if line.comes_and_goes:
+        lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := known.newest) and newest.is_outside:
         lines.append(
             f"The last night stands out: {newest.ratio:.3f} times the level, where "

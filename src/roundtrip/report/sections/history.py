@@ -62,7 +62,7 @@ def part(data: Data) -> Part:
         blocks: list[Block] = [*_pairs(judged)]
     else:
         blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged)]
-        blocks += [*_revised(judged), *_small(judged), *_drifts(judged)]
+        blocks += [*_flapping(judged), *_revised(judged), *_small(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(
         ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
@@ -177,6 +177,17 @@ def _pairs(judged: Judged) -> Iterator[Block]:
         rows,
     )
     yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+
+
+def _flapping(judged: Judged) -> Iterator[Block]:
+    """Series whose bad nights come and go, or that visit one of two modes more often."""
+    found = [line for line in judged.lines if line.comes_and_goes]
+    if not found:
+        return
+    yield Heading(3, "Nights that come and go")
+    yield Items(tuple((f"{line.label}: {line.judgement.ratio}.",) for line in found[:_SHOWN]))
+    if len(found) > _SHOWN:
+        yield Paragraph((f"And {len(found) - _SHOWN} more series.",))
 
 
 def _revised(judged: Judged) -> Iterator[Block]:

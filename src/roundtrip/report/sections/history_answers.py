@@ -28,6 +28,11 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
             (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].judgement.ratio}."),
             TONES[Verdict.FLAPPING],
         )
+    if better := [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]:
+        yield Answer(
+            (Strong("Improved: "), f"{_first(better)}: {better[0].judgement.ratio}."),
+            TONES[Verdict.IMPROVED],
+        )
     stepped = [line for line in judged.lines if line.night]
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
     for line in stepped:
@@ -40,7 +45,7 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
         yield Answer((Strong("Revised: "), f"{_first(revised)}: {'; '.join(revised[0].revised)}."))
     total, counts = len(judged.lines), judged.counts
     old = sum(len(lines) for key, lines in groups.items() if not key[0])
-    is_new = bool(news or worse or flapping)
+    is_new = bool(news or worse or flapping or better)
     told = f"{'Nothing' if not is_new else 'Nothing else'} changed against {_before(judged)}: "
     of = ", ".join(
         f"{counts[v]} {v}"

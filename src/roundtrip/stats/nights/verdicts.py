@@ -125,13 +125,34 @@ class Flapping:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """A series with two modes that visits one more often: how often it was in the higher mode.
+
+    `after` is the share of the newest `nights`, `before` that of the nights before, of 1.  The
+    higher mode is `ratio` (above 1) times the lower.
+    """
+
+    nights: int
+    before: float
+    after: float
+    ratio: float
+
+    def of_worse(self, *, lower_is_better: bool) -> Shares:
+        """The same of the mode that is worse; `ratio` is that mode over the other."""
+        if lower_is_better:
+            return self
+        return Shares(self.nights, 1 - self.before, 1 - self.after, 1 / self.ratio)
+
+
+@dataclass(frozen=True)
 class SeriesHistory:
     """Of one series: every change point, segment and incident, oldest first, and its newest nights.
 
     `would_see` is the least relative step that 10 new nights would show with a probability of
     90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.  `before` is what was
-    known, and so reported, after the night before the newest.
+    `least` is the least effect, relative; a level is news for `news_nights`.  `shares`: a change of
+    the shares of two modes, which is no change point.  `before` is what was known, and so reported,
+    after the night before the newest.
     """
 
     used: int
@@ -146,6 +167,7 @@ class SeriesHistory:
     why: str = ""
     least: float = 0.0
     news_nights: int = 14
+    shares: Shares | None = None
     before: SeriesHistory | None = None
 
     @property
@@ -224,6 +246,12 @@ class SeriesHistory:
         """The worse nights that come and go, if there are such."""
         return next((one for one in self.flapping if (one.ratio > 1) == lower_is_better), None)
 
+    def worse_mode(self, *, lower_is_better: bool, accepted: int = -1) -> Shares | None:
+        """The shares of the worse of two modes, if they changed after night `accepted`."""
+        if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted:
+            return None
+        return self.shares.of_worse(lower_is_better=lower_is_better)
+
     def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
         """Whether the newest night is worse than what was predicted, and by more than the least."""
         if self.newest is None or not self.newest.is_outside:
@@ -247,6 +275,9 @@ class SeriesHistory:
         flaps = self.flaps(lower_is_better=lower_is_better)
         if flaps and self.segments[-1].end - flaps.nights > accepted:
             return Verdict.FLAPPING
+        shares = self.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+        if shares:
+            return Verdict.FLAPPING if shares.after > shares.before else Verdict.IMPROVED
         if self.drift is not None:
             return Verdict.DRIFTING
         if self.why:
