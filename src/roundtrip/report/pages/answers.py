@@ -112,8 +112,8 @@ def _others(judged: Judged) -> Iterator[Answer]:
     if revised := [line for line in judged.lines if line.revised]:
         yield Answer(
             (
-                Strong(f"{len(revised)} of {total} series are revised"),
-                f" since the night before: {revised[0].label}: {'; '.join(revised[0].revised)}"
+                Strong(f"Revised since the night before: {len(revised)} of {total} series: "),
+                f"{revised[0].label}: {'; '.join(revised[0].revised)}"
                 f"{'; and others' if len(revised) > 1 else ''}.",
             )
         )

@@ -46,7 +46,9 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
     total, counts = len(judged.lines), judged.counts
     old = sum(len(lines) for key, lines in groups.items() if not key[0])
     is_new = bool(news or worse or flapping or better)
-    told = f"{'Nothing' if not is_new else 'Nothing else'} changed against {_before(judged)}: "
+    able = total - counts[Verdict.TOO_FEW_NIGHTS]
+    among = f" in the {able} series that can be judged" if able < total else ""
+    told = f"Nothing{' else' if is_new else ''} changed{among} against {_before(judged)}: "
     of = ", ".join(
         f"{counts[v]} {v}"
         for v in (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
