@@ -44,7 +44,7 @@ partitions = ["clusterA", "clusterB"]
 parameters = {{ variants = ["raw"], mode = ["pingpong"] }}
 variables = {{ budget = {budget}, perturbation = 0, end = 262144 }}
 """
-_CAME = re.compile(r"(\d+) of (\d+) launches came back")
+_CAME = re.compile(r"(\d+) of (\d+) launches completed")
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
     run: Run, tmp_path: Path
 ) -> None:
     done = run(minutes=0.2, build_s=13, launch_s=0)
-    assert "2 of 2 launches came back" in done.stderr
+    assert "2 of 2 launches completed" in done.stderr
     assert done.returncode == 0, done.stderr
     (session,) = tmp_path.glob("runs/tiny/local/*/rounds/001/session.json")
     assert json.loads(session.read_text())["build_s"] < 13

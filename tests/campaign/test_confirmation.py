@@ -116,6 +116,47 @@ def test_it_ends_with_its_own_limit_or_that_of_the_night(
     assert again(night) == {ONE: launches, OTHER: launches}
 
 
+@pytest.mark.parametrize(
+    ("nodes", "listing", "nodelist"),
+    [
+        (1, "node.cluster|mixed|(null)|none", ("node.cluster",)),
+        (1, "node|drained|(null)|bad cable", ()),
+        (1, "other|idle|(null)|none", ()),
+        (2, "node|idle|(null)|none", ()),
+    ],
+)
+def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_use(
+    night: Runner,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    nodes: int,
+    listing: str,
+    nodelist: tuple[str, ...],
+) -> None:
+    for name in ("sinfo", "squeue", "scancel"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{f'echo {listing!r}' if name == 'sinfo' else ''}\n")
+        program.chmod(0o755)
+    partition = {"scheduler": "squeue", "environs": ["a"]}
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    night.site = SimpleNamespace(  # type: ignore[assignment]
+        name="local",
+        partitions={"smp": partition},
+        environment={**os.environ, "PATH": path},
+        checkout=tmp_path,
+    )
+    night.expected = [replace(item, nodes=nodes) for item in night.expected]
+    played, asked = session.run, []
+
+    def noted(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+        asked.extend(item.nodelist for item in block)
+        return played(site, block, folder, *more)
+
+    monkeypatch.setattr(session, "run", noted)
+    assert confirmation.launch(night, {ONE, OTHER}, 1) == ""
+    assert asked == [nodelist, nodelist]
+
+
 def test_an_interrupted_one_goes_on_without_doubling(
     night: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,23 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     assert line[-1] == "--run"
 
 
+def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> None:
+    partitions = {"smp": {"scheduler": "squeue"}}
+    site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
+    lists = {"a": ("n1", "n2"), "b": ("n1", "n2"), "c": ("n3", "n4"), "d": ()}
+    wanted = [
+        Expected(Case("C", (), "0" * 8, "local", "smp", environ), "c.py", (), nodelist=nodes)
+        for environ, nodes in lists.items()
+    ]
+    blocks = session.blocks(wanted)
+    assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
+    asked = [
+        [word for word in session.command(site, block, Path("001"), "x") if "nodelist" in word]  # type: ignore[arg-type]
+        for block in blocks
+    ]
+    assert asked == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
+
+
 def meeting_in(round_: int, *hosts: str) -> Expected:
     case = Case("NetPIPE", (("mode", "pingpong"),), "26ad4637", "s", "p", "tcp")
     return Expected(case, "check.py", (), meetings=(Meeting(round_, 1, hosts),))

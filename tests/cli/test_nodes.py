@@ -53,13 +53,13 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
     night = "was not measured in the night of 2026-01-02"
     assert [line for line in found.stdout.splitlines() if night in line] == [
         f"{CAMPAIGN}: {pseudonym(5)} {night}, last on 2026-01-01 "
-        "(failed: none of 4 launches came back, no answer).",
+        "(failed: none of 4 launches completed, no answer).",
         f"{CAMPAIGN}: {pseudonym(6)} {night}, last on 2026-01-01 (drained: bad cable).",
         f"{CAMPAIGN}: {pseudonym(77)} {night}, nor in any night before "
         "(missing: no launch on it was made).",
     ]
     assert "No node stands out" in found.stdout
-    assert found.exit_code == 1, "no launch on one of them came back"
+    assert found.exit_code == 1, "no launch on one of them completed"
 
 
 def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_one_night_of_few_rounds_cannot_tell(tmp_path: Path) -> None:
     Pairs(tmp_path, each=2, slow={3: 100e-6}).night(0)
     found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
     assert found.exit_code == 0
-    assert "Cannot tell of 16 nodes: needs " in found.stdout
+    assert "Cannot judge 16 nodes: needs " in found.stdout
 
 
 def test_a_site_without_such_nights_is_refused(tmp_path: Path) -> None:

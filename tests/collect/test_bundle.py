@@ -72,11 +72,11 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
         ("missing", never["case"], "launch 2 of 2: was never launched", "netpipe"),
         (
             *("missing", tree.case_id(ENVIRON)),
-            *("launch 2 of 2: 1 of 2 launches came back, 1 failed", "netpipe"),
+            *("launch 2 of 2: 1 of 2 launches completed, 1 failed", "netpipe"),
         ),
         (
             *("missing", tree.case_id("mpich40-boost181")),
-            *("launch 2 of 2: 1 of 2 launches came back, 0 failed", "netpipe"),
+            *("launch 2 of 2: 1 of 2 launches completed, 0 failed", "netpipe"),
         ),
         ("skipped", skipped["case"], skipped["reason"], ""),
     ]
@@ -100,7 +100,7 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
 def test_nothing_is_an_error(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     tree.fail(1, ENVIRON, fail_reason="sanity error: ran with 1 ranks instead of 2")
-    with pytest.raises(UserError, match=r"none of 1 launches came back.*ran with 1 ranks"):
+    with pytest.raises(UserError, match=r"none of 1 launches completed.*ran with 1 ranks"):
         bundle.build(tree.path)
     shutil.rmtree(tree.path / "rounds")
     with pytest.raises(UserError, match="no launch in this run"):

@@ -1,4 +1,4 @@
-"""One count of what came back, whoever tells it."""
+"""One count of what completed, whoever tells it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_launches_too_many_replace_none_that_are_missing() -> None:
     counts = Counts({"a": 8, "b": 8}, {"a": 9, "b": 7})
     assert (counts.came, counts.wanted, counts.more) == (15, 16, 1)
     assert counts.missing == {"b": 1}
-    assert counts.told() == "15 of 16 launches came back; 1 more repeats disturbed ones"
+    assert counts.told() == "15 of 16 launches completed; 1 more repeats disturbed ones"
 
 
 def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:
@@ -33,9 +33,9 @@ def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (6, "6 of 6 launches came back"),
-        (4, "4 of 4 launches came back; 2 more repeat disturbed ones"),
-        (8, "6 of 8 launches came back"),
+        (6, "6 of 6 launches completed"),
+        (4, "4 of 4 launches completed; 2 more repeat disturbed ones"),
+        (8, "6 of 8 launches completed"),
     ],
 )
 def test_terminal_and_report_tell_the_same_count(make_tree: Maker, wanted: int, told: str) -> None:

@@ -1,4 +1,4 @@
-"""The points of a bundle: a row each, typed, of the launches that came back."""
+"""The points of a bundle: a row each, typed, of the launches that completed."""
 
 from __future__ import annotations
 

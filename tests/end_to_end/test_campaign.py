@@ -191,7 +191,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     status, out, err = finish(start(environment, "--allow-mute", campaign))
     assert status == 1
     assert "report:" not in out
-    assert "0 of 3 launches came back" in err
+    assert "0 of 3 launches completed" in err
     assert "missing 3 x NetPIPE/" in err
 
 

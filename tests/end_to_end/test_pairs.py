@@ -63,7 +63,7 @@ def night(cluster: Virtual, launches: int) -> Path:
     job = cluster.submit(cluster.share / "pairs.toml", "--wait", **variables)
     output = cluster.output(job)
     assert cluster.await_end(job) == 0, output
-    assert f"2 cases: {launches} of {launches} launches came back" in output
+    assert f"2 cases: {launches} of {launches} launches completed" in output
     (bundle,) = set((cluster.share / "reports").rglob("bundle")) - before
     return bundle
 

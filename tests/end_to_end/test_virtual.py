@@ -63,7 +63,7 @@ def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
     job = cluster.submit(file, "--wait", ROUNDTRIP_NIGHTLY_BEGIN="never")
     output = cluster.output(job)
     assert cluster.await_end(job) == 0, output
-    assert "2 cases: 4 of 4 launches came back" in output
+    assert "2 cases: 4 of 4 launches completed" in output
     (tree,) = (cluster.share / "runs/night/virtual").iterdir()
     launches = scan(tree)
     passed = Counter(launch.case_id for launch in launches if launch.status == "passed")

@@ -62,7 +62,7 @@ def tiny(
 
 
 def came(cluster: Virtual, name: str) -> int:
-    """Launches of a campaign that came back; a session that only builds leaves no record."""
+    """Launches of a campaign that completed; a session that only builds leaves no record."""
     output = "*/*/rounds/*/output/*/*/*/NetPIPE*"
     return len(list((cluster.share / "runs" / name).glob(f"{output}/run.json")))
 
@@ -161,7 +161,7 @@ def test_all_launches_of_a_night_are_steps_of_one_job(cluster: Virtual) -> None:
     held = ("--partition=clusterA", "--nodes=2", "--ntasks=2", "--exclusive")
     job = replace(cluster, checkout=checkout).submit(file, *held, ROUNDTRIP_NIGHTLY_BEGIN="never")
     assert cluster.await_end(job) == 0, cluster.output(job)
-    assert "2 cases: 2 of 2 launches came back" in cluster.output(job)
+    assert "2 cases: 2 of 2 launches completed" in cluster.output(job)
     (page,) = (cluster.share / "reports" / "steps").glob("*/*/r1/report.html")
     cases = pl.read_parquet(page.parent / "bundle" / "cases.parquet")
     assert sorted(map(len, map(set, cases["hosts"]))) == [1, 2]
@@ -183,7 +183,7 @@ def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
 
     assert await_true(lambda: preempts() or run.ended(), 240)
     said = run.end()
-    assert "1 case: 4 of 4 launches came back" in said
+    assert "1 case: 4 of 4 launches completed" in said
     assert "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case" in said
     (page,) = (cluster.share / "reports" / "preempted").glob("*/*/r1/report.html")
     assert "Slurm displaced 1 launch (1 preempted)" in page.read_text()
@@ -200,5 +200,5 @@ def test_a_maintenance_is_waited_for(cluster: Virtual) -> None:
     assert not run.ended(), run.says()
     cluster.ok("exec", "scontrol", "delete", "ReservationName=upgrade")
     said = run.end()
-    assert "1 case: 1 of 1 launches came back" in said
+    assert "1 case: 1 of 1 launches completed" in said
     assert "Slurm displaced 1 launch (1 for a maintenance)" in said

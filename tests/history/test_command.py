@@ -169,7 +169,7 @@ def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr == f"warning: {first}: not a published report\n"
     assert "1 night, 2026-01-02" in done.stdout
-    assert "1 nights; it can be judged from night 12 on" in done.stdout
+    assert "1 night; a series can be judged from night 12 on" in done.stdout
 
 
 @pytest.mark.parametrize(

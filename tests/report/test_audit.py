@@ -164,7 +164,7 @@ def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(numbe
 
 
 def test_no_rule_passes_on_no_facts() -> None:
-    """Launches that no section tells of, that say nothing but that they came back."""
+    """Launches that no section tells of, that say nothing but that they completed."""
     empty = launches().with_columns(
         *(pl.lit(None, pl.String).alias(n) for n in ("mpi_library", "compiler")),
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
@@ -172,7 +172,7 @@ def test_no_rule_passes_on_no_facts() -> None:
     bare = replace(
         SOUND, chapter=None, launches=empty, points=[], claims={}, environment={}, printed={}
     )
-    # That launches came back, and how many, is a fact.
+    # That launches completed, and how many, is a fact.
     results = {number: held(number, bare).result for number in range(1, len(RULES) + 1)}
     assert {number for number, result in results.items() if result == "pass"} == {2, 13}
 

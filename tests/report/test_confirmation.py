@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.nights import CAMPAIGN, SITE, Nights, redigested
+from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 
 from roundtrip.cli import main
 from roundtrip.collect import manifest, rounds
@@ -58,11 +58,12 @@ def revision(nights: Path, tmp_path: Path) -> Path:
     return redigested(found)
 
 
-def launched(revision: Path, change: Any, launches: int = 9) -> Path:
-    """The revision, with launches that were made again."""
+def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -> Path:
+    """The revision, with launches that were made again on a node."""
     facts = manifest.verify(revision / "bundle").data
     told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
     again = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
+    again.nodes = lambda _: node
     again.bundle(revision / "bundle" / rounds.CONFIRMATION, NIGHTS - 1, told)
     return redigested(revision)
 
@@ -109,6 +110,14 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, wo
         assert one.control and one.control.judgement.verdict is Verdict.UNCHANGED
         assert str(one.control.series.names["case_id"]).startswith(CASES[1])
     assert again.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
+
+
+def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
+    held = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
+    again = confirmation.of(held, history.tonight(held))
+    for one in again.series.values():
+        assert one.sentence.endswith("of the control; 18 on other nodes than the night's")
+        assert (again.record(one.line) or {})["on_other_nodes"] == 18
 
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:

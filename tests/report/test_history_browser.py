@@ -300,3 +300,37 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         story = running.run("document.querySelector('.nights-of.open > p').textContent")
         assert f"What changed there: {cause}." in story
     assert running.faults() == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_is_read_out_covers_no_words_of_an_event_and_these_are_inside(
+    page: Browser, width: int
+) -> None:
+    page.size(width)
+    opened(page, "regressed")
+    page.run(
+        "(() => { const open = document.querySelector('.nights-of.open'), svg ="
+        " open.querySelector('.stage:not([hidden]) svg'); svg.focus(); window.words ="
+        " [...svg.querySelectorAll('.events text')].map(one => one.getBoundingClientRect());"
+        " window.tip = open.querySelector('.tip');"
+        " window.area = svg.querySelector('clipPath rect').getBBox();"
+        " window.corner = svg.getBoundingClientRect(); })()"
+    )
+    assert page.run("words.length") >= 2, "a change point and what a person says"
+    inside = (
+        "corner.left + area.x - 1 <= one.left && one.right <= corner.left + area.x + area.width"
+    )
+    assert page.run(f"words.every(one => {inside} + 1)")
+    assert not page.run(
+        "words.some((a, i) => words.slice(i + 1).some(b => a.left < b.right && b.left < a.right"
+        " && a.top < b.bottom && b.top < a.bottom))"
+    )
+    page.press("Home")
+    for _ in range(60):
+        assert not page.run(
+            "(() => { const box = tip.getBoundingClientRect(); return words.some(one =>"
+            " one.left < box.right && box.left < one.right"
+            " && one.top < box.bottom && box.top < one.bottom); })()"
+        )
+        for _ in range(6):
+            page.press("ArrowRight")

@@ -36,7 +36,7 @@ def page(made: history.History) -> str:
 
 def rows(page: str) -> list[str]:
     """The text of each row of the table of series, without its picture."""
-    table = re.search(r'<table id="rows">.*?<tbody>(.*?)</tbody>', page, re.S)
+    table = re.search(r'<table id="rows" class="verdicts">.*?<tbody>(.*?)</tbody>', page, re.S)
     assert table
     found = re.findall(r"<tr.*?</tr>", re.sub(r"<svg.*?</svg>", "", table[1], flags=re.S), re.S)
     return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in found]

@@ -77,7 +77,7 @@ def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) 
 def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
     (told,) = texts(history.part(judged(tmp_path, 2)).answers)
     assert told.startswith(
-        "Too few nights: 2 nights; it can be judged from night 12 on. No verdict"
+        "Too few nights: 2 nights; a series can be judged from night 12 on. No verdict"
     )
     assert told.endswith("What changed since the night before: nothing that is recorded.")
 

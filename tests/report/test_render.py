@@ -147,7 +147,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     (tree.path / "state.json").write_text(json.dumps(state))
     shown = markdown.render(build(data.read(bundle.build(tree.path))))
     assert "1 attempt at a launch" in shown
-    assert f"2 of {wanted} launches came back" in shown
+    assert f"2 of {wanted} launches completed" in shown
     assert ("1 expected launch missing" in shown) == told
 
 

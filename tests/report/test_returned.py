@@ -25,7 +25,7 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     quiet(tree)
     (answer,) = returned.answers(data.read(bundle.build(tree.path)))
     assert (answer.text, answer.tone) == (
-        ("Every launch came back, and none was disturbed.",),
+        ("Every launch completed, and none was disturbed.",),
         "good",
     )
     tree.fail(6, ENVIRON, fail_reason="killed")

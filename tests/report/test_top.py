@@ -30,7 +30,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     assert questions == [
         asked["netpipe"],
         "Which MPI and which Boost is fastest here?",
-        "Did every launch come back?",
+        "Did every launch complete?",
     ]
     for part in report.asked:
         for answer in part.answers:

@@ -28,7 +28,8 @@ class Expected:
     its values come from a simulator.
 
     `nodes` is how many nodes a launch takes, 0 if only the partition or the check can tell.
-    `meetings` are the nodes that its launches take in turn; () leaves the choice to the scheduler.
+    `meetings` are the nodes that its launches take in turn, `nodelist` those that each of them
+    takes; () leaves the choice to the scheduler.
     """
 
     case: Case
@@ -38,6 +39,7 @@ class Expected:
     simulated: bool = False
     nodes: int = 0
     meetings: tuple[Meeting, ...] = ()
+    nodelist: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, tuple[str, ...]]:

@@ -43,7 +43,8 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     """Split cases into the fewest groups that one ReFrame command line can name exactly.
 
     One command line selects a product of tests and toolchains on one partition, with one set of
-    variables.  Each block is such a product; or one case on pairs of nodes that meet in a round.
+    variables, on the same nodes.  Each block is such a product; or one case on pairs of nodes that
+    meet in a round.
     """
     toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
     met: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
@@ -51,11 +52,12 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
         if item.meetings:
             met[item.case, item.variables, item.meetings[0].pair_round].append(item)
             continue
-        test = (item.case.hash, item.case.partition, item.case.check, item.variables)
-        toolchains[test][item.case.environ] = item
+        case = item.case
+        test = (case.hash, case.partition, case.check, item.variables, item.nodelist)
+        toolchains[test][case.environ] = item
     products: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
-    for (_, partition, check, variables), chosen in toolchains.items():
-        key = (partition, check, variables, tuple(sorted(chosen)))
+    for (_, *alike), chosen in toolchains.items():
+        key = (*alike, tuple(sorted(chosen)))
         products[key].extend(chosen.values())
     return [*products.values(), *met.values()]
 
@@ -68,6 +70,7 @@ def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> 
         f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
         *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
+        *([f"--job-option=nodelist={','.join(nodes)}"] if (nodes := block[0].nodelist) else []),
         *(f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables),
         "--run",
     ]

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from roundtrip.report.nights import Judged, Line
 
 _console = Console(soft_wrap=True, markup=False, highlight=False)
-_COLUMNS = ("verdict", "series", "ratio", "since", "what differed then", "would have seen")
+_COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
 _STILL = ("unchanged", "wandering", "too few nights")
+#: Pairs of values that are printed of series that cannot be judged; ``--all`` shows every series.
+_PAIRS = 20
+#: So many series are named that changed by less than the least effect.
+_SMALL = 5
 #: In place of a name of a series: every series.
 _ALL = "--all"
 
@@ -169,14 +173,15 @@ def _print(
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
     if again.sentence:
         _console.print(f"  {printable(again.sentence)}")
+    if all(one.judgement.verdict == "too few nights" for one in lines):
+        _pairs(judged, lines, everything)
+        return
     shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
         table.add_row(*_cells(line, judged, again))
     if shown:
         listing.show(table)
-    elif all(one.judgement.verdict == "too few nights" for one in lines):
-        _pairs(judged)
     else:
         _console.print("  nothing changed that these nights can show")
     too_few = Counter(
@@ -184,33 +189,47 @@ def _print(
     )
     for why, count in sorted(too_few.items()) if not everything else ():
         _console.print(f"  {count} series have too few nights: {why}")
-    small = sum(one.is_small for one in lines)
-    if small and not everything:
-        _console.print(f"  {small} series changed by less than the least effect")
+    for line in [one for one in lines if one.is_small][:_SMALL]:
+        step = line.known.steps[-1]
+        since = judged.calendar.label(judged.calendar.nights[step.night])
+        size = f"{step.ratio:.3f} since {since}, less than the least effect"
+        _console.print(f"  no alarm: {_label(line)}: {size}")
+    if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
+        _console.print(f"  no alarm: {more} more series that changed by less than the least effect")
 
 
-def _pairs(judged: Judged) -> None:
+def _pairs(judged: Judged, lines: Sequence[Line], everything: bool) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import young
 
-    _console.print(f"  {young.sentence(judged)}")
+    _console.print(f"  {printable(young.sentence(judged))}")
+    kept = {line.series.key for line in lines}
+    pairs = [one for one in young.pairs(judged) if one.line.series.key in kept]
+    most = len(pairs) if everything else _PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
-    for one in young.pairs(judged):
-        table.add_row(printable(one.line.label), one.before, one.newest, one.ratio, one.distance)
+    for one in pairs[:most]:
+        table.add_row(_label(one.line), one.before, one.newest, one.ratio, one.distance)
     listing.show(table)
+    if len(pairs) > most:
+        _console.print(f"  and {len(pairs) - most} series that differ less (--all)")
+    if any(one.distance for one in pairs):
+        _console.print(f"  {young.DISTANCE}")
 
 
 def _is_shown(line: Line) -> bool:
-    """Whether the series changed, or its newest night stands alone."""
-    return line.judgement.verdict not in _STILL or bool(line.judgement.ratio)
+    """Whether the series changed, its newest night stands alone, or a change point is revised."""
+    is_changed = line.judgement.verdict not in _STILL
+    return is_changed or bool(line.judgement.ratio) or bool(line.revised)
 
 
 def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
     said = line.judgement
     since = judged.calendar.label(line.night) if line.night else ""
     seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
-    word = f"{said.verdict} (new)" if said.is_news else str(said.verdict)
-    why = "; ".join(filter(None, (printable(line.changed) or said.why, printable(again.of(line)))))
+    is_marked = said.is_news and said.newest is None  # the last night is always new
+    word = f"{said.verdict} (new)" if is_marked else str(said.verdict)
+    remarks = (line.changed or said.why, *line.revised, again.of(line))
+    why = "; ".join(printable(one) for one in remarks if one)
     return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
 
 
@@ -230,6 +249,7 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": said.would_see,
         "alarm": said.is_alarm,
+        "shares_of_modes": asdict(line.known.shares) if line.known.shares else None,
         "newest": asdict(line.known.newest) if line.known.newest else None,
         "steps": [
             {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.known.steps
@@ -242,6 +262,16 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
             }
             for one in line.known.incidents
         ],
+        "revisions": [
+            {
+                "reported": judged.calendar.nights[one.reported.night],
+                "ratio": one.reported.ratio,
+                "now": judged.calendar.nights[one.now.night] if one.now else None,
+                "why": one.why,
+            }
+            for one in line.known.revisions
+        ],
+        "revised": list(line.revised),
         "minimum_effect": line.known.least,
         "accepted": (
             {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None

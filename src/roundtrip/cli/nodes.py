@@ -47,7 +47,7 @@ def nodes(
     """Name the nodes, switches and links of a site that are sick, by all nights of its campaigns
     over pairs of nodes, and the nodes that the newest night did not measure.
 
-    Worst first.  Exit status: 0 none is sick; 1 some are, or no launch on them came back in the
+    Worst first.  Exit status: 0 none is sick; 1 some are, or no launch on them completed in the
     newest night; 2 bad input.
     """
     from roundtrip.report import units  # takes a second, which others need not spend

@@ -57,7 +57,7 @@ def report(
 def publish(run_dir: Path) -> Path:
     """Collect and publish a run tree; return the page, which the last printed line names too.
 
-    UserError if no launch of the tree came back.
+    UserError if no launch of the tree completed.
     """
     revision = _publish(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())

@@ -52,7 +52,7 @@ def run(
 ) -> None:
     """Run a campaign: launch every case as often as declared, then publish the report.
 
-    Exit status: 0 all came back; 1 something failed or is missing; 2 bad input; 130 interrupted.
+    Exit status: 0 all completed; 1 something failed or is missing; 2 bad input; 130 interrupted.
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()

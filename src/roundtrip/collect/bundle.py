@@ -40,7 +40,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``.
 
     `bundles` is ``run_dir/bundles`` by default.  UserError if `run_dir` is not the tree of a
-    campaign run, or if no launch of it came back: a report of nothing must not look like a success.
+    campaign run, or if no launch of it completed: a report of nothing must not look like a success.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -64,7 +64,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
 
 
 def _of(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
-    """The launches of a tree; UserError if it is none, or none of them came back."""
+    """The launches of a tree; UserError if it is none, or none of them completed."""
     records.read(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
@@ -73,7 +73,7 @@ def _of(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
 
 
 def _again(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
-    """Launches that were to confirm the run's; none if none of them came back."""
+    """Launches that were to confirm the run's; none if none of them completed."""
     inner = run_dir / rounds.CONFIRMATION
     if inner.is_symlink() or not (inner / "state.json").is_file():
         return []
@@ -112,7 +112,7 @@ def _identity(launch: Launch) -> str:
 def _nothing(launches: Sequence[Launch]) -> str:
     if not launches:
         return "no launch in this run: nothing to report"
-    return f"none of {len(launches)} launches came back; the first: {launches[0].reason}"
+    return f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
 
 
 def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:

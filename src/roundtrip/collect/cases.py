@@ -1,4 +1,4 @@
-"""What is told of each launch of a run, those that never came back included."""
+"""What is told of each launch of a run, those that never completed included."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _missing(
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
         reason = (
-            f"{came[case]} of {wanted} launches came back, {failed[case]} failed"
+            f"{came[case]} of {wanted} launches completed, {failed[case]} failed"
             if came[case] or failed[case]
             else "was never launched"
         )

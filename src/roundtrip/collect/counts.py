@@ -1,4 +1,4 @@
-"""How many launches came back: counted once, for the terminal and for the report."""
+"""How many launches completed: counted once, for the terminal and for the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Counts:
 
     @property
     def came(self) -> int:
-        """Launches asked for that came back; an extra launch of one case replaces no other case."""
+        """Launches asked for that completed; an extra launch of one case replaces no other case."""
         return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
 
     @property
@@ -38,17 +38,17 @@ class Counts:
         return {case: count for case, count in short.items() if count > 0}
 
     def told(self) -> str:
-        """For people: ``16 of 16 launches came back; 2 more repeat disturbed ones``."""
+        """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
         more = ""
         if self.more:
             more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
-        return f"{self.came} of {self.wanted} launches came back{more}"
+        return f"{self.came} of {self.wanted} launches completed{more}"
 
 
 def of_rows(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
     """Counts of (case, status, launches asked for), one for each row of cases.parquet.
 
-    An older bundle does not say how many were asked for: then it is what came back and is missing.
+    An older bundle does not say how many were asked for: then it is what completed and is missing.
     """
     asked: dict[str, int] = {}
     passed: dict[str, int] = {}

@@ -78,7 +78,7 @@ class Side:
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """The cases of this side that came back; UserError if the selector chooses none."""
+        """The cases of this side that completed; UserError if the selector chooses none."""
         units = tuple(_units(self.data))
         for key, value in self.chosen.items():
             found = tuple(unit for unit in units if _fits(key, getattr(unit, key), value))
@@ -88,7 +88,7 @@ class Side:
                 raise UserError(f"{self.name}: no launch with {key}={value}; there are: {known}")
             units = found
         if not units:
-            raise UserError(f"{self.name}: no launch came back, so there is nothing to compare")
+            raise UserError(f"{self.name}: no launch completed, so there is nothing to compare")
         return units
 
     @property

@@ -66,7 +66,7 @@ class Watch:
         return len(rounds[self.base] & rounds[self.new])
 
     def judged(self) -> Comparison:
-        """The comparison of what is there; UserError if no launch came back."""
+        """The comparison of what is there; UserError if no launch completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             held = data.read(bundle.build(self.tree, Path(folder)))
             base, new = (

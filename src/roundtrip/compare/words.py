@@ -32,7 +32,7 @@ def summary(comparison: Comparison) -> str:
     told = ", ".join(f"{counts[one]} {one}" for one in _COUNTED if counts[one])
     total = units.plural(len(comparison.rows), "series", "series")
     if not comparison.rows:
-        return "nothing is comparable: no case came back on both sides"
+        return "nothing is comparable: no case completed on both sides"
     return f"{total} compared: {told}"
 
 

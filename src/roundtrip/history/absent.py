@@ -27,7 +27,7 @@ class Absent:
     """A node in the night that began at `night`.
 
     `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
-    `FAILED`, if no launch on it came back, or `MISSING`, if none was made.  `last` is the newest
+    `FAILED`, if no launch on it completed, or `MISSING`, if none was made.  `last` is the newest
     night that measured it, "" if none did; times are ISO 8601.
     """
 
@@ -39,7 +39,7 @@ class Absent:
 
     @property
     def is_failed(self) -> bool:
-        """Whether launches were made on it, and none came back."""
+        """Whether launches were made on it, and none completed."""
         return self.state == FAILED
 
 
@@ -87,7 +87,7 @@ def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
         for host in hosts:
             reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
     return {
-        host: (FAILED, f"none of {count} launches came back, {reasons[host].most_common(1)[0][0]}")
+        host: (FAILED, f"none of {count} launches completed, {reasons[host].most_common(1)[0][0]}")
         for host, count in counts.items()
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,31 @@ Names = tuple[Any, ...]
 
 
 def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHistory]:
-    """By series, in the order of their names; `nights` has the columns `NIGHTS`."""
+    """By series, in the order of their names; `nights` has the columns `NIGHTS`.
+
+    Each has what was known `before` the newest night, judged anew: nothing that was reported is
+    stored.
+    """
     names, logs, nodes = table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
     least = np.array([settings.least(one[study], one[metric]) for one in names])
-    return dict(zip(names, judge(logs, nodes, settings, least), strict=True))
+    arrays = (logs.tobytes(), nodes.tobytes(), least.tobytes())
+    return dict(zip(names, _judged(*arrays, logs.shape, settings), strict=True))
+
+
+@lru_cache(maxsize=2)
+def _judged(
+    logs: bytes, nodes: bytes, least: bytes, shape: tuple[int, ...], settings: Settings
+) -> tuple[SeriesHistory, ...]:
+    """A night judges the same values for its confirmation, its report and its page: once here."""
+    values = np.frombuffer(logs).reshape(shape)
+    sets = np.frombuffer(nodes, int).reshape(shape)
+    effects = np.frombuffer(least)
+    found = judge(values, sets, settings, effects)
+    if shape[1] <= settings.nights_least:
+        return tuple(found)
+    before = judge(values[:, :-1], sets[:, :-1], settings, effects)
+    return tuple(replace(now, before=one) for now, one in zip(found, before, strict=True))
 
 
 def table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:

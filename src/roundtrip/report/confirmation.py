@@ -30,21 +30,26 @@ _ENDED = "the night ended before"
 
 @dataclass(frozen=True)
 class Again:
-    """A series that was worse last night, with its control, and how many launches lie beyond."""
+    """A series that was worse last night, with its control, and how many launches lie beyond.
+
+    So many launches of both ran `elsewhere`: on other nodes than those of the night.
+    """
 
     line: Line
     control: Line | None
     found: Beyond
     of_control: Beyond | None
     verdict: Confirmation
+    elsewhere: int = 0
 
     @property
     def sentence(self) -> str:
-        """``confirmed: 9 of 9 launches, 0 of 9 of the control``."""
+        """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and where they ran elsewhere."""
         if not self.found.launches:
             return str(self.verdict)
         beside = f"{self.of_control} of the control" if self.of_control else "without a control"
-        return f"{self.verdict}: {self.found} launches, {beside}"
+        nodes = f"; {self.elsewhere} on other nodes than the night's" if self.elsewhere else ""
+        return f"{self.verdict}: {self.found} launches, {beside}{nodes}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,7 @@ class Confirmed:
             "verdict": str(one.verdict),
             "why_not": self.why_not,
             **asdict(one.found),
+            "on_other_nodes": one.elsewhere,
             "control": {"series": one.control.label, **beside} if one.control else None,
         }
 
@@ -170,11 +176,14 @@ def of(held: Data, judged: Judged) -> Confirmed:
     chosen = pairs(judged, set(medians["case_id"]))
     night = judged.calendar.nights[-1]
     found = [_beyond(line, night, medians) for line, _ in chosen]
-    beside = [_beyond(one, night, medians) if one else None for _, one in chosen]
-    verdicts = decide(found, beside, held.analysis.statistics.false_discovery_level)
+    beside = [_beyond(one, night, medians) if one else (None, 0) for _, one in chosen]
+    level = held.analysis.statistics.false_discovery_level
+    verdicts = decide([one for one, _ in found], [one for one, _ in beside], level)
     series = {
-        line.series.key: Again(line, control, mine, its, verdict)
-        for (line, control), mine, its, verdict in zip(chosen, found, beside, verdicts, strict=True)
+        line.series.key: Again(line, control, mine, its, verdict, away + its_away)
+        for (line, control), (mine, away), (its, its_away), verdict in zip(
+            chosen, found, beside, verdicts, strict=True
+        )
     }
     return Confirmed(series, why)
 
@@ -191,13 +200,16 @@ def _medians(held: Data) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
 
 
-def _beyond(line: Line, night: str, medians: pl.DataFrame) -> Beyond:
-    """How many launches are worse than the nights before predict of one night."""
+def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[Beyond, int]:
+    """How many launches are worse than the nights before predict of one night, and how many ran on
+    other nodes than those of the night's value."""
     newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
     points = line.series.points.filter(night=night)
-    value = points.sort("launches", "nodes", descending=[True, False])["median"][0]
-    mine = [pl.col(name).eq_missing(value_) for name, value_ in line.series.names.items()]
-    launched = medians.filter(*mine)["median"] / (value / newest.ratio)
-    worse = launched > newest.high if line.series.lower_is_better else launched < newest.low
-    return Beyond(int(worse.sum()), launched.len())
+    value = points.sort("launches", "nodes", descending=[True, False]).row(0, named=True)
+    own = [pl.col(name).eq_missing(value_) for name, value_ in line.series.names.items()]
+    launched = medians.filter(*own)
+    ratios = launched["median"] / (value["median"] / newest.ratio)
+    worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
+    away = launched["nodes"] != value["nodes"] if value["nodes"] else pl.Series([False])
+    return Beyond(int(worse.sum()), launched.height), int(away.sum())

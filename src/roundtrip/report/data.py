@@ -27,7 +27,7 @@ class Data:
 
     `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
-    came back, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
+    completed, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
     of each launch and series, `history` the nights before this one that the bundle holds.
 
     Launches of a campaign over pairs of nodes are in `launches` and `placement`, and what they
@@ -91,7 +91,7 @@ class Data:
             return None
 
     def passed(self, study: str) -> pl.DataFrame:
-        """Launches of a study that came back, but those between pairs of nodes.
+        """Launches of a study that completed, but those between pairs of nodes.
 
         Columns as in `launches`.
         """

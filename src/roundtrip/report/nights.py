@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,7 +27,8 @@ class Line:
 
     `changes` are those of its step; of a series that is worse last night, those of that night.
     `causes`: what changed near each change point, in their order.  `accepted` is the newest
-    annotation by which somebody accepted its level.
+    annotation by which somebody accepted its level.  `revised` says in words what was reported
+    otherwise after the night before.
     """
 
     series: Series
@@ -39,6 +40,7 @@ class Line:
     causes: tuple[tuple[Change, ...], ...] = ()
     mark: str = ""
     accepted: Annotation | None = None
+    revised: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -53,6 +55,12 @@ class Line:
         """Whether its newest change point is smaller than the least effect."""
         steps = self.known.steps
         return bool(steps) and not steps[-1].is_effect(self.known.least)
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether its verdict rests on how often nights are bad, or in the worse of two modes."""
+        said = self.judgement
+        return said.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and said.step is None
 
     @property
     def changed(self) -> str:
@@ -131,10 +139,11 @@ def judged_lines(
             key=lambda one: one.last,
             default=None,
         )
+        baseline = calendar.before(newest.last) - 1 if newest else -1
         verdict = judgement(
             found,
             lower_is_better=series.lower_is_better,
-            accepted=calendar.before(newest.last) - 1 if newest else -1,
+            accepted=baseline,
             since=calendar.before(since, inclusive=False),
         )
         own = subjects(series)
@@ -148,9 +157,32 @@ def judged_lines(
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
             there = _on(series, own, calendar.nights[-1], changed)
         causes = tuple(beside[step][1] for step in found.steps)
-        lines.append(Line(series, found, verdict, night, near, there, causes, mark, newest))
+        revised = tuple(_revised(found, calendar, series.lower_is_better, baseline))
+        lines.append(
+            Line(series, found, verdict, night, near, there, causes, mark, newest, revised)
+        )
     ordered = sorted(lines, key=lambda one: (*one.judgement.rank, one.label))
     return Judged(calendar, tuple(ordered), changed)
+
+
+def _revised(
+    known: SeriesHistory, calendar: Calendar, lower_is_better: bool, baseline: int
+) -> Iterator[str]:
+    """``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``, and the like."""
+
+    def at(night: int) -> str:
+        return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
+
+    for one in known.revisions:
+        was = one.reported.night
+        if was > baseline and one.now:
+            yield f"change point moved from {at(was)} to {at(one.now.night)}"
+        elif was > baseline:
+            yield f"change point of {at(was)}, {one.reported.ratio:.3f}, withdrawn: {one.why}"
+    if known.before and (newest := known.went_back(lower_is_better=lower_is_better)):
+        night = known.before.segments[-1].end - 1
+        if night > baseline:
+            yield f"worse on {at(night)}, {newest.ratio:.3f}, and back last night: an incident"
 
 
 def subjects(series: Series) -> frozenset[str]:

@@ -117,7 +117,7 @@ def healthy(judged: Judged, marks: Mapping[str, str]) -> str:
     if not seen:
         rounds = min((one.rounds for one in judged.sight.values()), default=0)
         needs = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
-        return f"Cannot tell of {count}{mark}: {needs}."
+        return f"Cannot judge {count}{mark}: {needs}."
     told = ", ".join(seen[key] for key in sorted(seen, key=_order)[:2])
     return f"No node stands out of {len(judged.nodes)}{mark}; {told} would have been seen."
 
@@ -126,10 +126,10 @@ _FEW = "too few nodes were measured"
 
 
 def mute(some: tuple[Mute, ...]) -> str:
-    """``Of 3 nodes nothing can be told: needs 2 more rounds``."""
+    """``Cannot judge 3 nodes: needs 2 more rounds``."""
     rounds = max(one.rounds for one in some)
     count = units.plural(len(some), "node")
-    return f"Of {count} nothing can be told: needs {units.plural(rounds, 'more round')}."
+    return f"Cannot judge {count}: needs {units.plural(rounds, 'more round')}."
 
 
 def counted(count: int, one: str) -> str:

@@ -12,7 +12,7 @@ _PER_MFLOP = 1e6
 
 
 def launches(data: Data) -> pl.DataFrame:
-    """Simulated launches that came back: the columns of `Data.launches`."""
+    """Simulated launches that completed: the columns of `Data.launches`."""
     came = data.launches.filter(pl.col("status") == "passed")
     return came.filter(pl.col("simulated").fill_null(False))
 

@@ -70,7 +70,7 @@ P = TypeVar("P", bound=Panel)
 
 
 class Panels(Generic[P]):
-    """A study's launches that came back, and what follows from them; intervals are over launches.
+    """A study's launches that completed, and what follows from them; intervals are over launches.
 
     `launches`: those of `Data`, with columns `placement` (that parameter) and `kind`; `points` and
     `samples` as in `Data`, `details` by launch as `Data.told` has them; all of this study alone.

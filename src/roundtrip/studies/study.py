@@ -102,7 +102,7 @@ class Study:
         return speeds.none()
 
     def section(self, data: Data) -> Section | None:
-        """Its section of the report; None if no launch of the study in the bundle came back."""
+        """Its section of the report; None if no launch of the study in the bundle completed."""
         return None
 
     def facts(self) -> Facts:

@@ -210,7 +210,8 @@ def test_newest_nights_on_new_nodes_cannot_be_compared() -> None:
 def test_too_few_nights_say_when_there_will_be_enough(nights: int) -> None:
     for one in judged(quiet(3, nights)):
         assert one.used == nights and not one.steps
-        assert one.why == f"{nights} nights; it can be judged from night 12 on"
+        plural = "s" * (nights != 1)
+        assert one.why == f"{nights} night{plural}; a series can be judged from night 12 on"
         assert one.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
 
 

@@ -186,9 +186,9 @@ def test_lost_cases_keep_their_place() -> None:
     made.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
     found = table(part(made.data()), "Speed-up over one cluster")
     assert [column.name for column in found.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
-    assert row(found, "CG A", "UDP")[4].text == "no launch came back"
+    assert row(found, "CG A", "UDP")[4].text == "no launch completed"
     assert row(found, "CG A", "TCP")[4].text == "not measured"
-    assert row(found, "MG A")[4].text == "no launch came back"
+    assert row(found, "MG A")[4].text == "no launch completed"
 
 
 def test_without_a_base_there_is_no_speed_up() -> None:
@@ -249,7 +249,7 @@ def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
         made.add("MG", 4, 4.0, placement="one-per-node", status=status)
         made.cases[-1]["emulation"] = settings.rows({"wan_rtt_ms": 4, "shared_processors": 2})
     found = table(part(made.data()), "Speed-up over one cluster")
-    assert row(found, "MG A")[-1].text == "no launch came back"
+    assert row(found, "MG A")[-1].text == "no launch completed"
 
 
 def test_hostile_names_are_text() -> None:

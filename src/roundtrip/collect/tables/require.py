@@ -62,7 +62,7 @@ def _cases(launches: pl.DataFrame, file: Path) -> None:
     _present(launches, _ALWAYS, file)
     _present(passed, (*_PASSED, *_PASSED_TOO), file)
     if passed.is_empty():
-        raise UserError("no launch came back: nothing to report", file)
+        raise UserError("no launch completed: nothing to report", file)
     if launches["launch"].is_duplicated().any():
         raise UserError("a launch stands there twice", file)
 

@@ -21,17 +21,17 @@ def left_out(one: Subject) -> Outcome:
         return missing("launches")
     silent = one.lost.filter(pl.col("reason").fill_null("") == "").height
     if one.lost.is_empty():
-        return held(True, f"nothing is left out: all {one.launches.height} launches came back")
+        return held(True, f"nothing is left out: all {one.launches.height} launches completed")
     counted = units.plural(one.lost.height, "launch", "launches")
     if silent:
-        return held(False, f"{counted} did not come back, {silent} without a reason")
-    return held(True, f"{counted} did not come back, each with a reason; {one.launches.height} did")
+        return held(False, f"{counted} did not complete, {silent} without a reason")
+    return held(True, f"{counted} did not complete, each with a reason; {one.launches.height} did")
 
 
 def recorded(one: Subject) -> Outcome:
     """Rule 9."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     if not one.facts.made_with:
         return missing("what its programs are built with")
     wanted = one.facts.made_with
@@ -50,7 +50,7 @@ def recorded(one: Subject) -> Outcome:
 def repetitions(one: Subject) -> Outcome:
     """Rule 13."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     if one.is_simulated:
         return no_case("simulated: every launch gives the same values")
     fewest = min(one.launches.group_by("case_id").len()["len"].to_list())
@@ -65,7 +65,7 @@ def repetitions(one: Subject) -> Outcome:
 def warm_up(one: Subject) -> Outcome:
     """Rule 14."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     discarded = one.launches["warmup_discarded"]
     if discarded.null_count() == len(discarded):
         return missing("how much warm-up its launches discarded")
@@ -82,7 +82,7 @@ def warm_up(one: Subject) -> Outcome:
 def kept(one: Subject) -> Outcome:
     """Rule 15: rows that the workloads say they wrote against rows that are here."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     taken = one.launches.select("launch", "taken").drop_nulls()
     if taken.is_empty():
         return missing("how many samples each launch took")

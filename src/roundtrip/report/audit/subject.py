@@ -41,7 +41,7 @@ class Chapter:
 class Subject:
     """A chapter with what the bundle has of it; `chapter` None: launches that no chapter tells of.
 
-    `launches` and `lost` have the columns of cases.parquet: those that came back, and the others.
+    `launches` and `lost` have the columns of cases.parquet: those that completed, and the others.
     `points` are its measured points, each with `clock`, what its launch says of the clock; `placed`
     are the launches that say where their ranks ran.
     `claims` are the verdicts on what it claims, `printed` the thresholds that the report prints.

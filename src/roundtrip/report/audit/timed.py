@@ -47,7 +47,7 @@ def tails(one: Subject) -> Outcome:
 def clock(one: Subject) -> Outcome:
     """Rule 10."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     facts = one.facts
     stated = {
         "whose clock is read": said.clause(one, "clock"),
@@ -91,7 +91,7 @@ def _is_known(facts: dict[str, float | None]) -> bool:
 def single_events(one: Subject) -> Outcome:
     """Rule 18."""
     if one.launches.is_empty():
-        return no_case("no launch came back")
+        return no_case("no launch completed")
     batches = [int(point["batch"]) for point in one.points if point.get("batch")]
     if not batches:
         return missing("how many events a sample times")

@@ -85,6 +85,14 @@ def _others(judged: Judged) -> Iterator[Answer]:
             ),
             TONES[Verdict.FLAPPING],
         )
+    if better := [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]:
+        yield Answer(
+            (
+                Strong(f"{len(better)} of {total} series are in the worse of two modes less often"),
+                f": {better[0].label}: {better[0].judgement.ratio}.",
+            ),
+            TONES[Verdict.IMPROVED],
+        )
     if drifting := judged.of(Verdict.DRIFTING):
         yield Answer(
             (
@@ -100,6 +108,14 @@ def _others(judged: Judged) -> Iterator[Answer]:
                 "their level moves slowly to and fro, so no step is claimed for them.",
             ),
             TONES[Verdict.WANDERING],
+        )
+    if revised := [line for line in judged.lines if line.revised]:
+        yield Answer(
+            (
+                Strong(f"Revised since the night before: {len(revised)} of {total} series: "),
+                f"{revised[0].label}: {'; '.join(revised[0].revised)}"
+                f"{'; and others' if len(revised) > 1 else ''}.",
+            )
         )
     if accepted := [line for line in judged.lines if line.accepted]:
         yield Answer(

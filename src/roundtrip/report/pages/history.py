@@ -116,11 +116,13 @@ def render(history: History) -> str:
         answers=answers(judged, history.again.sentence),
         rows=[_row(line, judged, notes, history.again.of(line)) for line in judged.lines],
         young=young.pairs(judged) if young.is_young(judged) else (),
+        distance=young.DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
         studies=sorted({str(one.names["study"]) for one in every}),
         environs=sorted({one.environ for one in every} - {""}),
         nights=_nights(history, judged),
+        recorded=bool(history.reports or history.notes or judged.changed),
         data=packed.text(_data(history, judged)),
     )
 
@@ -199,10 +201,13 @@ def _story(line: Line, judged: Judged, again: str) -> str:
         f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
         for step, causes in zip(known.steps, line.causes, strict=True)
     ]
+    lines += [f"Revised since the night before: {one}." for one in line.revised]
     if drift := known.drift:
         lines.append(
             f"Drift: {drift.a_year:.3f} times in a year [{drift.low:.3f}, {drift.high:.3f}]."
         )
+    if line.comes_and_goes:
+        lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := known.newest) and newest.is_outside:
         lines.append(
             f"The last night stands out: {newest.ratio:.3f} times the level, where "

@@ -45,11 +45,13 @@ class Series:
 
     @property
     def title(self) -> str:
-        """What tells it from its neighbours: ``mpi, 4 KiB``; the metric, if nothing does."""
+        """What tells it from its neighbours: ``mpi, 4 KiB``; without a size, the check, too."""
         names = self.names
         size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
         phase = names["phase"] if names["phase"] != _USUAL else ""
-        return ", ".join(filter(None, (names["variant"], size, phase))) or self.metric
+        variant = names["variant"] if names["variant"] != self.metric else ""
+        check = "" if size or phase else self._check
+        return ", ".join(filter(None, (check, variant, size, phase))) or self.metric
 
     @property
     def metric(self) -> str:
@@ -58,16 +60,26 @@ class Series:
 
     @property
     def place(self) -> str:
-        """Metric, check with the values of its parameters, partition and toolchain."""
+        """Metric, check with the values of its parameters unless it is the title, partition and
+        toolchain."""
         case = str(self.names["case_id"])
         found = _CASE.fullmatch(case)
         if not found:
             return f"{self.metric}; {case}"
+        partition = found["place"].split(":")[-1]
+        check = "" if self.title.startswith(self._check) else self._check
+        where = ", ".join(filter(None, (check, partition, found["environ"])))
+        return f"{self.metric}; {where}"
+
+    @property
+    def _check(self) -> str:
+        """The check with the values of its parameters; "" for a foreign series without one."""
+        found = _CASE.fullmatch(str(self.names["case_id"]))
+        if not found:
+            return ""
         check, _, parameters = found["check"].partition("/")
         values = [one.partition("=")[2] for one in parameters.split(",")]
-        partition = found["place"].split(":")[-1]
-        words = " ".join([check, *filter(None, values), *self._own([check, *values])])
-        return f"{self.metric}; {words}, {partition}, {found['environ']}"
+        return " ".join([check, *filter(None, values), *self._own([check, *values])])
 
     def _own(self, others: list[str]) -> list[str]:
         """The column `case`, where the check and its parameters do not say the same."""

@@ -80,6 +80,14 @@ def judgement(
             f"{units.percent(flaps.share_before)} before"
         )
         return Judgement(verdict, None, None, True, True, text, flaps.share, seen)
+    modes = known.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+    if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
+        text = (
+            f"worse mode ({modes.ratio:.3f}) in {units.percent(modes.after)} of {modes.nights} "
+            f"nights, {units.percent(modes.before)} before"
+        )
+        is_worse = verdict is Verdict.FLAPPING
+        return Judgement(verdict, None, None, True, is_worse or is_alarm, text, modes.after, seen)
     if verdict is Verdict.DRIFTING and known.drift:
         drift = known.drift
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -14,6 +15,11 @@ from roundtrip.stats.nights.verdicts import Verdict
 
 #: Fewer series do not say what two nights of a site usually differ by.
 _USUAL_LEAST = 8
+#: So many reasons are named.
+_NAMED = 3
+DISTANCE = (
+    "Distance: how far apart both nights are, in units of the median over all series of this site."
+)
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,13 @@ def pairs(judged: Judged) -> Sequence[NightPair]:
 def sentence(judged: Judged) -> str:
     """Why there is no verdict, and what changed since the night before."""
     newest = judged.calendar.nights[-1]
-    why = judged.lines[0].judgement.why
+    whys = Counter(line.judgement.why for line in judged.lines)
+    why = "; ".join(
+        one if len(whys) == 1 else f"{units.plural(count, 'series', 'series')}: {one}"
+        for one, count in whys.most_common(_NAMED)
+    )
     if len(judged.calendar.nights) < 2:
-        return f"{why}: there is no night to compare with yet."
+        return f"{why}. There is no night to compare with yet."
     changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
     return f"{why}. No verdict. What changed since the night before: {changed}."
 

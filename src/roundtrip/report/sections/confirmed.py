@@ -15,8 +15,9 @@ _TONES: dict[Confirmation, Tone] = {
     Confirmation.NOT_CONFIRMED: "good",
 }
 _RULE = (
-    "These cases were launched again in what was left of the night, in rounds with unchanged "
-    "series of the same study and toolchain, the controls. A launch counts if it is worse than "
+    "These cases were launched again in what was left of the night, on the same nodes where the "
+    "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
+    "the controls. A launch counts if it is worse than "
     "what the nights before predict of one night. Confirmed: so many count that chance does it "
     "less often than the false discovery level allows (sign test, corrected over these series), "
     "and not more than half of the control's. These launches take no part in the night's values."
@@ -41,6 +42,7 @@ def blocks(again: Confirmed) -> Iterator[Block]:
             Column("Worse launches", "right", PURE),
             Column("Control"),
             Column("Its worse launches", "right", PURE),
+            Column("Launches on other nodes", "right", PURE),
         ),
         rows,
     )
@@ -54,4 +56,5 @@ def _row(one: Again) -> tuple[Cell, ...]:
         Cell(str(one.found)),
         Cell(one.control.label if one.control else "every series changed"),
         Cell(str(one.of_control) if one.of_control else ""),
+        Cell(str(one.elsewhere)),
     )

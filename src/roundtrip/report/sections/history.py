@@ -61,7 +61,8 @@ def part(data: Data) -> Part:
     if young.is_young(judged):
         blocks: list[Block] = [*_pairs(judged)]
     else:
-        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged), *_drifts(judged)]
+        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged)]
+        blocks += [*_flapping(judged), *_revised(judged), *_small(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(
         ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
@@ -165,8 +166,7 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     if not rows:
         return
     table = Table(
-        "The two newest nights; no verdict. Distance: in units of what the series of this site "
-        "differ by in the middle.",
+        f"The two newest nights; no verdict. {young.DISTANCE}",
         (
             Column("Series"),
             Column("Night before", "right"),
@@ -177,6 +177,41 @@ def _pairs(judged: Judged) -> Iterator[Block]:
         rows,
     )
     yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+
+
+def _flapping(judged: Judged) -> Iterator[Block]:
+    """Series whose bad nights come and go, or that visit one of two modes more often."""
+    found = [line for line in judged.lines if line.comes_and_goes]
+    if not found:
+        return
+    yield Heading(3, "Nights that come and go")
+    yield Items(tuple((f"{line.label}: {line.judgement.ratio}.",) for line in found[:_SHOWN]))
+    if len(found) > _SHOWN:
+        yield Paragraph((f"And {len(found) - _SHOWN} more series.",))
+
+
+def _revised(judged: Judged) -> Iterator[Block]:
+    """Change points that the report of the night before had elsewhere, or that are withdrawn."""
+    if found := [line for line in judged.lines if line.revised]:
+        yield Heading(3, "Revised since the night before")
+        yield Items(tuple((f"{line.label}: {'; '.join(line.revised)}.",) for line in found))
+
+
+def _small(judged: Judged) -> Iterator[Block]:
+    """Change points that are smaller than the least effect: they decide nothing."""
+    found = [line for line in judged.lines if line.is_small]
+    if not found:
+        return
+    yield Heading(3, "Smaller than the least effect")
+    items = []
+    for line in found[:_SHOWN]:
+        step, least = line.known.steps[-1], units.percent(line.known.least)
+        since = judged.calendar.label(judged.calendar.nights[step.night])
+        text = f"{step.ratio:.3f} since {since}; least effect {least}."
+        items.append((f"{line.label}: {text}",))
+    if len(found) > _SHOWN:
+        items.append((f"and {len(found) - _SHOWN} more series",))
+    yield Items(tuple(items))
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:

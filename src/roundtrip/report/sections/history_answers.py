@@ -28,6 +28,11 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
             (Strong("Flapping: "), f"{_first(flapping)}: {flapping[0].judgement.ratio}."),
             TONES[Verdict.FLAPPING],
         )
+    if better := [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]:
+        yield Answer(
+            (Strong("Improved: "), f"{_first(better)}: {better[0].judgement.ratio}."),
+            TONES[Verdict.IMPROVED],
+        )
     stepped = [line for line in judged.lines if line.night]
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
     for line in stepped:
@@ -36,10 +41,14 @@ def answers(judged: Judged, again: str = "") -> Iterator[Answer]:
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
         yield _answer(key[1], key[2], groups[key], judged)
+    if revised := [line for line in judged.lines if line.revised]:
+        yield Answer((Strong("Revised: "), f"{_first(revised)}: {'; '.join(revised[0].revised)}."))
     total, counts = len(judged.lines), judged.counts
     old = sum(len(lines) for key, lines in groups.items() if not key[0])
-    is_new = bool(news or worse or flapping)
-    told = f"{'Nothing' if not is_new else 'Nothing else'} changed against {_before(judged)}: "
+    is_new = bool(news or worse or flapping or better)
+    able = total - counts[Verdict.TOO_FEW_NIGHTS]
+    among = f" in the {able} series that can be judged" if able < total else ""
+    told = f"Nothing{' else' if is_new else ''} changed{among} against {_before(judged)}: "
     of = ", ".join(
         f"{counts[v]} {v}"
         for v in (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)

@@ -1,4 +1,4 @@
-"""Which launches did not come back, which were disturbed, and what that changed."""
+"""Which launches did not complete, which were disturbed, and what that changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def part(data: Data) -> Part:
     blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
     return Part(
         "launches",
-        "Launches: what came back, and how",
+        "Launches: completed, failed and disturbed",
         tuple(blocks),
         answers=returned.answers(data),
         question=returned.QUESTION,
@@ -65,8 +65,8 @@ def facts(shown: Part) -> Facts:
     return replace(_FACTS, summaries=(*_FACTS.summaries, spread.DEVIATED))
 
 
-def came_back(data: Data) -> Counts:
-    """Launches asked for and launches that came back."""
+def completed(data: Data) -> Counts:
+    """Launches asked for and launches that completed."""
     return of_rows(data.launches.select("case_id", "status", "wanted").iter_rows())
 
 
@@ -79,7 +79,7 @@ def _counts(data: Data) -> Table:
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
         case = f"{case_id} {kinds.get(str(case_id), '')}".strip()
         rows.append(text_cells(case, *row, disturbed))
-    names = ("Came back", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
+    names = ("Completed", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
         (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
@@ -137,7 +137,7 @@ def _lost(data: Data) -> list[Block]:
     lost = data.launches.filter(~pl.col("status").is_in(["passed", displaced.STATUS]))
     heading = Heading(3, "Failed, missing and skipped")
     if lost.is_empty():
-        return [heading, Paragraph(("Nothing: every expected launch came back.",))]
+        return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
     kinds = _kinds(data)
     keys = ["status", "case_id", "reason"]

@@ -110,12 +110,12 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 
 
 def _few(data: Data) -> list[str]:
-    """Pairs of which no launch came back this night."""
+    """Pairs of which no launch completed this night."""
     known = data.launches.filter(pl.col("status") == "failed").drop_nulls("hosts")
     pairs = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
     came = {tuple(sorted(row)) for row in data.pairs.select("host", "other").unique().rows()}
     lost = sorted(pairs - came) if not data.pairs.is_empty() else []
-    told = [f"{one} and {other}: no launch between them came back." for one, other in lost[:_SHOWN]]
+    told = [f"{one} and {other}: no launch between them completed." for one, other in lost[:_SHOWN]]
     return told + ([f"and {len(lost) - _SHOWN} more pairs"] if len(lost) > _SHOWN else [])
 
 

@@ -1,4 +1,4 @@
-"""What went wrong with launches: those that did not come back, and those that were disturbed."""
+"""What went wrong with launches: those that did not complete, and those that were disturbed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.data import Data
 
-QUESTION = "Did every launch come back?"
+QUESTION = "Did every launch complete?"
 
 
 def answers(data: Data) -> tuple[Answer, ...]:
     """One line for each thing that is wrong; one that says so where nothing is."""
     found = tuple(_faults(data))
-    return found or (Answer(("Every launch came back, and none was disturbed.",), "good"),)
+    return found or (Answer(("Every launch completed, and none was disturbed.",), "good"),)
 
 
 def _faults(data: Data) -> Iterator[Answer]:

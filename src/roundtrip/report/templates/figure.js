@@ -126,6 +126,7 @@ class Figure {
     const moved = (one, to, pixel) => to.at(to.log ? Math.max(one.of(pixel), 1e-12 * to.lo) : one.of(pixel));
     const place = (x, y) => [moved(from.x, this.x, x), rows ? y : moved(from.y, this.y, y)];
     for (const move of painted.moves) move(place);
+    this.label([...svg.querySelectorAll(".events text")]);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.style.height = `${height}px`;
     const clip = svg.querySelector("clipPath rect");
@@ -137,6 +138,24 @@ class Figure {
     menus(this);
     this.names(isWide);
     this.hold(this.state.at, false);
+  }
+
+  // Words of events, as the painter places them: left of their lines where no room is on the right,
+  // and on a second line where they would lie over the words before.
+  label(nodes) {
+    const placed = nodes.map((node) => {
+      const painted = (node.dataset.anchor ??= node.getAttribute("text-anchor") ?? "start");
+      const x = Number(node.getAttribute("x")) + (painted === "end" ? 8 : 0), wide = node.getComputedTextLength();
+      return { node, x, wide, isLeft: x + wide > this.box.right };
+    });
+    let end = 0, line = 0;
+    for (const { node, x, wide, isLeft } of placed.sort((a, b) => a.x - b.x)) {
+      const begin = isLeft ? x - 8 - wide : x;
+      line = begin < end ? 1 - line : 0;
+      end = begin + wide + 8;
+      const made = { "text-anchor": isLeft ? "end" : "start", x: isLeft ? x - 8 : x, y: this.box.top + 12 + GAP * line };
+      for (const [name, value] of Object.entries(made)) node.setAttribute(name, value);
+    }
   }
 
   // Grid, ticks and titles.
@@ -277,5 +296,13 @@ class Figure {
     const left = x + 16 + wide + corner.left < document.documentElement.clientWidth ? x + 16 : x - 16 - wide;
     this.tip.style.left = `${Math.max(left, 4 - corner.left)}px`;
     this.tip.style.top = `${Math.max(0, y - this.tip.offsetHeight - 12)}px`;
+    if (this.covers()) this.tip.style.top = `${y + 12}px`;
+  }
+
+  // Whether the values that are read out lie over the words of an event.
+  covers() {
+    const tip = this.tip.getBoundingClientRect();
+    return [...this.svg.querySelectorAll(".events text")].map((node) => node.getBoundingClientRect()).some((one) =>
+      one.left < tip.right && one.right > tip.left && one.top < tip.bottom && one.bottom > tip.top);
   }
 }

@@ -15,12 +15,13 @@ function visible() {
 
 function filter() {
   const wanted = new FormData(form), verdicts = new Set(wanted.getAll("verdict"));
+  const isAsked = form.elements.namedItem("verdict") !== null; // series that cannot be judged have none
   // A size is one word: 4 KiB is neither 64 KiB nor any row with a 4 in it.
   const words = plain(wanted.get("text")).match(/ \d+ (?:[kmg]i?)?b\b| [^ ]+/g) ?? [];
   const study = wanted.get("study"), environ = wanted.get("environ");
   let count = 0;
   for (const one of rows) {
-    const fits = verdicts.has(one.verdict) && (!study || study === one.study)
+    const fits = (!isAsked || verdicts.has(one.verdict)) && (!study || study === one.study)
       && (!environ || environ === one.environ) && words.every((word) => one.text.includes(word));
     if (one.row.hidden === fits) one.row.hidden = !fits;
     count += fits;

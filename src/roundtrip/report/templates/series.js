@@ -115,7 +115,7 @@ class Nights extends Figure {
     const one = this.row(at), { series, changed } = this.data, { where, value, spread } = this.words(at);
     const why = remark(series, one), link = data.reports[one.night];
     this.readout.replaceChildren([`${where}: ${[value, spread].filter(Boolean).join(" ")}`,
-      `${one.launches} launches${one.disturbed ? `, ${one.disturbed} disturbed` : ""}`, one.nodes && `on ${one.nodes}`,
+      `${one.launches} launch${one.launches === 1 ? "" : "es"}${one.disturbed ? `, ${one.disturbed} disturbed` : ""}`, one.nodes && `on ${one.nodes}`,
       why && `${one.left ? "left out: " : ""}${why}`].filter(Boolean).join("; "),
     changed.has(one.night) ? `. Changed since the night before: ${changed.get(one.night).join("; ")}. ` : ". ");
     if (link) this.readout.append(element("a", { href: link }, "Report of this night"));

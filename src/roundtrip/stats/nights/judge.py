@@ -130,7 +130,8 @@ def _history(
 ) -> SeriesHistory:
     used = row.comparable.values.size
     if not parts or prediction is None:
-        why = f"{used} nights; it can be judged from night {settings.nights_least} on"
+        nights = f"{used} night{'s' * (used != 1)}"
+        why = f"{nights}; a series can be judged from night {settings.nights_least} on"
         return SeriesHistory(used, why=why, least=least)
     last = parts[-1]
     drift, points = _drift(last, settings)

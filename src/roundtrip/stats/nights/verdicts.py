@@ -12,6 +12,8 @@ from enum import StrEnum
 
 #: A level is that of before if it is nearer to it than this part of the change.
 _BACK = 0.35
+#: A change point that lies elsewhere than it was reported is the same up to so many nights away.
+_MOVED = 10
 
 
 class Verdict(StrEnum):
@@ -48,6 +50,19 @@ class Step:
     def is_effect(self, least: float) -> bool:
         """Whether its interval excludes 1 and it is larger than the least effect."""
         return abs(self.ratio - 1) >= least and not self.low <= 1 <= self.high
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A change point that was reported after the night before, and is not there any more.
+
+    `now` is the change point that stands in its place; None if it is withdrawn, for the reason
+    `why`.
+    """
+
+    reported: Step
+    now: Step | None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,12 +125,34 @@ class Flapping:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """A series with two modes that visits one more often: how often it was in the higher mode.
+
+    `after` is the share of the newest `nights`, `before` that of the nights before, of 1.  The
+    higher mode is `ratio` (above 1) times the lower.
+    """
+
+    nights: int
+    before: float
+    after: float
+    ratio: float
+
+    def of_worse(self, *, lower_is_better: bool) -> Shares:
+        """The same of the mode that is worse; `ratio` is that mode over the other."""
+        if lower_is_better:
+            return self
+        return Shares(self.nights, 1 - self.before, 1 - self.after, 1 / self.ratio)
+
+
+@dataclass(frozen=True)
 class SeriesHistory:
     """Of one series: every change point, segment and incident, oldest first, and its newest nights.
 
     `would_see` is the least relative step that 10 new nights would show with a probability of
     90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.
+    `least` is the least effect, relative; a level is news for `news_nights`.  `shares`: a change of
+    the shares of two modes, which is no change point.  `before` is what was known, and so reported,
+    after the night before the newest.
     """
 
     used: int
@@ -130,6 +167,8 @@ class SeriesHistory:
     why: str = ""
     least: float = 0.0
     news_nights: int = 14
+    shares: Shares | None = None
+    before: SeriesHistory | None = None
 
     @property
     def spikes(self) -> tuple[int, ...]:
@@ -153,9 +192,65 @@ class SeriesHistory:
                 result.append(one)
         return tuple(result)
 
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        """What became of change points that were reported after the night before, oldest first.
+
+        Only effects were reported.
+        """
+        if self.before is None:
+            return ()
+        reported, stands = (
+            {(step.night, step.ratio > 1): step for step in one.steps if step.is_effect(one.least)}
+            for one in (self.before, self)
+        )
+        free = [stands[place] for place in stands.keys() - reported.keys()]
+        result = []
+        for place in sorted(reported.keys() - stands.keys()):
+            was = reported[place]
+            near = [one for one in free if (one.ratio > 1) == (was.ratio > 1)]
+            now = min(near, key=lambda one: (abs(one.night - was.night), one.night), default=None)
+            if now is None or abs(now.night - was.night) > _MOVED:
+                result.append(Revision(was, None, self._why_not(was)))
+            else:
+                free.remove(now)
+                result.append(Revision(was, now))
+        return tuple(result)
+
+    def _why_not(self, reported: Step) -> str:
+        """Why a change point that was reported before does not stand."""
+        if any(one.first <= reported.night <= one.last for one in self.incidents):
+            return "the level went back, so these nights are an incident"
+        place = reported.night, reported.ratio > 1
+        if place in {(one.night, one.ratio > 1) for one in self.steps}:
+            return "it does not exceed the least effect any more"
+        if self.drift is not None:
+            return "a drift explains these nights better"
+        if self.is_wandering:
+            return "the level wanders"
+        return "with the newest night it lacks evidence"
+
+    def went_back(self, *, lower_is_better: bool) -> Newest | None:
+        """The night before, if it was reported as worse, and last night shows no sign of it."""
+        was = self.before
+        if was is None or self.newest is None:
+            return None
+        if not was.is_worse_last_night(lower_is_better=lower_is_better):
+            return None
+        is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
+        since = was.segments[-1].end - 1 - _MOVED
+        lasts = any(one.night > since and (one.ratio > 1) == lower_is_better for one in self.steps)
+        return None if is_worse or lasts else was.newest
+
     def flaps(self, *, lower_is_better: bool) -> Flapping | None:
         """The worse nights that come and go, if there are such."""
         return next((one for one in self.flapping if (one.ratio > 1) == lower_is_better), None)
+
+    def worse_mode(self, *, lower_is_better: bool, accepted: int = -1) -> Shares | None:
+        """The shares of the worse of two modes, if they changed after night `accepted`."""
+        if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted:
+            return None
+        return self.shares.of_worse(lower_is_better=lower_is_better)
 
     def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
         """Whether the newest night is worse than what was predicted, and by more than the least."""
@@ -180,6 +275,9 @@ class SeriesHistory:
         flaps = self.flaps(lower_is_better=lower_is_better)
         if flaps and self.segments[-1].end - flaps.nights > accepted:
             return Verdict.FLAPPING
+        shares = self.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+        if shares:
+            return Verdict.FLAPPING if shares.after > shares.before else Verdict.IMPROVED
         if self.drift is not None:
             return Verdict.DRIFTING
         if self.why:

@@ -84,7 +84,7 @@ class DdtBenchSection:
 
 
 def section(data: Data) -> DdtBenchSection | None:
-    """The section, if the bundle has launches of it that came back."""
+    """The section, if the bundle has launches of it that completed."""
     return None if data.passed(derived.STUDY).is_empty() else DdtBenchSection(data)
 
 

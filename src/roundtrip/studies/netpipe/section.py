@@ -70,7 +70,7 @@ class NetPIPESection:
 
     def _answers(self, found: Mapping[tuple[str, ...], list[Finding]]) -> tuple[Answer, ...]:
         if not found:
-            text = "No ping-pong launch came back: the study's question stays open."
+            text = "No ping-pong launch completed: the study's question stays open."
             return (Answer((text,), "warn"),)
         return answers.over_all(list(found.values()))
 
@@ -132,7 +132,7 @@ class NetPIPESection:
 
 
 def section(data: Data) -> NetPIPESection | None:
-    """The section, if the bundle has launches of it that came back."""
+    """The section, if the bundle has launches of it that completed."""
     return None if data.passed(derived.STUDY).is_empty() else NetPIPESection(data)
 
 

@@ -22,7 +22,7 @@ from roundtrip.studies.npb.series import Series, of_row
 
 @dataclass(frozen=True)
 class Lost:
-    """A case with launches that did not come back."""
+    """A case with launches that did not complete."""
 
     series: Series
     rtt: float | None
@@ -105,7 +105,7 @@ class Launches:
 
     @cached_property
     def _passed(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
-        """The launches that came back, as rows of cases.parquet."""
+        """The launches that completed, as rows of cases.parquet."""
         found: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
         for row in self._rows:
             if row["status"] == "passed":
@@ -151,7 +151,7 @@ class Launches:
 
     @property
     def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
-        """Each series over the link, as planned, at each RTT where a launch came back or not."""
+        """Each series over the link, as planned, at each RTT where a launch completed or not."""
         came = ((one, rtt) for one in self.over_the_link for rtt in self.points[one])
         gone = ((one.series, one.rtt) for one in self.lost)
         return {(one.planned, rtt) for one, rtt in (*came, *gone) if rtt is not None}

@@ -132,7 +132,7 @@ def _inside(launches: Launches) -> list[Block]:
 
 
 def section(data: Data) -> Section | None:
-    """The section, if the bundle has launches of it that came back, measured or simulated."""
+    """The section, if the bundle has launches of it that completed, measured or simulated."""
     came = data.passed(derived.STUDY)
     if came.is_empty():
         return None

@@ -157,7 +157,7 @@ def _speedup(
             return Cell(why, "muted")
         return Cell("no base in one cluster", "muted")
     if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
-        return Cell("no launch came back", "bad")
+        return Cell("no launch completed", "bad")
     return cells.NOT_MEASURED
 
 

@@ -101,5 +101,5 @@ def _doubt(outcome: str) -> bool:
 
 
 def section(data: Data) -> OSUSection | None:
-    """The section, if the bundle has launches of it that came back."""
+    """The section, if the bundle has launches of it that completed."""
     return None if data.passed(derived.STUDY).is_empty() else OSUSection(data)

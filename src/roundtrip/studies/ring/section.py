@@ -88,7 +88,7 @@ class RingSection:
 
 
 def section(data: Data) -> RingSection | None:
-    """The section, if the bundle has launches of it that came back."""
+    """The section, if the bundle has launches of it that completed."""
     return None if data.passed(derived.STUDY).is_empty() else RingSection(data)
 
 

@@ -1,0 +1,149 @@
+"""What became of change points that were reported after the night before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.report.pages.verdict import judgement
+from roundtrip.stats.nights.verdicts import (
+    Drift,
+    Incident,
+    Revision,
+    Segment,
+    SeriesHistory,
+    Shares,
+    Step,
+    Verdict,
+)
+
+from .planted import judged, quiet
+
+#: A change point is the same up to so many nights away.
+WITHIN = 10
+
+
+def step(night: int, ratio: float = 1.1, half: float = 0.02) -> Step:
+    return Step(night, ratio, ratio - half, ratio + half, 9.0, 4.3, 5)
+
+
+def known(*steps: Step, **more: object) -> SeriesHistory:
+    return SeriesHistory(100, tuple(steps), least=0.01, **more)  # type: ignore[arg-type]
+
+
+def revisions(now: SeriesHistory, before: SeriesHistory) -> tuple[Revision, ...]:
+    return replace(now, before=before).revisions
+
+
+def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
+    was, now = step(41), step(40)
+    before, after = known(was), known(step(38, 0.9), step(33), now)
+    assert revisions(after, before) == (Revision(was, now),)
+
+
+def test_one_that_stands_is_no_revision_even_if_others_are_new() -> None:
+    assert revisions(known(step(41, 1.2), step(44)), known(step(41))) == ()
+
+
+def test_what_was_no_effect_was_not_reported() -> None:
+    assert revisions(known(), known(step(41, 1.005))) == ()
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (known(incidents=(Incident(40, 43, 1.1),)), "an incident"),
+        (known(step(41, 1.005)), "does not exceed the least effect"),
+        (known(drift=Drift(1.1, 1.05, 1.2)), "a drift explains"),
+        (known(is_wandering=True), "wanders"),
+        (known(step(41, 0.9)), "it lacks evidence"),
+        (known(step(52)), "it lacks evidence"),
+    ],
+)
+def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, why: str) -> None:
+    (found,) = revisions(after, known(step(41)))
+    assert found.now is None and why in found.why
+
+
+nights = st.lists(st.integers(0, 60), unique=True, max_size=6).map(sorted)
+ratios = st.sampled_from([0.9, 1.1, 1.005])
+
+
+@given(st.data(), nights, nights)
+def test_each_reported_change_point_stands_or_is_revised_once(
+    data: st.DataObject, first: list[int], second: list[int]
+) -> None:
+    before = known(*(step(night, data.draw(ratios), 0.001) for night in first))
+    after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
+    found = revisions(after, before)
+    gone = [one for one in before.steps if one.is_effect(0.01) and one not in after.steps]
+    assert [one.reported for one in found] == gone
+    moved = [one.now for one in found if one.now]
+    assert len(set(moved)) == len(moved) and set(moved) <= set(after.steps)
+    assert all(one.why for one in found if one.now is None)
+    for one in found:
+        if one.now:
+            assert 0 < abs(one.now.night - one.reported.night) <= WITHIN
+            assert one.now.is_effect(0.01)
+    assert revisions(before, before) == ()
+
+
+def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
+    logs = quiet(10, 105)
+    logs[:, 100:103] += math.log(1.3)
+    before = judged(logs[:, :103])
+    assert all(one.steps for one in before)
+    for night in (104, 105):
+        after = judged(logs[:, :night])
+        gone = [
+            revisions(one, was) for one, was in zip(after, before, strict=True) if not one.steps
+        ]
+        assert all("an incident" in one.why for (one,) in gone)
+    assert len(gone) == len(after)
+
+
+def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
+    logs = quiet(10, 103)
+    logs[:, 100] += math.log(1.3)
+    names = []
+    for night in (101, 102, 103):
+        pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
+        back = [replace(now, before=one).went_back(lower_is_better=True) for now, one in pairs]
+        names.append([round(one.ratio, 1) for one in back if one])
+    assert names == [[], [1.3] * 10, []]
+
+
+def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
+    logs = quiet(10, 102)
+    logs[:, 100:] += math.log(1.3)
+    for now, one in zip(judged(logs), judged(logs[:, :101]), strict=True):
+        both = replace(now, before=one)
+        assert both.steps and both.went_back(lower_is_better=True) is None
+        assert both.went_back(lower_is_better=False) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lower_is_better", "verdict"),
+    [
+        (0.08, 0.4, True, Verdict.FLAPPING),
+        (0.4, 0.08, True, Verdict.IMPROVED),
+        (0.08, 0.4, False, Verdict.IMPROVED),
+        (1.0, 0.6, False, Verdict.FLAPPING),
+    ],
+)
+def test_a_change_of_shares_is_said_of_the_worse_mode(
+    before: float, after: float, lower_is_better: bool, verdict: Verdict
+) -> None:
+    whole = (Segment(0, 100, 1.0, 0.01, 0.0),)
+    one = known(segments=whole, shares=Shares(20, before, after, 1.08))
+    assert one.verdict(lower_is_better=lower_is_better) is verdict
+    said = judgement(one, lower_is_better=lower_is_better)
+    share = after if lower_is_better else 1 - after
+    assert f"in {share:.0%}".replace("%", "") in said.ratio.replace("\N{NO-BREAK SPACE}", "")
+    assert "of 20 nights" in said.ratio and said.is_alarm is (verdict is Verdict.FLAPPING)
+    accepted = one.verdict(lower_is_better=lower_is_better, accepted=85)
+    assert accepted is Verdict.UNCHANGED
