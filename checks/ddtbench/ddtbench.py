@@ -11,6 +11,7 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies.ddtbench import derived as ddtbench
 
+from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -43,11 +44,13 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: `all`: every parameter set of the study; `largest`: that with the largest message.
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
-    buffers = variable(str, value="original,same", loggable=True)
+    buffers = variable(
+        choice("original", "same", "cold", several=True), value="original,same", loggable=True
+    )
     #: Seconds a launch may measure.
-    budget = variable(float, value=10.0, loggable=True)
+    budget = variable(BUDGET, value=10.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(float, value=2.0, loggable=True)
+    precision = variable(PRECISION, value=2.0, loggable=True)
 
     @run_before("run")
     def set_command(self):

@@ -3,7 +3,9 @@
 import json
 import pathlib
 
+import reframe as rfm
 import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 from . import local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
@@ -27,6 +29,15 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     #: Build what the check needs and stop there: ``reframe -c checks -R -S build_only=yes -r``.
     build_only = variable(bool, value=False)
+
+    #: The variables that a campaign may set: those that neither ReFrame nor a mixin declares.
+    settable = variable(typ.List[str], value=[])
+
+    @run_after("init")
+    def name_settable(self):
+        mixins = [one for one in type(self).__mro__ if one.__module__.startswith(f"{__package__}.")]
+        others = (name for one in (rfm.RegressionTest, *mixins) for name in one.var_space)
+        self.settable = sorted(set(type(self).var_space).difference(others))
 
     @run_after("init")
     def keep_samples(self):

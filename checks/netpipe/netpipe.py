@@ -8,6 +8,7 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
+from ..mixins.amounts import BUDGET, LARGEST, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -40,15 +41,15 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
     #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
-    buffers = variable(str, value="same", loggable=True)
+    buffers = variable(choice("same", "no-cache"), value="same", loggable=True)
     #: Seconds a launch may measure.
-    budget = variable(float, value=60.0, loggable=True)
+    budget = variable(BUDGET, value=60.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(float, value=2.0, loggable=True)
+    precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(int, value=8 << 20, loggable=True)
+    end = variable(LARGEST, value=8 << 20, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
-    perturbation = variable(int, value=3, loggable=True)
+    perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 
     @run_before("run")
     def set_command(self):

@@ -7,6 +7,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
+from ..mixins.amounts import LARGEST, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
@@ -25,9 +26,9 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     time_limit = "10m"
 
     #: Largest message, bytes (NetPIPE's option -u).
-    end = variable(int, value=8 << 20, loggable=True)
+    end = variable(LARGEST, value=8 << 20, loggable=True)
     #: NetPIPE's option -p, bytes.
-    perturbation = variable(int, value=3, loggable=True)
+    perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 
     @run_before("run")
     def set_command(self):

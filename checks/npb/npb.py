@@ -25,6 +25,7 @@ from roundtrip.sites import scales
 from roundtrip.studies.npb import derived as npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
+from ..mixins.amounts import LIMIT
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -53,7 +54,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Whose programs: `native`, ours; `upstream`, those of NPB 3.4.
     source = parameter([npb.NATIVE, npb.UPSTREAM], type=str, loggable=True)
     #: Seconds after which a launch is given up.
-    limit = variable(int, value=1800, loggable=True)
+    limit = variable(LIMIT, value=1800, loggable=True)
     #: What would make a missing feature available, where the site does not say it better.
     remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
 

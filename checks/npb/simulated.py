@@ -25,6 +25,7 @@ from roundtrip.sites import scales
 from roundtrip.sites.prebuilt import SIMULATED
 from roundtrip.studies.npb import derived as npb
 
+from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
@@ -80,14 +81,16 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     placement = parameter(["one-per-node"], type=str, loggable=True)
     #: Speeds of a host, Mflop/s.
     mflops = variable(
-        typ.List[float], value=[10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0], loggable=True
+        typ.List[amount(float, 0.001, 1e9)],
+        value=[10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0],
+        loggable=True,
     )
     #: By how much a round trip between the clusters is longer, ms; the study's.
-    rtts = variable(typ.List[float], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
+    rtts = variable(typ.List[amount(float, 0, 60000)], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
     #: Files of what was measured elsewhere and is drawn beside it, from the checkout's root on.
     marks = variable(typ.List[str], value=[], loggable=True)
     #: Seconds after which a launch is given up.
-    limit = variable(int, value=3600, loggable=True)
+    limit = variable(LIMIT, value=3600, loggable=True)
 
     @run_after("init")
     def choose_ranks(self):

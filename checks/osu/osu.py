@@ -24,6 +24,7 @@ from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import launch as osu_launch
 from roundtrip.studies.osu import output as osu_output
 
+from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
@@ -44,12 +45,12 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     suite = fixture(find_osu, scope="environment")
 
     #: Largest message, bytes; 0: the program's default (4 MiB, of collectives 1 MiB).
-    end = variable(int, value=0, loggable=True)
+    end = variable(amount(int, 0, 2**31 - 1), value=0, loggable=True)
     #: Messages or operations for each size; 0: the program's default, fewer for large sizes;
     #: where they are simulated, all alike, 20.
-    iterations = variable(int, value=0, loggable=True)
+    iterations = variable(amount(int, 0, 10**9), value=0, loggable=True)
     #: Seconds after which a launch is given up.
-    limit = variable(int, value=900, loggable=True)
+    limit = variable(LIMIT, value=900, loggable=True)
     #: What would make a missing feature available, where the site does not say it better.
     remedies = variable(typ.Dict[str, str], value={"osu": "spack install osu-micro-benchmarks"})
 

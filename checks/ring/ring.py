@@ -8,6 +8,7 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
+from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -45,11 +46,11 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     build = fixture(build_ring, scope="environment")
 
     #: Seconds a launch may measure.
-    budget = variable(float, value=30.0, loggable=True)
+    budget = variable(BUDGET, value=30.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(float, value=2.0, loggable=True)
+    precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest region, bytes.
-    end = variable(int, value=16 << 20, loggable=True)
+    end = variable(amount(int, 10, 2**31 - 1), value=16 << 20, loggable=True)
 
     @run_before("run")
     def set_command(self):

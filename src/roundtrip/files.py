@@ -20,17 +20,19 @@ from roundtrip.errors import UserError, refusal
 
 #: Far deeper than any file that Roundtrip, ReFrame or Spack writes.
 MAX_DEPTH = 64
+#: The largest file that is read whole, and the largest text: Python may need 24 bytes for each.
+MOST_BYTES, MOST_TEXT = 1 << 30, 1 << 24
 _INTEGER_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
 _Parsed = TypeVar("_Parsed")
 
 
-def read_bytes(file: Path) -> bytes:
-    """The content of a regular file.
+def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most `most` bytes.
 
-    UserError if it is missing, cannot be read, or is not a regular file.  A FIFO or a device is
-    refused before it can block.
+    UserError if it is missing, larger, cannot be read, or is not a regular file.  A FIFO or a
+    device is refused before it can block.
     """
     try:
         # O_NONBLOCK: do not wait for the writer of a FIFO.  A symbolic link is followed.
@@ -38,7 +40,10 @@ def read_bytes(file: Path) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise UserError("not a regular file", file)
-            return stream.read()
+            content = stream.read(most + 1)
+            if len(content) > most:
+                raise UserError(f"too large: right are at most {most} bytes", file)
+            return content
     except FileNotFoundError:
         raise UserError("missing", file) from None
     except IsADirectoryError:
@@ -54,7 +59,7 @@ def read_text(file: Path) -> str:
 
     UserError if it cannot be read, or is not UTF-8: then with the line of the first wrong byte.
     """
-    return decode(read_bytes(file), file)
+    return decode(read_bytes(file, MOST_TEXT), file)
 
 
 def decode(content: bytes, file: Path | str) -> str:

@@ -280,3 +280,35 @@ def test_json_that_is_read_can_be_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a regular file"):
         files.read_bytes(tmp_path / "fifo")
     assert json.dumps(files.parse_json("[" * 60 + "]" * 60))
+
+
+@pytest.mark.parametrize(
+    ("environment", "complaint"),
+    [("0", "POLARS_MAX_THREADS='0': right is"), ("-2", "POLARS_MAX_THREADS='-2'")],
+)
+def test_a_number_of_threads_that_is_none(environment: str, complaint: str) -> None:
+    done = roundtrip("collect", "/nonexistent", env={"POLARS_MAX_THREADS": environment})
+    one_line(done, complaint)
+
+
+def test_an_address_space_that_is_too_small_is_named_with_what_is_needed() -> None:
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    done = roundtrip("collect", "/nonexistent", preexec_fn=confine)
+    one_line(done, "limited to 1048576 kB: right is `ulimit -v unlimited`, or [0-9]+")
+
+
+@pytest.mark.nightly
+def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
+    built: Path, tmp_path: Path
+) -> None:
+    page = (CHECKOUT / "docs" / "operator.md").read_text(encoding="utf-8")
+    (limit,) = re.findall(r"`ulimit -v (\d+)`", page)
+
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (int(limit) << 10, int(limit) << 10))
+
+    done = roundtrip("report", built, "--output", tmp_path, preexec_fn=confine)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "index.html").is_file()

@@ -12,7 +12,7 @@ from pathlib import Path
 from support.bundles import FORMER, of_schema_2
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, decodable, manifest
+from roundtrip.collect import bundle, manifest, reader
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"
@@ -79,7 +79,7 @@ def check_of(
                 (copy / manifest.FILE_NAME).unlink()
                 manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
-                decodable.require(copy)
+                reader.require(copy)
             read = data.read(copy)
             read.samples.collect()
             then(read)

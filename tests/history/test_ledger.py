@@ -14,6 +14,7 @@ from support.bundles import FORMER
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
 
 from roundtrip.collect import manifest
+from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
@@ -215,14 +216,14 @@ def test_a_decoder_that_dies_is_a_warning_too(
 ) -> None:
     (_, second, _) = Nights(tmp_path, series=1).write(3)
 
-    def first_fault(tables: Any) -> tuple[int, str] | None:
-        numbers = [n for n, file in enumerate(tables) if second in file.parents]
-        return (numbers[0], "died of signal 6") if numbers else None
+    def require(reader: Any, tables: Any) -> None:
+        if dead := [file for file in tables if second in file.parents]:
+            raise UserError("its decoder died of signal 6", dead[0])
 
-    monkeypatch.setattr(ledger.decodable, "first_fault", first_fault)
+    monkeypatch.setattr(ledger.Reader, "require", require)
     found = read(tmp_path)
     assert dates(found) == ["2026-01-01", "2026-01-03"]
-    told = "bundle/cases.parquet: not a table: its decoder died of signal 6"
+    told = "bundle/cases.parquet: its decoder died of signal 6"
     assert found.warnings == (f"{second}: {told}",)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from roundtrip.campaign.meeting import Meeting
@@ -12,6 +13,9 @@ from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Asked, Case, Site
 from roundtrip.errors import UserError
 from roundtrip.sites import prebuilt, scales
+
+#: What a type of a check says of a value that it does not take.
+_RIGHT = re.compile(r"right is .*")
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def build(campaign: Campaign, site: Site) -> Matrix:
         tests = site.describe(files)  # to say what there is
     if not tests:
         raise UserError(f"site '{site.name}' offers no toolchain: nothing can run there")
+    _require_values(campaign, site, tests)
     expected: dict[str, Expected] = {}
     skipped: dict[str, Skipped] = {}
     for plan in campaign.checks:
@@ -142,11 +147,16 @@ def _tests(
 ) -> list[dict[str, Any]]:
     """The parametrized tests that `plan` selects."""
     mine = [test for test in tests if test["@class"] == plan.name]
+    settable = mine[0].get("settable", mine[0])
     for variable in plan.variables:
         if variable not in mine[0]:
             raise UserError(
                 f"check '{plan.name}' has no variable '{variable}'", campaign.file, plan.line
             )
+        if variable not in settable:
+            told = f"check '{plan.name}' sets '{variable}' itself, so that a value has no effect"
+            known = ", ".join(settable)
+            raise UserError(f"{told}; right is one of: {known}", campaign.file, plan.line)
     for key, values in plan.parameters.items():
         legal = {dict(_parameters(test)).get(key) for test in mine}
         if unknown := [value for value in values if value not in legal]:
@@ -161,6 +171,61 @@ def _tests(
         for test in mine
         if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
     ]
+
+
+def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]]) -> None:
+    """UserError for a value that ReFrame does not take for a variable of a check.
+
+    ReFrame is asked once for all checks, and again for each value only if it refuses one.
+    """
+    known = {test["@class"]: test for test in tests}
+    batches: list[list[CheckPlan]] = []
+    for plan in campaign.checks:
+        if not plan.variables.keys() <= known.get(plan.name, {}).keys():
+            continue  # `_tests` says which it does not have
+        batch = next((one for one in batches if plan.name not in {p.name for p in one}), None)
+        if not plan.variables or any(plan in one for one in batches):
+            continue
+        if batch is None:
+            batches.append(batch := [])
+        batch.append(plan)
+    for batch in batches:
+        try:
+            _set(batch, site, known)
+        except UserError:
+            for plan in batch:
+                for variable in plan.variables:
+                    _require_value(plan, variable, campaign, site, known)
+            raise
+
+
+def _require_value(
+    plan: CheckPlan,
+    variable: str,
+    campaign: Campaign,
+    site: Site,
+    known: Mapping[str, dict[str, Any]],
+) -> None:
+    value = plan.variables[variable]
+    try:
+        _set([replace(plan, variables={variable: value})], site, known)
+    except UserError as error:
+        why = _RIGHT.search(error.what)
+        told = why[0] if why else error.what
+        raise UserError(
+            f"check '{plan.name}': {variable} = {value[:60]!r}: {told}", campaign.file, plan.line
+        ) from None
+
+
+def _set(batch: Sequence[CheckPlan], site: Site, known: Mapping[str, dict[str, Any]]) -> None:
+    """Have ReFrame set the variables of `batch`, of one test a check; UserError if it refuses."""
+    files = sorted({str(known[plan.name]["@file"]) for plan in batch})
+    asked = {
+        plan.name: [{key: [value] for key, value in _parameters(known[plan.name])}]
+        for plan in batch
+    }
+    values = {f"{p.name}.{key}": value for p in batch for key, value in p.variables.items()}
+    site.describe(files, asked, values)
 
 
 def _combinations(

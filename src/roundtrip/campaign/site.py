@@ -119,12 +119,19 @@ class Site:
             for name in _CHECK.findall(file.read_text(encoding="utf-8"))
         }
 
-    def describe(self, files: Iterable[str], asked: Asked | None = None) -> list[dict[str, Any]]:
+    def describe(
+        self,
+        files: Iterable[str],
+        asked: Asked | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
         """ReFrame's description of every test in `files`, whether this site can run it or not.
 
-        `asked`: of these only, as in `cases`.  UserError if ReFrame fails.
+        `asked`: of these only, as in `cases`.  `variables`: ``check.variable`` and the value that
+        it is set to.  UserError if ReFrame fails, as it does for a value of another type or range.
         """
         named = [f"--checkpath={file}" for file in files]
+        named += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
         everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
         tests: list[dict[str, Any]] = json.loads(self._reframe(*named, *everything, asked=asked))
         return tests

@@ -53,6 +53,8 @@ def bring(
     lower, higher = lower_is_better or [], higher_is_better or []
     options = Options(_zone(timezone), timezone, lower, higher)
     brought = bring_in(paths.reports(), campaign, site, places, options)
+    if brought.folder is None and len(brought.aside) == 1:
+        raise UserError(brought.aside[0])
     for line in brought.aside[:_SHOWN]:
         print(line, file=sys.stderr)
     if more := brought.aside[_SHOWN:]:

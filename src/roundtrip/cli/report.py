@@ -10,7 +10,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import decodable, manifest
+from roundtrip.collect import manifest, reader
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def report(
     if verify and (source / _FACTS).is_file():
         if supersedes:
             raise UserError("--verify of a published report corrects none: leave --supersedes out")
-        decodable.require(source / "bundle")
+        reader.require(source / "bundle")
         revision = source
     else:
         reports = output or paths.reports()
@@ -117,7 +117,7 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
 def _bundle(source: Path) -> Path:
     for bundle in (source, source / "bundle"):
         if (bundle / manifest.FILE_NAME).is_file():
-            decodable.require(bundle)
+            reader.require(bundle)
             return bundle
     if (source / "state.json").is_file():
         from roundtrip.collect.bundle import build  # as above

@@ -123,7 +123,7 @@ def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
         content = confined.read(file, root, confined.SAMPLES)
         if seal.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
-        frame = samples.parse(content, file).frame
+        frame = samples.parse_confined(content, file).frame
         labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)

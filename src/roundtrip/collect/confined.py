@@ -18,8 +18,9 @@ from roundtrip import files
 from roundtrip.errors import UserError
 
 #: The largest record and the largest samples.csv that are read, bytes; workloads write far less.
-RECORD = 1 << 26
-SAMPLES = 1 << 30
+#: Python may need 24 bytes for each of a record's.
+RECORD = 1 << 23
+SAMPLES = 1 << 27
 _LINK = "a symbolic link: not followed"
 _ON_THE_WAY = "a symbolic link, or no folder, on the way to it: not followed"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

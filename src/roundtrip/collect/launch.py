@@ -80,7 +80,7 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         run = records.read(folder / "run.json", root)
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
         digest, rows = seal.digest(content), seal.digest_of_rows(content)
-        fault = _fault(case, run, samples.parse(content, folder / SAMPLES), digest)
+        fault = _fault(case, run, samples.parse_confined(content, folder / SAMPLES), digest)
         if not fault and (crossed := link.read(folder, root)):
             fault = link.fault(crossed)
     except UserError as error:

@@ -11,6 +11,7 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import confined
+from roundtrip.collect.reader import Limits, Reader, packed, unpacked
 from roundtrip.errors import UserError
 from roundtrip.studies.metrics import METRICS
 
@@ -47,6 +49,9 @@ _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
 #: Upper limit of sizes and numbers of samples; limits of all values except 0.
 MOST_COUNT = 2**53
 LEAST_VALUE, MOST_VALUE = 1e-15, 1e15
+#: Bytes of a content that can take little memory and time, whatever it holds.
+_SMALL = 1 << 20
+_TASK = "roundtrip.collect.samples:answer"
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,26 @@ def parse(content: bytes, file: Path) -> Samples:
 
 def read(file: Path) -> Samples:
     """Read one samples.csv; UserError if it is not a regular file that can be read."""
-    return parse(confined.read(file, most=confined.SAMPLES), file)
+    return parse_confined(confined.read(file, most=confined.SAMPLES), file)
+
+
+def parse_confined(content: bytes, file: Path) -> Samples:
+    """As `parse`; a large content in another process, UserError where that reaches a limit."""
+    if len(content) <= _SMALL:
+        return parse(content, file)
+    with Reader() as reader:
+        (answer,) = reader.answers(_TASK, [file], content=content)
+    head, frame = unpacked(answer)
+    problems = tuple(Problem(file, line, reason) for line, reason in head["problems"])
+    return Samples(frame, head["metadata"], problems)
+
+
+def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
+    """What `parse_confined` makes `Samples` of again, in the process of the reader."""
+    found = parse(content, Path(names[0]))
+    limits.require_rows(found.frame.height)
+    problems = [(one.line, one.reason) for one in found.problems]
+    yield packed({"metadata": found.metadata, "problems": problems}, found.frame)
 
 
 def whole(file: str | Path) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
 #: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
-_MOST = 1 << 28
+_MOST = 3 << 23
 
 
 def _line(text: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.collect import bundle, decodable, manifest
+from roundtrip.collect import bundle, manifest, reader
 from roundtrip.compare.side import KEYS, Side
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
@@ -52,7 +52,7 @@ class Sources:
                     built = bundle.build(folder, self.scratch / f"{len(self._opened)}")
                 self._opened[folder] = data.read(built)
             else:
-                decodable.require(folder)
+                reader.require(folder)
                 self._opened[folder] = data.read(folder)
         return self._opened[folder]
 

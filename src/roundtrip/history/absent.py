@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import decodable, manifest
+from roundtrip.collect import manifest, reader
 from roundtrip.collect.tables import disk
 from roundtrip.collect.tables.schema import ADDED, CASES
 from roundtrip.errors import UserError
@@ -58,8 +58,7 @@ def of(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
 def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     """Those of one night; UserError for a bundle that cannot be read."""
     checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
-    if decodable.first_fault([cases]):
-        raise UserError("not a table", cases)
+    reader.require_tables([cases])
     columns = ["launch", "status", "reason", "hosts"]
     launches = disk.table(cases, CASES, columns, ADDED["cases"])
     told = {

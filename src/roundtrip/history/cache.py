@@ -21,6 +21,7 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import __version__
+from roundtrip.collect import reader
 from roundtrip.history.schema import NIGHTS, PAIRS, PROVENANCE, Schema
 
 FILE_NAME = ".history.zip"
@@ -51,7 +52,10 @@ class Cache:
 
 def load(site: Path) -> Cache:
     """What the folder of a campaign on a site has; an empty one if it is missing or damaged."""
+    if not (site / FILE_NAME).is_file():
+        return Cache()
     try:
+        reader.require_tables([site / FILE_NAME])
         with zipfile.ZipFile(site / FILE_NAME) as archive:
             index = json.loads(archive.read(_INDEX))
             if index["format"] != _format():

@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import imported
-from roundtrip.collect import analysis, decodable
+from roundtrip.collect import analysis
+from roundtrip.collect.reader import Reader
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import Annotation, mark
@@ -128,18 +129,14 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
-    """Revisions with a table whose decoder dies, and how it does."""
-    tables = [
-        (one.path, file)
-        for one in revisions
-        for name in _TABLES
-        if (file := one.bundle / f"{name}.parquet").is_file()
-    ]
-    while tables and (found := decodable.first_fault([file for _, file in tables])):
-        number, how = found
-        path, file = tables[number]
-        yield path, f"{file.relative_to(path)}: not a table: its decoder {how}"
-        tables = [table for table in tables if table[0] != path]
+    """Revisions with tables that reach a limit or kill their decoder, and how."""
+    with Reader() as reader:
+        for one in revisions:
+            tables = [one.bundle / f"{name}.parquet" for name in _TABLES]
+            try:
+                reader.require([file for file in tables if file.is_file()])
+            except UserError as error:
+                yield one.path, str(error).replace(f"{one.path}/", "")
 
 
 def _of(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:

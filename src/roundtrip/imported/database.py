@@ -21,6 +21,8 @@ from roundtrip.imported.schema import Read, SetAside
 MAGIC = b"SQLite format 3\0"
 #: How long a writer is waited for, and how long a query may take, seconds.
 _PATIENCE = 60
+#: Of a report in a cell, bytes: a generated column may compute any.
+_LONGEST = 1 << 28
 _QUERY = "SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid"
 
 
@@ -43,6 +45,7 @@ def parse(whole: bytes) -> Read:
         with closing(sqlite3.connect(":memory:")) as opened:
             opened.deserialize(whole)
             opened.execute("PRAGMA trusted_schema = OFF")
+            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             limit = time.monotonic() + _PATIENCE
             opened.set_progress_handler(lambda: time.monotonic() > limit, 100_000)
             kind = "SELECT type FROM sqlite_master WHERE name = 'sessions'"

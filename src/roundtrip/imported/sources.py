@@ -7,11 +7,13 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+import zoneinfo
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip.collect import confined
+from roundtrip.collect.reader import Limits, Reader, packed, unpacked
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError, refusal
 from roundtrip.imported import database, perflog, session
@@ -23,6 +25,7 @@ _MOST = 1 << 30
 _LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
 _OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
 _GZIP = b"\x1f\x8b"
+_TASK = "roundtrip.imported.sources:answer"
 
 
 @dataclass(frozen=True)
@@ -40,23 +43,51 @@ def read(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
     """Every file that `places` are or hold, in their order, each content once.
 
     In a folder, only files are read that have a name or a beginning of ReFrame's.  UserError for a
-    place that does not exist.
+    place that does not exist.  A file that reaches a limit of `collect.reader` is set aside.
     """
     seen, closed = set(), list[OSError]()
-    for file, name, is_asked in _files(places, closed):
-        try:
-            content = _content(file)
-        except UserError as error:
-            yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
-            continue
-        digest = hashlib.sha256(content).hexdigest()
-        if digest not in seen and (is_asked or _LOG.fullmatch(file.name) or _is_ours(content)):
-            seen.add(digest)
-            yield Source(file, name, digest, len(content), parse(content, zone))
+    with Reader() as reader:
+        for file, name, is_asked in _files(places, closed):
+            is_ours = is_asked or bool(_LOG.fullmatch(file.name))
+            try:
+                answers = reader.answers(_TASK, [file], str(zone), "ours" if is_ours else "")
+                digest, size, found = _received(*answers)
+            except UserError as error:
+                yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
+                continue
+            if found is not None and digest not in seen:
+                seen.add(digest)
+                yield Source(file, name, digest, size, found)
     for told in closed:
         folder = Path(told.filename)
         aside = [SetAside(0, f"a folder that cannot be read: {refusal(told).what}")]
         yield Source(folder, printable(folder.name), "", 0, Read(aside=aside))
+
+
+def answer(
+    limits: Limits, files: Sequence[str], content: bytes, zone: str, is_ours: str
+) -> Iterator[bytes]:
+    """For each file, in the process of the reader: what `_received` makes a `Read` of again.
+
+    UserError for a file that cannot be read, and for one of too many rows.
+    """
+    for file in files:
+        held = _content(Path(file))
+        digest = hashlib.sha256(held).hexdigest()
+        is_used = bool(is_ours) or _is_ours(held)
+        found = parse(held, zoneinfo.ZoneInfo(zone)) if is_used else Read()
+        limits.require_rows(found.rows.height)
+        aside = [(one.line, one.reason) for one in found.aside]
+        head = {"digest": digest, "size": len(held), "is_used": is_used}
+        yield packed({**head, "empty": found.empty, "aside": aside}, found.rows)
+
+
+def _received(answer: bytes) -> tuple[str, int, Read | None]:
+    """Digest and size of a file, and what it holds; None for one that is not ReFrame's."""
+    head, rows = unpacked(answer)
+    aside = [SetAside(line, reason) for line, reason in head["aside"]]
+    found = Read(rows, aside, head["empty"]) if head["is_used"] else None
+    return head["digest"], head["size"], found
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> Read:

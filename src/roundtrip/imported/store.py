@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import decodable
+from roundtrip.collect import reader
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables.rules import RULES
@@ -71,7 +71,7 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
         return pl.DataFrame(schema=schema.NIGHTS), pl.DataFrame(schema=schema.PROVENANCE)
     for path in found:
         require_whole(path)
-    decodable.require(folder)
+    reader.require(folder)
     made = nights.of(pl.concat([values(path / _VALUES) for path in found]))
     for name, frame in zip(("nights", "provenance"), made, strict=True):
         for one in RULES[name]:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import decodable, rounds
+from roundtrip.collect import reader, rounds
 from roundtrip.history import published
 from roundtrip.history.schema import MEDIANS
 from roundtrip.report import data, units
@@ -159,7 +159,7 @@ def of_site(site: Path, judged: Judged) -> Confirmed:
     digests = {line.series.points["digest"][-1] for line in judged.of(Verdict.WORSE_LAST_NIGHT)}
     for one in published.counting(site)[0] if digests else ():
         if one.digest in digests:
-            decodable.require(one.bundle)
+            reader.require(one.bundle)
             return of(data.read(one.bundle), judged)
     return NOTHING
 

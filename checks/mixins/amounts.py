@@ -1,0 +1,55 @@
+"""Types of variables with a range: ReFrame refuses any other value when it loads the check."""
+
+import math
+
+
+class _Checked(type):
+    """A type whose values are those of a plain type that a test holds for."""
+
+    def __instancecheck__(cls, value):
+        return cls.holds(value)
+
+    def __call__(cls, text):
+        try:
+            value = cls.kind(text)
+        except ValueError:
+            value = None
+        if not isinstance(value, cls):
+            raise TypeError(f"right is {cls.words}")
+        return value
+
+
+def amount(kind, least, most):
+    """The type of a number of `kind`, int or float, from `least` to `most`."""
+
+    def holds(value):
+        kinds = (int, float) if kind is float else (int,)
+        is_number = isinstance(value, kinds) and not isinstance(value, bool)
+        return is_number and math.isfinite(value) and least <= value <= most
+
+    name = "a number" if kind is float else "a whole number"
+    words = f"{name} from {least:.12g} to {most:.12g}"
+    return _Checked("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
+
+
+def choice(*legal, several=False):
+    """The type of a text that is one of `legal`; or several of them, with commas."""
+
+    def holds(value):
+        if not isinstance(value, str):
+            return False
+        parts = value.split(",") if several else [value]
+        return set(parts) <= set(legal) and len(set(parts)) == len(parts)
+
+    words = f"{'some' if several else 'one'} of: {', '.join(legal)}"
+    return _Checked("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
+
+
+#: Seconds that a launch may measure; a week at most.
+BUDGET = amount(float, 0.001, 604800)
+#: Relative half-width of an interval, percent.
+PRECISION = amount(float, 0.001, 100)
+#: Bytes of the largest message; its count is a C `int`.
+LARGEST = amount(int, 1, 2**31 - 1)
+#: Seconds after which a job is ended.
+LIMIT = amount(int, 1, 604800)

@@ -1,0 +1,317 @@
+"""The subprocess that reads what others wrote, within limits of memory, processor time and rows.
+
+A small file can be made to unpack to gigabytes, to compute for hours, or to make polars abort its
+process, which no exception can catch.  So whatever is packed or computed (parquet, gzip, sqlite,
+zip) and every large text is read here.  Then a UserError names the file and the limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import polars as pl
+
+from roundtrip.errors import UserError
+
+#: Limits for a file of 0 bytes, and what each byte of a file adds.  Measured data hardly shrinks
+#: when it is packed, so that a file with far more than this per byte was made to unpack so.
+MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
+SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
+ROWS, ROWS_PER_BYTE = 1 << 20, 1
+#: Raises all limits, as a factor, for a site whose files really are so large.
+FACTOR = "ROUNDTRIP_READER_FACTOR"
+#: Seconds without an answer, such as those of a file system that hangs.
+_SILENT = 180.0
+#: Seconds in which the process ends when nothing is asked any more.
+_ENDS = 1.0
+_TABLES = "roundtrip.collect.reader:tables"
+_PROGRAM = "from roundtrip.collect import reader; reader.serve()"
+_GOOD, _BAD, _END = b"+", b"-", b"."
+_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What reading some files may take: bytes of memory, processor seconds, rows."""
+
+    memory: int
+    seconds: int
+    rows: int
+
+    @staticmethod
+    def of(size: int) -> Limits:
+        """Those for files of `size` bytes in all; UserError for a factor that is no number."""
+        factor = _factor()
+        memory = min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY)
+        return Limits(
+            int(factor * memory),
+            int(factor * (SECONDS + SECONDS_PER_BYTE * size)) + 1,
+            int(factor * (ROWS + ROWS_PER_BYTE * size)),
+        )
+
+    def require_rows(self, rows: int) -> None:
+        """UserError for more rows than that."""
+        if rows > self.rows:
+            raise UserError(f"{rows} rows; right are at most {self.rows}; {_raise()}")
+
+
+def _factor() -> float:
+    told = os.environ.get(FACTOR, "1")
+    try:
+        factor = float(told)
+    except ValueError:
+        factor = 0.0
+    if not 1 <= factor <= 1000:
+        raise UserError(f"{FACTOR}={told!r}: right is a number from 1 to 1000")
+    return factor
+
+
+def require(bundle: Path) -> None:
+    """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder.
+
+    The tables count together.  Other faults are left to the reader of the table.
+    """
+    require_tables(sorted(bundle.rglob("*.parquet")))
+
+
+def require_tables(files: Sequence[Path]) -> None:
+    """As `require`, for parquet files, or zip files of them, that are read together."""
+    with Reader() as reader:
+        reader.require(files)
+
+
+class Reader:
+    """A subprocess that reads one file, or one set of files, after another.
+
+    It begins with the first, and begins again after one that killed it.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def require(self, files: Sequence[Path]) -> None:
+        """UserError unless these tables can be decoded together within the limits."""
+        for _ in self.answers(_TABLES, files) if files else ():
+            pass
+
+    def answers(
+        self, task: str, files: Sequence[Path], *more: str, content: bytes = b""
+    ) -> Iterator[bytes]:
+        """What the function `task`, ``module:name``, yields for `files`: one answer for each.
+
+        It is called with the limits, the files, `content` and `more`.  UserError, with the file
+        whose answer is missing, where a limit is reached or the process dies.
+        """
+        size = len(content) or sum(_size(file) for file in files)
+        limits = Limits.of(size)
+        stream = self._begin()
+        job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), more]
+        number = 0
+        try:
+            for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
+                stream.write(len(part).to_bytes(_LENGTH, "big") + part)
+            stream.flush()
+            while (answer := self._answer())[0] != _END:
+                if answer[0] == _BAD:
+                    self._end()  # what is left of its memory is of no use
+                    raise UserError(answer[1].decode("utf-8", "replace"), files[number])
+                yield answer[1]
+                number += 1
+        except (BrokenPipeError, EOFError, TimeoutError) as error:
+            raise UserError(self._why(error, limits), files[number]) from None
+
+    def _begin(self) -> IO[bytes]:
+        if self._process is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
+            # -P: no module of the folder in which the user is.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            )
+        assert self._process.stdin is not None  # noqa: S101  for the type checker
+        return self._process.stdin
+
+    def _answer(self) -> tuple[bytes, bytes]:
+        kind = self._receive(1)
+        return kind, self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
+
+    def _receive(self, count: int) -> bytes:
+        assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above
+        stream, parts, deadline = self._process.stdout.fileno(), [], time.monotonic() + _SILENT
+        while count:
+            if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise TimeoutError
+            part = os.read(stream, min(count, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _why(self, error: Exception, limits: Limits) -> str:
+        """Why no answer came from the process, which is ended."""
+        status, words = self._end()
+        if isinstance(error, TimeoutError):
+            return f"reading it takes more than {_SILENT:g} s: is its file system away?"
+        if status == -signal.SIGXCPU:
+            return f"reading it takes more than {limits.seconds} s of processor time; {_raise()}"
+        if b"memory allocation of" in words or status == -signal.SIGKILL:
+            return _too_much_memory(limits)
+        how = f"died of signal {-status}" if status < 0 else f"ended with status {status}"
+        return f"its decoder {how}"
+
+    def _end(self) -> tuple[int, bytes]:
+        """End the process, if it runs; its status, and what it wrote to standard error."""
+        process, errors = self._process, self._errors
+        self._process = self._errors = None
+        if process is None or errors is None:
+            return 0, b""
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  as above
+        with contextlib.suppress(BrokenPipeError):  # of what it did not read
+            process.stdin.close()
+        process.stdout.close()
+        try:
+            process.wait(_ENDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        status = process.wait()
+        errors.seek(0)
+        words = errors.read(1 << 16)
+        errors.close()
+        return status, words
+
+
+def packed(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
+    """An answer of a table and what goes with it, a JSON object."""
+    text, buffer = json.dumps(head).encode(), io.BytesIO()
+    frame.write_ipc(buffer)
+    return len(text).to_bytes(_LENGTH, "big") + text + buffer.getvalue()
+
+
+def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
+    """What `packed` made an answer of."""
+    start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
+    return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
+
+
+def _size(file: Path) -> int:
+    """Bytes of a file on its disk: holes, which cost nothing, allow nothing."""
+    try:
+        found = file.stat()
+    except (OSError, ValueError):
+        return 0
+    return min(found.st_size, 512 * found.st_blocks)
+
+
+def _too_much_memory(limits: Limits) -> str:
+    return f"reading it takes more than {limits.memory >> 20} MiB of memory; {_raise()}"
+
+
+def _raise() -> str:
+    return f"if it is a good file, set {FACTOR}=2 or more"
+
+
+def serve() -> None:
+    """Answer the jobs on standard input until it ends; what `Reader` starts."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    while head := sys.stdin.buffer.read(_LENGTH):
+        task, numbers, files, more = json.loads(_received(head))
+        content = _received(sys.stdin.buffer.read(_LENGTH))
+        limits = Limits(*numbers)
+        _confine(limits)
+        module, _, name = task.partition(":")
+        answers = getattr(importlib.import_module(module), name)(limits, files, content, *more)
+        try:
+            for answer in answers:
+                _send(output, _GOOD, answer)
+        except MemoryError:
+            _send(output, _BAD, _too_much_memory(limits).encode())
+        except UserError as error:
+            _send(output, _BAD, error.what.encode("utf-8", "replace"))
+        except pl.exceptions.PanicException:
+            _send(output, _BAD, b"its decoder panicked")
+        else:
+            _send(output, _END, b"")
+        del answers
+
+
+def _received(head: bytes) -> bytes:
+    return sys.stdin.buffer.read(int.from_bytes(head, "big"))
+
+
+def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
+    output.write(kind + len(content).to_bytes(_LENGTH, "big") + content)
+    output.flush()
+
+
+def _confine(limits: Limits) -> None:
+    """Set the limits of this process: more of them than a stricter one of the user's are none."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime) + limits.seconds
+    for kind, wanted in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
+        hard = resource.getrlimit(kind)[1]
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(kind, (most, hard))
+
+
+def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
+    """Decode tables, and keep them all until the last, as their reader does."""
+    held: list[pl.DataFrame] = []
+    rows = 0
+    for file in files:
+        try:
+            for source in _sources(file, limits):
+                rows += pl.scan_parquet(source).select(pl.len()).collect().item()
+                limits.require_rows(rows)
+                held.append(pl.read_parquet(source))
+        except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
+            pass  # its reader says what is wrong
+        yield b""
+
+
+def _sources(file: str, limits: Limits) -> Iterable[Any]:
+    """The tables of a file: itself, or the members of a zip."""
+    if not file.endswith(".zip"):
+        return [file]
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if sum(one.file_size for one in members) > limits.memory:
+            raise MemoryError
+        return [
+            io.BytesIO(archive.read(one)) for one in members if one.filename.endswith(".parquet")
+        ]

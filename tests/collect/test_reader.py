@@ -1,0 +1,240 @@
+"""What others wrote is read within limits, and a file that reaches one is named in one line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.synthetic import Tree
+
+from roundtrip import files
+from roundtrip.collect import bundle, manifest, reader, samples
+from roundtrip.collect.reader import Limits, Reader
+from roundtrip.errors import UserError
+from roundtrip.history import cache
+from roundtrip.imported import sources
+
+CHECKOUT = Path(__file__).parents[2]
+HEAD = b"job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit\n"
+ROW = b"2026-11-03T01:00:00|Check %n=2 /0123abcd @tulip:cpu+gcc|nid001|lat|1.5|us\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "cases.parquet")
+    return tmp_path / "cases.parquet"
+
+
+def task(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> str:
+    """A task of the reader whose function has that body."""
+    (folder / "hostile.py").write_text(
+        f"def run(limits, files, content):\n    {body}\n    yield b''"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{folder}:{CHECKOUT / 'src'}")
+    return "hostile:run"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("import os; os.abort()", "its decoder died of signal 6"),
+        ("import os; os._exit(3)", "its decoder ended with status 3"),
+        ("bytearray(1 << 40)", "reading it takes more than 640 MiB of memory; if it is a good"),
+        ("import polars; polars.repeat('x', 1 << 30, eager=True)", "more than 640 MiB of memory"),
+        ("while True: pass", "reading it takes more than 1 s of processor time; if it is a good"),
+        (
+            "import time; time.sleep(60)",
+            "reading it takes more than 0.5 s: is its file system away",
+        ),
+    ],
+)
+def test_each_limit_is_named(
+    table: Path, monkeypatch: pytest.MonkeyPatch, body: str, why: str
+) -> None:
+    monkeypatch.setattr(reader, "SECONDS", 0)
+    if "sleep" in body:
+        monkeypatch.setattr(reader, "_SILENT", 0.5)
+        monkeypatch.setattr(reader, "_ENDS", 0.1)
+    hostile = task(table.parent, monkeypatch, body)
+    with Reader() as one:
+        with pytest.raises(UserError, match=f"^{table}: [^\n]*{why}[^\n]*$"):
+            list(one.answers(hostile, [table]))
+        monkeypatch.setattr(reader, "_SILENT", 60.0)
+        one.require([table])  # the next file has a process of its own
+
+
+def test_a_table_that_makes_polars_panic_is_named(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = task(
+        table.parent, monkeypatch, "import polars; raise polars.exceptions.PanicException"
+    )
+    with Reader() as one, pytest.raises(UserError, match="its decoder panicked"):
+        list(one.answers(hostile, [table]))
+
+
+def test_what_its_reader_can_say_is_left_to_it(table: Path) -> None:
+    table.write_text("no table at all")
+    reader.require(table.parent)
+    shutil.rmtree(table.parent)
+    reader.require(table.parent)
+
+
+def test_rows_count_over_all_tables_that_are_read_together(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "ROWS", 1000)
+    monkeypatch.setattr(reader, "ROWS_PER_BYTE", 0)
+    more = table.with_name("points.parquet")
+    for file, rows in ((table, 600), (more, 400)):
+        pl.select(a=pl.repeat("x", rows)).write_parquet(file)
+    reader.require(table.parent)
+    pl.select(a=pl.repeat("x", 401)).write_parquet(more)
+    with pytest.raises(UserError, match=f"^{more}: 1001 rows; right are at most 1000; if it is a"):
+        reader.require(table.parent)
+
+
+def test_a_small_table_that_unpacks_to_much_is_refused(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "MEMORY", 110 << 20)
+    pl.DataFrame({"a": ["x" * (120 << 20)]}).write_parquet(table)
+    assert table.stat().st_size < 1 << 20
+    with pytest.raises(UserError, match=r"cases.parquet: reading it takes more than 11\d MiB"):
+        reader.require(table.parent)
+
+
+def test_limits_grow_with_what_a_file_really_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Limits.of(1 << 20).memory == reader.MEMORY + (32 << 20)
+    assert Limits.of(1 << 40).memory == reader.MOST_MEMORY
+    (tmp_path / "holes").touch()
+    os.truncate(tmp_path / "holes", 1 << 33)
+    assert reader._size(tmp_path / "holes") == 0
+    monkeypatch.setenv(reader.FACTOR, "2.5")
+    assert Limits.of(0).rows == int(2.5 * reader.ROWS)
+    for wrong in ("0.5", "x", "nan", "1e9"):
+        monkeypatch.setenv(reader.FACTOR, wrong)
+        with pytest.raises(UserError, match=f"{reader.FACTOR}='{wrong}': right is a number"):
+            Limits.of(0)
+
+
+def test_a_large_samples_file_is_read_as_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = Tree(tmp_path / "run", launches=1, sizes=[1, 1024], samples=3).write()
+    (file, *_) = sorted(tree.path.rglob("samples.csv"))
+    for content in (file.read_bytes(), file.read_bytes() + b"netpipe,\n"):
+        there = samples.parse(content, file)
+        with monkeypatch.context() as small:
+            small.setattr(samples, "_SMALL", 10)
+            here = samples.parse_confined(content, file)
+        assert here.frame.equals(there.frame)
+        assert (here.metadata, here.problems) == (there.metadata, there.problems)
+
+
+def test_a_cache_that_unpacks_to_much_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.store(tmp_path, cache.Cache(stamps={"one": "two"}))
+    assert cache.load(tmp_path).stamps == {"one": "two"}
+    monkeypatch.setattr(reader, "MEMORY", 150 << 20)
+    with zipfile.ZipFile(tmp_path / cache.FILE_NAME, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("more.parquet", bytes(200 << 20))
+    with pytest.raises(UserError, match=r"history.zip: reading it takes more than 15\d MiB"):
+        reader.require_tables([tmp_path / cache.FILE_NAME])
+    assert not cache.load(tmp_path).stamps
+
+
+def _json(file: Path) -> None:
+    with gzip.open(file, "wb", 6) as stream:
+        stream.write(b'{"session_info": {}, "runs": [')
+        for _ in range(60):
+            stream.write(b"[]," * 1_000_000)
+        stream.write(b"[]]}")
+
+
+def _log(file: Path) -> None:
+    with gzip.open(file, "wb", 6) as stream:
+        stream.write(HEAD)
+        for _ in range(60):
+            stream.write(b"x\n" * 1_000_000)
+
+
+def _database(file: Path) -> None:
+    opened = sqlite3.connect(file)
+    blob = "json_blob TEXT AS (hex(zeroblob(400000000)))"
+    opened.execute(f"CREATE TABLE sessions (uuid TEXT, session_start_unix REAL, {blob})")
+    opened.execute("INSERT INTO sessions (uuid, session_start_unix) VALUES ('a', 1)")
+    opened.commit()
+    opened.close()
+
+
+def _table(file: Path) -> None:
+    tree = Tree(file / "run", launches=2, environs=("a-b",), sizes=[1, 1024], samples=3).write()
+    built = bundle.build(tree.path)
+    one = pl.read_parquet(built / "samples.parquet")
+    many = pl.select(pl.repeat(one[n][0], 20_000_000, dtype=one[n].dtype).alias(n) for n in one)
+    many.write_parquet(built / "samples.parquet", row_group_size=20_000_000)
+    facts = files.read_json(built / manifest.FILE_NAME)
+    (built / manifest.FILE_NAME).unlink()
+    manifest.write(built, {name: facts[name] for name in facts if name != "files"})
+
+
+BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "report.json.gz": (_json, "more than 6.. MiB of memory"),
+    "Check.log.gz": (_log, "more than 6.. MiB of memory"),
+    "results.db": (_database, "string or blob too big"),
+    "tree": (_table, "200000.. rows; right are at most"),
+}
+
+
+@pytest.mark.parametrize("name", ["results.db"])
+def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, name: str) -> None:
+    make, why = BOMBS[name]
+    make(tmp_path / name)
+    (tmp_path / "Good.log").write_bytes(HEAD + ROW)
+    found = {one.name: one.read for one in sources.read([tmp_path], UTC)}
+    assert found["Good.log"].rows["value"].to_list() == [1.5]
+    (aside,) = found[name].aside
+    assert not found[name].rows.height
+    assert pl.Series([aside.reason]).str.contains(why).item()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
+    """Less than 1 GB and 10 s, of the command and of every process that it starts; one line."""
+    make, why = BOMBS[name]
+    place = tmp_path / name
+    make(place)
+    command = ["report", str(next(place.glob("**/manifest.json")).parent)] if name == "tree" else []
+    program = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
+    environment = {**os.environ, "ROUNDTRIP_REPORTS": str(tmp_path / "reports")}
+    with (tmp_path / "said").open("w+") as said:
+        started = subprocess.Popen(
+            [sys.executable, "-c", program, *(command or ["import", "local", str(place)])],
+            cwd=CHECKOUT,
+            env={**environment, "XDG_STATE_HOME": str(tmp_path / "state")},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, used = os.wait4(started.pid, 0)
+        started.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        (line,) = said.read().splitlines()
+    assert started.returncode == 2
+    assert name in line and pl.Series([line]).str.contains(why).item()
+    assert used.ru_maxrss < 1_000_000
+    assert used.ru_utime + used.ru_stime < 10
