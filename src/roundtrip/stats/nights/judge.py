@@ -130,8 +130,8 @@ def _history(
 ) -> SeriesHistory:
     used = row.comparable.values.size
     if not parts or prediction is None:
-        nights = f"{used} night{'s' * (used != 1)}"
-        why = f"{nights}; a series can be judged from night {settings.nights_least} on"
+        counted = f"{used} night{'s' * (used != 1)}"
+        why = f"{counted}; a series can be judged from night {settings.nights_least} on"
         return SeriesHistory(used, why=why, least=least)
     last = parts[-1]
     drift, points = _drift(last, settings)
