@@ -59,6 +59,10 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         self.keep_files = [*self.keep_files, osu_launch.MEASURED, osu_launch.VALIDATED]
         self.time_limit = f"{self.limit}s"
 
+    @property
+    def measured_program(self):
+        return self.suite.programs.get(self.benchmark)
+
     @run_before("run")
     def set_command(self):
         program = self.suite.programs.get(self.benchmark)
@@ -93,7 +97,9 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
         hosts = list(dict.fromkeys(self.ran_on().evaluate()))
-        ran = osu_launch.Ran(self.command, self.num_tasks, hosts, self.simulated_by)
+        ran = osu_launch.Ran(
+            self.command, self.num_tasks, hosts, self.simulated_by, self.identities()
+        )
         osu_launch.convert(stage, output, bool(self.validation), ran)
 
     def read(self, file, largest):

@@ -3,6 +3,7 @@
 elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI and PVM.
 """
 
+import pathlib
 import shlex
 
 import reframe as rfm
@@ -30,6 +31,11 @@ class build_ring(build_workload):
     def program_of(self, with_pvm):
         """Absolute path of the program with or without PVM's transports."""
         return self.path_of("ring-pvm" if with_pvm else "ring")
+
+    @property
+    def offered(self):
+        both = map(self.program_of, (False, True))
+        return [program for program in both if pathlib.Path(program).exists()]
 
 
 class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
