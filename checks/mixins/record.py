@@ -73,6 +73,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "num_nodes": self.num_hosts,
             "mpi": self.promised_mpi,
             "links": self.linked_mpi,
+            "program": self.program,
             "scheduler": "slurm" if self.in_slurm else part.scheduler.registered_name,
             "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
             "simulated": self.simulated,
@@ -85,6 +86,12 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def measured_program(self):
         """The file of the program that is measured; None if no fixture has built it."""
         return self.build.program if hasattr(self, "build") else None
+
+    @property
+    def program(self):
+        """The program as it is when it is submitted: those of others do not say it themselves."""
+        file = self.measured_program
+        return file and {"file": file, "sha256": programs.digest(pathlib.Path(file))}
 
     @property
     def promised_mpi(self):

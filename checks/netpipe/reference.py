@@ -2,6 +2,7 @@
 
 import pathlib
 import shlex
+import shutil
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -28,6 +29,10 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     end = variable(int, value=8 << 20, loggable=True)
     #: NetPIPE's option -p, bytes.
     perturbation = variable(int, value=3, loggable=True)
+
+    @property
+    def measured_program(self):
+        return shutil.which(self.current_environ.extras["netpipe_reference"])
 
     @run_before("run")
     def set_command(self):

@@ -57,10 +57,14 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Largest region, bytes.
     end = variable(int, value=16 << 20, loggable=True)
 
+    @property
+    def measured_program(self):
+        with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
+        return self.build.program_of(with_pvm)
+
     @run_before("run")
     def set_command(self):
-        with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
-        self.executable = shlex.quote(self.build.program_of(with_pvm))
+        self.executable = shlex.quote(self.measured_program)
         self.executable_opts += [
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",

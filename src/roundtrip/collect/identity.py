@@ -51,7 +51,8 @@ _LEAST_BYTES = 4_000_000
 _LEAST_SHARE = 1 / 20
 #: And that RDMA lets pass an interface of the kernel at most.
 _MOST_SHARE = 1 / 2
-_LONGEST = 80
+#: Characters of a value that are shown, of a sentence and of a word (a path, a digest).
+_LONGEST, _LONGEST_WORD = 80, 200
 #: As Slurm writes a list of nodes, and how far a range of them may go.
 _RANGES = r"\d{1,9}(-\d{1,9})?"
 _HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
@@ -101,11 +102,12 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) 
     return MISMATCH + printable(found) if found else ""
 
 
-def is_version(library: str, says: str, version: str) -> bool:
+def is_version(library: str, says: str, version: str, exactly: bool = False) -> bool:
     """Whether an MPI library that describes itself so is of the family whose description begins
-    with `says`, blanks and colons after it apart, and of `version` or one that begins with it."""
-    pattern = re.escape(says) + r"[\s:]*" + re.escape(version) + r"(?!\d)"
-    return re.match(pattern, library) is not None
+    with `says`, blanks and colons after it apart, and of `version`, or of one that begins with it
+    unless `exactly`."""
+    end = r"(?!\.?\d)" if exactly else r"(?!\d)"
+    return re.match(re.escape(says) + r"[\s:]*" + re.escape(version) + end, library) is not None
 
 
 def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -113,7 +115,11 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     if case["simulated"]:
         return
     environ = f"environment {case['environ']}"
-    for rank in (run.get("identity") or ())[:1]:
+    ranks, program = run.get("identity") or (), case.get("program") or {}
+    ran = ranks[0].get("program_sha256") if ranks else None
+    if digest := ran or program.get("sha256"):
+        yield (f"program {program.get('file', run['workload'])}", "sha256"), digest
+    for rank in ranks[:1]:
         for name, words in (
             ("library", "MPI library"),
             ("build", "build of the MPI library"),
@@ -121,8 +127,6 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         ):
             if rank.get(name):
                 yield (environ, words), rank[name]
-        if rank.get("program_sha256") and run.get("command"):
-            yield (f"program {run['command'][0]}", "sha256"), rank["program_sha256"]
     for node in run.get("nodes") or ():
         for name, words in _OF_NODE.items():
             if node.get(name) is not None:
@@ -160,7 +164,8 @@ def _linked(case: Record, ranks: Sequence[Record]) -> str:
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
             why = "LD_LIBRARY_PATH or LD_PRELOAD brings another"
-            return f"{_who(rank)} loaded {rank['file']}, but the program links {links}: {why}"
+            loaded = f"{_who(rank)} loaded {_shown(rank['file'])}"
+            return f"{loaded}, but the program links {_shown(links)}: {why}"
     return ""
 
 
@@ -220,7 +225,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return "unknown"
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return repr(text[:_LONGEST]) if " " in text else text
+    return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
 
 
 def _few(nodes: Sequence[str], most: int = 8) -> str:

@@ -175,6 +175,7 @@ CASE = record(
         "hosts": {"type": "array", "items": HOST},
         "mpi": or_null(record({"family": LABEL, "version": LABEL, "says": LABEL})),
         "links": TEXT_OR_NULL,
+        "program": or_null(record({"file": TEXT, "sha256": or_null(SHA256)})),
         "scheduler": LABEL,
     },
 )

@@ -40,7 +40,7 @@ def faults(plan: Plan, output: str) -> list[str]:
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
     says = plan.toolchain.mpi.of_family.answers
-    if not identity.is_version(library, says, plan.mpi.version):
+    if not identity.is_version(library, says, plan.mpi.version, exactly=True):
         found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return found
 
