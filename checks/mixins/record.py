@@ -112,13 +112,15 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         """The file of the MPI library that the program links; None where that is not known, as on a
         site that sets the loader's path itself."""
         part, environ = self.current_partition, self.current_environ
+        places = (part.local_env, environ)
         own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
         words = [
             *(own.read_text(errors="replace") if own.is_file() else "").splitlines(),
             *(command for place in (part, environ) for command in place.prepare_cmds),
-            *(name for place in (part, environ) for name in place.env_vars),
+            *(name for place in places for name in place.env_vars),
         ]
-        its_own = part.modules or environ.modules or any(map(_OWN_LIBRARIES.search, words))
+        own_modules = [name for place in places for name in place.modules]
+        its_own = own_modules or any(map(_OWN_LIBRARIES.search, words))
         if self.simulated or its_own or not self.measured_program:
             return None
         found = programs.mpi_library(pathlib.Path(self.measured_program))
