@@ -1,5 +1,6 @@
 """What a launch leaves behind, and when it counts as one."""
 
+import functools
 import json
 import pathlib
 import re
@@ -18,6 +19,7 @@ from .link import LeasedLink
 from .pairs import OnPairs
 from .simulation import Simulation
 
+_catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 #: What a job's script writes down of its allocation.
 _ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)='"
@@ -98,7 +100,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         """Family and version of the MPI, and how its description of itself begins; None if no file
         of ours says that of its family."""
         extras = self.current_environ.extras
-        family = spec.catalogue(CHECKOUT).families.get(extras.get("mpi"))
+        family = _catalogue(CHECKOUT).families.get(extras.get("mpi"))
         if family is None or not extras.get("mpi_version"):
             return None
         return {

@@ -15,7 +15,7 @@ import reframe.utility.sanity as sn
 #: On standard error, which the program's own output does not go to: host, its name in Slurm, and
 #: the MPI library that the loader takes for the program here.
 _SAY = (
-    "mpi=$(ldd \"$1\" 2>/dev/null | sed -n 's/^.*libmpi\\(ch\\)*[.]so.* => \\(.*\\) (.*/\\2/p'); "
+    r'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); '
     'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
     'exec "$@"'
 )

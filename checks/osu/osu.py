@@ -79,7 +79,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.job.num_tasks = self.num_tasks  # ReFrame sets it only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
-            self.prerun_cmds = [
+            self.prerun_cmds += [
                 f"{launch} {quoted} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
             ]
         self.witness()
