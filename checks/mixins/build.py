@@ -1,5 +1,6 @@
 """Builds a workload once for each toolchain, in a folder that outlives the session."""
 
+import json
 import pathlib
 import shlex
 
@@ -7,6 +8,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
+from roundtrip.host import programs
 from roundtrip.sites.prebuilt import SIMULATED
 
 from . import local_jobs  # noqa: F401  builds are local jobs
@@ -14,7 +16,16 @@ from . import local_jobs  # noqa: F401  builds are local jobs
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
-class build_workload(rfm.CompileOnlyRegressionTest):
+class Listed(rfm.RegressionTestPlugin):
+    """Lists the programs that a fixture offers (`offered`), for a campaign that pins them."""
+
+    @run_before("sanity")
+    def list_programs(self):
+        (pathlib.Path(self.stagedir) / programs.LISTED).write_text(json.dumps(self.offered))
+        self.keep_files = [*self.keep_files, programs.LISTED]
+
+
+class build_workload(Listed, rfm.CompileOnlyRegressionTest):
     """One program of ``workloads/``, by CMake, with the environment's MPI and Boost.
 
     A study derives a class of its own that names the program.
@@ -68,6 +79,10 @@ class build_workload(rfm.CompileOnlyRegressionTest):
         return sn.assert_true(
             sn.path_isfile(self.program), msg=f"there is no program {self.program}"
         )
+
+    @property
+    def offered(self):
+        return [self.program]
 
     @property
     def program(self):

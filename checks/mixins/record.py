@@ -1,17 +1,32 @@
 """What a launch leaves behind, and when it counts as one."""
 
+import functools
 import json
 import pathlib
+import re
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
 
-from . import local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
+from roundtrip.collect import identity
+from roundtrip.errors import UserError
+from roundtrip.host import programs
+from roundtrip.toolchains import spec
+
+from . import launcher, local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
 from .link import LeasedLink
 from .pairs import OnPairs
 from .simulation import Simulation
+
+_catalogue = functools.cache(spec.catalogue)
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+#: What a job's script writes down of its allocation.
+_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)='"
+#: By which a site itself brings other libraries than those that a program links.
+_OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s")
 
 
 class Recorded(OnPairs, LeasedLink, Simulation):
@@ -69,12 +84,88 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "extras": {**part.extras, **environ.extras},
             "num_tasks": self.num_tasks,
             "num_nodes": self.num_hosts,
+            "mpi": self.promised_mpi,
+            "links": self.linked_mpi,
+            "program": self.program,
+            "scheduler": "slurm" if self.in_slurm else part.scheduler.registered_name,
             "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
             "simulated": self.simulated,
         }
         if self.pair_hosts:
             case["hosts"] = self.pair_hosts
         (pathlib.Path(self.stagedir) / "case.json").write_text(json.dumps(case, indent=1))
+
+    @property
+    def measured_program(self):
+        """The file of the program that is measured; None if no fixture has built it."""
+        return self.build.program if hasattr(self, "build") else None
+
+    @property
+    def program(self):
+        """The program as it is when it is submitted: those of others do not say it themselves."""
+        file = self.measured_program
+        return file and {"file": file, "sha256": programs.digest(pathlib.Path(file))}
+
+    @property
+    def promised_mpi(self):
+        """Family and version of the MPI, and how its description of itself begins; None if no file
+        of ours says that of its family."""
+        extras = self.current_environ.extras
+        family = _catalogue(CHECKOUT).families.get(extras.get("mpi"))
+        if family is None or not extras.get("mpi_version"):
+            return None
+        return {
+            "family": extras["mpi"],
+            "version": extras["mpi_version"],
+            "says": family.answers,
+        }
+
+    @property
+    def linked_mpi(self):
+        """The file of the MPI library that the program links; None where that is not known, as on a
+        site that sets the loader's path itself."""
+        part, environ = self.current_partition, self.current_environ
+        places = (part.local_env, environ)
+        own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
+        words = [
+            *(own.read_text(errors="replace") if own.is_file() else "").splitlines(),
+            *(command for place in (part, environ) for command in place.prepare_cmds),
+            *(name for place in places for name in place.env_vars),
+        ]
+        own_modules = [name for place in places for name in place.modules]
+        its_own = own_modules or any(map(_OWN_LIBRARIES.search, words))
+        if self.simulated or its_own or not self.measured_program:
+            return None
+        found = programs.mpi_library(pathlib.Path(self.measured_program))
+        return found and str(found)
+
+    @property
+    def in_slurm(self):
+        """Whether the ranks run in a job of Slurm."""
+        return self.current_partition.scheduler.registered_name in ("slurm", "squeue") or (
+            launcher.starts_steps(self.job.launcher)
+        )
+
+    @run_before("run")
+    def note_the_allocation(self):
+        if self.in_slurm and not self.simulated:
+            self.prerun_cmds = [f"{_ALLOCATED} > {identity.ALLOCATION}", *self.prerun_cmds]
+            self.keep_files = [*self.keep_files, identity.ALLOCATION]
+
+    @run_before("sanity", always_last=True)
+    def require_the_identity(self):
+        """A launch that left no record is no launch: the sanity function says why."""
+        folder = pathlib.Path(self.stagedir)
+        if not (folder / "run.json").is_file():
+            return
+        from roundtrip.collect import launch  # listing checks must not load what reads samples
+
+        try:
+            fault = launch.other_identity(folder)
+        except UserError as error:
+            raise SanityError(str(error).replace(f"{folder}/", "")) from None
+        if fault:
+            raise SanityError(fault)
 
     @sanity_function
     def launch_is_whole(self):

@@ -12,11 +12,26 @@ import shlex
 import reframe as rfm
 import reframe.utility.sanity as sn
 
-#: On standard error, which the program's own output does not go to.
-_SAY = 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"'
-_SAID = re.compile(r"^(?:ROUNDTRIP RANK ON|.*\[smpi/INFO\] \[rank \d+\] ->) (\S+)$", re.MULTILINE)
+#: On standard error, which the program's own output does not go to: host, its name in Slurm, and
+#: the MPI library that the loader takes for the program here.
+_SAY = (
+    r'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); '
+    'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
+    'exec "$@"'
+)
+_SAID = re.compile(
+    r"^(?:ROUNDTRIP RANK ON|.*\[smpi/INFO\] \[rank \d+\] ->) (?P<host>\S+)"
+    r"(?: (?P<node>\S+) (?P<mpi>.*))?$",
+    re.MULTILINE,
+)
 #: By which smpirun says it.
 _SIMULATOR_SAYS = ("-map", "--log=smpi.thres:info")
+
+
+def _said(check):
+    """What the ranks of a launch said, in order."""
+    said = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
+    return list(_SAID.finditer(said))
 
 
 class Witnessed(rfm.RegressionTestPlugin):
@@ -34,8 +49,21 @@ class Witnessed(rfm.RegressionTestPlugin):
     @sn.deferrable
     def ran_on(self):
         """The node of each rank, in the order in which they said it."""
-        said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-        return _SAID.findall(said)
+        return [one["host"] for one in _said(self)]
+
+    def identities(self):
+        """`identity` of run.json: of each rank its host and the MPI library that it loads; their
+        numbers are the order in which they said it."""
+        return [
+            {
+                "host": one["host"],
+                "ranks": [number],
+                "slurm_node": None if one["node"] == "-" else one["node"],
+                "file": one["mpi"] if one["mpi"].startswith("/") else None,
+            }
+            for number, one in enumerate(_said(self))
+            if one["node"]
+        ]
 
     def ran_where_asked(self):
         """Whether as many ranks as were asked for ran, on as many nodes."""

@@ -2,6 +2,7 @@
 
 import pathlib
 import shlex
+import shutil
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -29,6 +30,10 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     end = variable(LARGEST, value=8 << 20, loggable=True)
     #: NetPIPE's option -p, bytes.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
+
+    @property
+    def measured_program(self):
+        return shutil.which(self.current_environ.extras["netpipe_reference"])
 
     @run_before("run")
     def set_command(self):

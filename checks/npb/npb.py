@@ -79,6 +79,13 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         processors = self.current_partition.extras.get("processors", self.num_tasks)
         return {"shared_processors": processors} if self.num_tasks > processors else {}
 
+    @property
+    def measured_program(self):
+        if self.source == npb.NATIVE:
+            return self.build.program
+        folder = pathlib.Path(self.current_environ.extras["npb_upstream"])
+        return str(folder / f"{self.benchmark.lower()}.{self.problem_class}.x")
+
     @run_before("run")
     def set_command(self):
         if self.source == npb.NATIVE:
@@ -88,8 +95,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
                 f"--class={self.problem_class}",
             ]
             return
-        folder = pathlib.Path(self.current_environ.extras["npb_upstream"])
-        program = folder / f"{self.benchmark.lower()}.{self.problem_class}.x"
+        program = pathlib.Path(self.measured_program)
         self.skip_if(not program.is_file(), f"this installation has no {program.name}")
         self.executable, self.executable_opts = shlex.quote(str(program)), []
 

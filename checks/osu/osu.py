@@ -60,6 +60,10 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         self.keep_files = [*self.keep_files, osu_launch.MEASURED, osu_launch.VALIDATED]
         self.time_limit = f"{self.limit}s"
 
+    @property
+    def measured_program(self):
+        return self.suite.programs.get(self.benchmark)
+
     @run_before("run")
     def set_command(self):
         program = self.suite.programs.get(self.benchmark)
@@ -76,7 +80,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.job.num_tasks = self.num_tasks  # ReFrame sets it only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
-            self.prerun_cmds = [
+            self.prerun_cmds += [
                 f"{launch} {quoted} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
             ]
         self.witness()
@@ -94,7 +98,9 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
         hosts = list(dict.fromkeys(self.ran_on().evaluate()))
-        ran = osu_launch.Ran(self.command, self.num_tasks, hosts, self.simulated_by)
+        ran = osu_launch.Ran(
+            self.command, self.num_tasks, hosts, self.simulated_by, self.identities()
+        )
         osu_launch.convert(stage, output, bool(self.validation), ran)
 
     def read(self, file, largest):

@@ -11,13 +11,14 @@ from reframe.core.exceptions import SanityError
 from roundtrip.studies.osu.derived import BENCHMARKS
 
 from ..mixins import launcher
+from ..mixins.build import Listed
 from ..mixins.simulation import OnSimulatedHosts
 
 #: The line of its own that every version's help has.
 _HELP = re.compile(r"^\s*-h\b", re.MULTILINE)
 
 
-class find_osu(OnSimulatedHosts, rfm.CompileOnlyRegressionTest):
+class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
     """Searches the prefix that the environment's extras name (``osu_prefix``).
 
     Folders differ by version, and so do options: ``<benchmark>.help`` in the stage folder is what
@@ -44,6 +45,10 @@ class find_osu(OnSimulatedHosts, rfm.CompileOnlyRegressionTest):
             f"timeout 60 {start} {shlex.quote(program)} -h > {name}.help 2>&1 || true"
             for name, program in self.programs.items()
         ]
+
+    @property
+    def offered(self):
+        return sorted(self.programs.values())
 
     def of_one_rank(self):
         """The command that starts one rank; a simulation finds its platform in the stage folder."""

@@ -3,6 +3,7 @@
 elepar, "BCR Portable Performance" (2002): Cooperative Data Sharing against MPI and PVM.
 """
 
+import pathlib
 import shlex
 
 import reframe as rfm
@@ -32,6 +33,11 @@ class build_ring(build_workload):
         """Absolute path of the program with or without PVM's transports."""
         return self.path_of("ring-pvm" if with_pvm else "ring")
 
+    @property
+    def offered(self):
+        both = map(self.program_of, (False, True))
+        return [program for program in both if pathlib.Path(program).exists()]
+
 
 class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One token round a ring of ranks, by all transports, interleaved in each launch."""
@@ -52,10 +58,14 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Largest region, bytes.
     end = variable(amount(int, 10, 2**31 - 1), value=16 << 20, loggable=True)
 
+    @property
+    def measured_program(self):
+        with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
+        return self.build.program_of(with_pvm)
+
     @run_before("run")
     def set_command(self):
-        with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
-        self.executable = shlex.quote(self.build.program_of(with_pvm))
+        self.executable = shlex.quote(self.measured_program)
         self.executable_opts += [
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",

@@ -1,6 +1,7 @@
 #include "core/node.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,21 +84,65 @@ ordered_json or_null(const std::optional<std::string>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
+std::optional<std::string> threads_on_a_core(const fs::path& processors) {
+  if (const auto active = first_line(processors / "smt/active"))
+    return *active == "1" ? "on" : "off";
+  const auto siblings = first_line(processors / "cpu0/topology/thread_siblings_list");
+  if (!siblings) return std::nullopt;
+  return siblings->find_first_of(",-") == std::string::npos ? "off" : "on";
+}
+
+/// To the GiB: a kernel keeps a little more or less to itself after each boot.
+std::optional<std::string> memory(const fs::path& meminfo) {
+  std::ifstream file(meminfo);
+  std::string name;
+  double kib = 0;
+  if (!(file >> name >> kib) || name != "MemTotal:") return std::nullopt;
+  constexpr double kib_per_gib = 1024.0 * 1024.0;
+  return std::to_string(std::llround(kib / kib_per_gib)) + " GiB";
+}
+
 }  // namespace
 
 ordered_json read_node(const fs::path& root) {
   const fs::path cpuinfo = root / "proc/cpuinfo";
+  const fs::path processors = root / "sys/devices/system/cpu";
   return {{"kernel", or_null(first_line(root / "proc/sys/kernel/osrelease"))},
           {"processor", or_null(of_processor(cpuinfo, "model name"))},
           {"microcode", or_null(of_processor(cpuinfo, "microcode"))},
           {"firmware", or_null(first_line(root / "sys/class/dmi/id/bios_version"))},
-          {"governor",
-           or_null(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
-          {"adapters", adapters(root / "sys/class/infiniband")}};
+          {"governor", or_null(first_line(processors / "cpu0/cpufreq/scaling_governor"))},
+          {"smt", or_null(threads_on_a_core(processors))},
+          {"memory", or_null(memory(root / "proc/meminfo"))},
+          {"clock_source",
+           or_null(first_line(root /
+                              "sys/devices/system/clocksource/clocksource0/current_clocksource"))},
+          {"adapters", adapters(root / "sys/class/infiniband")},
+          {"boot", or_null(first_line(root / "proc/sys/kernel/random/boot_id"))}};
 }
 
-ordered_json nodes_of(const Session& session) {
-  const auto texts = session.gather(read_node("/").dump());
+SentBytes read_sent_bytes(const fs::path& root) {
+  SentBytes sent;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(root / "sys/class/net", none)) {
+    const std::string name = entry.path().filename().string();
+    std::ifstream file(entry.path() / "statistics/tx_bytes");
+    std::uint64_t bytes = 0;
+    if (name != "lo" && file >> bytes) sent[name] = bytes;
+  }
+  return sent;
+}
+
+ordered_json nodes_of(const Session& session, const SentBytes& before) {
+  ordered_json mine = read_node("/");
+  mine["sent_bytes"] = ordered_json::object();
+  for (const auto& [name, bytes] : read_sent_bytes("/")) {
+    const auto earlier = before.find(name);
+    if (earlier != before.end() && bytes >= earlier->second) {
+      mine["sent_bytes"][name] = bytes - earlier->second;
+    }
+  }
+  const auto texts = session.gather(mine.dump());
   ordered_json nodes = ordered_json::array();
   std::set<std::string> seen;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {

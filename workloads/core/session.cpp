@@ -6,7 +6,9 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "core/leaf_switch.hpp"
@@ -30,6 +32,16 @@ std::vector<int> allowed_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+/// The library's description of itself, without tabs.
+std::string library_text() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::string lines(text.data());
+  std::ranges::replace(lines, '\t', ' ');
+  return lines;
 }
 
 std::string own_switch() {
@@ -100,13 +112,19 @@ void end_all(Exit status) {
 }
 
 std::string mpi_library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  std::string line(text.data());
-  line.resize(std::min(line.size(), line.find('\n')));
-  std::ranges::replace(line, '\t', ' ');
-  return line;
+  const std::string text = library_text();
+  return text.substr(0, text.find('\n'));
+}
+
+std::string mpi_device() {
+  std::istringstream lines(library_text());
+  for (std::string line; std::getline(lines, line);) {
+    const auto label = line.find("Device:");
+    if (label == std::string::npos) continue;
+    const auto begin = line.find_first_not_of(' ', label + std::strlen("Device:"));
+    if (begin != std::string::npos) return line.substr(begin);
+  }
+  return {};
 }
 
 std::string mpi_standard() {

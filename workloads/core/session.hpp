@@ -63,6 +63,9 @@ void end_all(Exit status);
 /// First line of the MPI library's own description of itself.
 std::string mpi_library();
 
+/// What carries its messages, where the library says so of itself (MPICH: "ch4:ucx"); else "".
+std::string mpi_device();
+
 /// Version of the MPI standard that the library implements, e.g. "3.1".
 std::string mpi_standard();
 

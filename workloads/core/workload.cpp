@@ -13,6 +13,7 @@
 #include "core/build_info.hpp"
 #include "core/disturbance.hpp"
 #include "core/failure.hpp"
+#include "core/identity.hpp"
 #include "core/launch.hpp"
 #include "core/node.hpp"
 #include "core/simulation.hpp"
@@ -141,13 +142,15 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   });
   Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
   ordered_json description = describe(launch, workload.name(), argc, argv);
+  const SentBytes sent_before = read_sent_bytes("/");
   const Counters before = read_counters();
   workload.run(launch);
   // What disturbs the machine that simulates changes no simulated time.
   const ordered_json disturbance =
       simulated ? ordered_json(nullptr) : disturbance_between(session, before, read_counters());
   description["placement"] = describe_placement(session);
-  description["nodes"] = nodes_of(session);
+  launch.record["identity"] = identities_of(session);
+  description["nodes"] = nodes_of(session, sent_before);
   session.agree([&] {
     if (writes) write_files(launch, description, disturbance);
   });

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from importlib import metadata
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from roundtrip import files
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.site import Site
 from roundtrip.host import provenance
+from roundtrip.sites.toolchains import active_lock
 
 _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
 
@@ -19,7 +18,8 @@ _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
 def record(site: Site, plan: Matrix, folder: Path) -> None:
     """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
 
-    The last is ReFrame's configuration of the site, whatever files it was made of.
+    The last is ReFrame's configuration of the site, whatever files it was made of.  Of an active
+    Spack environment, ``spack.lock`` is copied.
 
     A resumed run records again: a file that differs from the first one is written beside it as
     ``<file>.resumed-<n>``, and nothing is overwritten.
@@ -31,9 +31,8 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
     versions = {name: metadata.version(name) for name in _TOOLS}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
     _write(folder / "site-config.json", json.dumps(site.system, indent=1))
-    lock = os.environ.get("SPACK_ENV")
-    if lock and (Path(lock) / "spack.lock").is_file():
-        shutil.copyfile(Path(lock) / "spack.lock", folder / "spack.lock")
+    if lock := active_lock():
+        _write(folder / "spack.lock", lock.read_text(encoding="utf-8"))
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:

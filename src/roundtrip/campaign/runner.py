@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from roundtrip.campaign import abba, scheduler, session
+from roundtrip.campaign import abba, pins, scheduler, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.pauses import Pauses
@@ -71,6 +71,8 @@ class Runner:
     order: random.Random = field(default_factory=random.Random)
     #: Is asked before each round; True ends the run, whatever is missing.
     enough: Callable[[], bool] = lambda: False
+    #: What changed under the run, which ended it then; "" if nothing did.
+    changed: str = ""
     #: When the time limit is over, on the clock ``time.monotonic``; known once it runs.
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
@@ -79,6 +81,8 @@ class Runner:
 
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
+
+        It ends before a launch of what is not as it was when the run began, and `changed` says why.
 
         A round is the unit of pairing.  It does not begin if, by the length of the others, it would
         not end in time.  Time for building and for waiting for Slurm is not part of its length.
@@ -111,6 +115,8 @@ class Runner:
         lengths_s: list[float] = []
         pauses = Pauses(self.deadline, self.progress.waiting, self.site.environment)
         while (wanted := self._wanted()) and not self.enough():
+            if self._is_changed():
+                return True
             self.progress.expect(self._left(wanted))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
@@ -125,6 +131,13 @@ class Runner:
                 self._launch_s.append(done.seconds / len(wanted))
                 pauses.end()
         return True
+
+    def _is_changed(self) -> bool:
+        """Whether something is not as it was when the run began; recorded, as nothing follows."""
+        self.changed = pins.changed(self.tree)
+        if self.changed:
+            self.tree.write_state(stopped=self.changed)
+        return bool(self.changed)
 
     def _cancel(self) -> None:
         scheduler.cancel(self._label, self.site.environment, self._patience)
@@ -154,6 +167,8 @@ class Runner:
         seconds = 0.0
         excused: dict[Key, str] = {}
         for block in todo:
+            if self._is_changed():
+                break
             start = time.time()
             folder = self.tree.next_session(number)
             seconds += session.run(

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, pair, site_lock, tree
+from roundtrip.campaign import environment, matrix, model, pair, pins, site_lock, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
@@ -106,6 +106,7 @@ def ab(
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     if run_tree:
         tree.check_same_matrix(run_tree, plan)
+        pins.require_same(run_tree, declared.file)
     else:
         with writing(paths.runs()):
             run_tree = tree.create(
@@ -144,6 +145,7 @@ def _measure(
         with TerminalProgress(declared.title, _console) as progress:
             try:
                 building.run(here, plan.expected, run_tree, progress)
+                pins.take(run_tree)
                 runner = Runner(declared, here, run_tree, plan.expected, progress)
                 runner.enough = watch.enough
                 is_over = not runner.run()
@@ -156,6 +158,8 @@ def _measure(
         outcome = Outcome.of(run_tree)
         if outcome.whole and not is_interrupted:
             run_tree.finish()
+    if stopped := run_tree.state.get("stopped"):
+        _say(f"stopped: {stopped}; what was measured before is kept")
     for reason in outcome.failures:
         _say(f"failed: {reason}")
     if is_interrupted or is_over:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, site_lock, tonight, tree
+from roundtrip.campaign import environment, matrix, model, pins, site_lock, tonight, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
@@ -90,7 +90,7 @@ def run(
     if night and run_tree and run_tree.complete:
         _say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         return
-    if run_tree and not _goes_on(run_tree, plan, night):
+    if run_tree and not _goes_on(run_tree, plan, declared.file, night):
         run_tree = None
     arranged = tonight.arrange(declared, here, plan, paths.runs(), run_tree)
     plan = arranged.matrix
@@ -108,6 +108,7 @@ def run(
             try:
                 environment.record(here, plan, run_tree.path / "env")
                 building.run(here, plan.expected, run_tree, progress)
+                pins.take(run_tree)
                 runner = Runner(declared, here, run_tree, arranged.launched, progress)
                 in_time = runner.run()
                 if report and declared.confirm_minutes:
@@ -121,6 +122,8 @@ def run(
         outcome = Outcome.of(run_tree)
         if outcome.whole:
             run_tree.finish()
+    if stopped := run_tree.state.get("stopped"):
+        _say(f"stopped: {stopped}; what was measured before is kept")
     if not in_time and not outcome.whole:
         limit, counts = f"{declared.time_limit_minutes:g} minutes", outcome.counts
         _say(
@@ -142,17 +145,20 @@ def _say(line: str) -> None:
     _console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _goes_on(run_tree: tree.RunTree, plan: matrix.Matrix, night: str | None) -> bool:
-    """Whether the run is of this matrix.  A night that is not begins anew: nobody is there to ask.
+def _goes_on(
+    run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
+) -> bool:
+    """Whether the run is of this matrix, and nothing has changed since it began.
 
-    UserError without `night`.
+    A night that is not begins anew: nobody is there to ask.  UserError without `night`.
     """
     try:
         tree.check_same_matrix(run_tree, plan)
-    except UserError:
+        pins.require_same(run_tree, campaign)
+    except UserError as error:
         if night is None:
             raise
-        _say(f"campaign or site has changed since night {night} began: a new run begins")
+        _say(f"not as night {night} began: {error}: a new run begins")
         return False
     return True
 

@@ -10,6 +10,7 @@ from typing import Any
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.tables import make
+from roundtrip.collect.text import without_folders
 
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
@@ -47,7 +48,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
         "launch": launch.id,
         **_named(launch.case_id, by_check),
         "status": launch.status,
-        "reason": names.message(launch.reason),
+        "reason": names.message(without_folders(launch.reason)),
         "round": launch.round,
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
@@ -75,6 +76,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "hosts": [names.of(host) for host in run["hosts"]],
             "disturbance": run.get("disturbance"),
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
+            "mpi_build": next((one.get("build") for one in run.get("identity") or ()), None),
             "boost": run.get("boost"),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
@@ -97,6 +99,7 @@ def _missing(
     came = Counter(launch.case_id for launch in launches if launch.status == "passed")
     failed = Counter(launch.case_id for launch in launches if launch.status == "failed")
     rows: list[dict[str, Any]] = []
+    stopped = f"; stopped: {without_folders(state['stopped'])}" if state.get("stopped") else ""
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
         reason = (
@@ -107,7 +110,7 @@ def _missing(
         for number in range(came[case], wanted):
             launch = f"missing/{len(rows) + 1:04d}"
             named = _named(case, by_check)
-            reason_here = f"launch {number + 1} of {wanted}: {reason}"
+            reason_here = f"launch {number + 1} of {wanted}: {reason}{stopped}"
             rows.append({"launch": launch, **named, "status": "missing", "reason": reason_here})
     return rows
 

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import confined, link, records, samples, seal, simulation
+from roundtrip.collect import confined, identity, link, records, samples, seal, simulation
 from roundtrip.errors import UserError
 
 Status = Literal["passed", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
-_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME)
+_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,30 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         run = records.read(folder / "run.json", root)
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
         digest, rows = seal.digest(content), seal.digest_of_rows(content)
-        fault = _fault(case, run, samples.parse_confined(content, folder / SAMPLES), digest)
+        read = samples.parse_confined(content, folder / SAMPLES)
+        fault = _fault(case, run, read, digest)
         if not fault and (crossed := link.read(folder, root)):
             fault = link.fault(crossed)
+        fault = fault or _other_identity(folder, root, case, run, read)
     except UserError as error:
         fault = str(error)
     return Contents(case, run, digest, rows, fault.replace(f"{folder}/", ""))
+
+
+def other_identity(folder: Path) -> str:
+    """Whether the launch in `folder` ran something else, or elsewhere, than was asked for; "" if
+    not.  UserError if its files cannot be read."""
+    case, run = records.read(folder / "case.json"), records.read(folder / "run.json")
+    read = samples.parse(confined.read(folder / SAMPLES, None, confined.SAMPLES), folder / SAMPLES)
+    return _other_identity(folder, folder, case, run, read)
+
+
+def _other_identity(
+    folder: Path, root: Path, case: dict[str, Any], run: dict[str, Any], read: samples.Samples
+) -> str:
+    needed = identity.needs_allocation(case)
+    allocation = identity.Allocation.read(folder, root) if needed else None
+    return identity.fault(case, run, allocation, int(read.frame["size_bytes"].sum()))
 
 
 def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, digest: str) -> str:

@@ -23,6 +23,7 @@ from roundtrip.collect import (
     displaced,
     disturbance,
     hosts,
+    identity,
     launch,
     records,
     rounds,
@@ -36,6 +37,8 @@ __all__ = ["Launch", "scan"]
 
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
 _LEVELS = 4
+#: Facts that stay the same within a run, by subject and name; and when they were so.
+_Known = dict[tuple[str, str], tuple[Any, str]]
 #: A panic of polars is not an Exception.
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -57,7 +60,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _Session(folder, run_dir, report, limits.disturbance, cores)
         found += [replace(item, campaign_round=number) for item in session.launches()]
-    return list(_without_others(_without_copies(found)))
+    return list(_without_changes(_without_others(_without_copies(found)), _pinned(run_dir)))
 
 
 def _in_order(session: str) -> tuple[bool, int, str]:
@@ -88,6 +91,34 @@ def _without_others(launches: Iterable[Launch]) -> Iterator[Launch]:
                 reason = f"simulated, and its samples are not those of launch {one.id}"
                 item = replace(item, status="failed", reason=reason, disturbed=(), digest="")
         yield item
+
+
+def _without_changes(launches: Iterable[Launch], pinned: _Known) -> Iterator[Launch]:
+    """Launches in order; one failed where its MPI, its program or a node is not as before."""
+    known = dict(pinned)
+    for item in launches:
+        facts = dict(identity.facts(item.case, item.run)) if item.status == "passed" else {}
+        for subject, now in facts.items():
+            before, since = known.setdefault(subject, (now, f"in launch {item.id}"))
+            if now != before:
+                reason = identity.change(subject, before, since, now)
+                yield replace(item, status="failed", reason=reason, disturbed=(), digest="")
+                break
+        else:
+            yield item
+
+
+def _pinned(run_dir: Path) -> _Known:
+    """The programs that the run began with; none if state.json does not say it."""
+    try:
+        pins = records.read(run_dir / "state.json").get("pins", [])
+    except UserError:
+        return {}
+    return {
+        (f"program {pin['file']}", "sha256"): (pin["sha256"], "when the run began")
+        for pin in pins
+        if pin["what"] == "program"
+    }
 
 
 def _unknown(folder: Path, session: str, reason: str, test: TestCase | None = None) -> Launch:

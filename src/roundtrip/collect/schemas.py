@@ -20,6 +20,7 @@ from roundtrip.collect.shapes import (
     NAME,
     NUMBER_OR_NULL,
     NUMBERS,
+    SHA256,
     TEXT,
     TEXT_OR_NULL,
     or_null,
@@ -46,13 +47,27 @@ _PLACE = record(
     },
 )
 #: What the kernel of a node tells, see `workloads/core/node.hpp`.
-NODE_FACTS = ("kernel", "processor", "microcode", "firmware", "governor")
+NODE_FACTS = (
+    *("kernel", "processor", "microcode", "firmware", "governor"),
+    *("smt", "memory", "clock_source"),
+)
 _FACT = {**TEXT, "type": ["string", "null"]}
 _NODE = record(
     {"host": HOST},
     {
         **dict.fromkeys(NODE_FACTS, _FACT),
         "adapters": {"type": ["array", "null"], "items": TEXT, "maxItems": 100},
+        "boot": TEXT_OR_NULL,
+        "sent_bytes": {"type": ["object", "null"], "additionalProperties": COUNT},
+    },
+)
+#: What ranks of one host run, see `workloads/core/identity.hpp`.
+_IDENTITY = record(
+    {"host": HOST, "ranks": {"type": "array", "items": COUNT, "minItems": 1}},
+    {
+        **dict.fromkeys(("library", "standard", "device", "file", "build"), TEXT_OR_NULL),
+        "program_sha256": TEXT_OR_NULL,
+        "slurm_node": or_null(HOST),
     },
 )
 _POINT = record(
@@ -79,7 +94,7 @@ _POINT = record(
 _SEAL = record(
     {"rows": COUNT},
     {
-        "sha256": {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"},
+        "sha256": SHA256,
         "counts": {
             "type": "array",
             "items": record(
@@ -123,6 +138,7 @@ RUN = record(
         "timing": or_null(timing.SCHEMA),
         "simulated": or_null(simulation.SCHEMA),
         "placement": {"type": ["array", "null"], "items": _PLACE},
+        "identity": {"type": ["array", "null"], "items": _IDENTITY},
         "nodes": {"type": ["array", "null"], "items": _NODE},
         "warmup_discarded": COUNT_OR_NULL,
         "elapsed_s": AMOUNT_OR_NULL,
@@ -157,6 +173,10 @@ CASE = record(
         "num_tasks": {"type": "integer", "minimum": 1},
         "extras": {"type": "object"},
         "hosts": {"type": "array", "items": HOST},
+        "mpi": or_null(record({"family": LABEL, "version": LABEL, "says": LABEL})),
+        "links": TEXT_OR_NULL,
+        "program": or_null(record({"file": TEXT, "sha256": or_null(SHA256)})),
+        "scheduler": LABEL,
     },
 )
 CAMPAIGN = record({"name": NAME})
@@ -208,6 +228,11 @@ STATE = record(
     {
         "git": record({}, {"commit": TEXT_OR_NULL, "dirty": {"type": ["boolean", "null"]}}),
         "finished": TEXT_OR_NULL,
+        "stopped": TEXT_OR_NULL,
+        "pins": {
+            "type": "array",
+            "items": record({"what": LABEL, "file": TEXT, "sha256": SHA256}),
+        },
     },
 )
 #: env/nodes.json: by partition, what the scheduler said of its nodes before the launches.
@@ -242,9 +267,7 @@ MANIFEST = record(
         "files": {
             "type": "object",
             "minProperties": 1,
-            "additionalProperties": record(
-                {"bytes": COUNT, "sha256": {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"}}
-            ),
+            "additionalProperties": record({"bytes": COUNT, "sha256": SHA256}),
         },
     },
     {

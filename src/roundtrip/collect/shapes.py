@@ -27,6 +27,7 @@ NAME = {
     "and begins with a letter or a digit",
 }
 NUMBERS = {"type": ["array", "null"], "items": AMOUNT_OR_NULL}
+SHA256 = {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"}
 COUNTS = {"type": ["array", "null"], "items": COUNT_OR_NULL}
 
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roundtrip.collect.shapes import LABEL, record
+from roundtrip.collect.shapes import LABEL, SHA256, record
 
 #: What each entry is, and its JSON schema.
 _FACTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "simgrid": ("version of SimGrid", LABEL),
     "platform": ("platform", LABEL),
-    "platform_sha256": (
-        "sha256 of the platform",
-        {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"},
-    ),
+    "platform_sha256": ("sha256 of the platform", SHA256),
     "host_flops": (
         "host speed, flop/s",
         {"type": "number", "exclusiveMinimum": 0, "maximum": 1e15},

@@ -14,7 +14,7 @@ from roundtrip.collect import hosts, simulation
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.schema import NODES, SETTINGS
+from roundtrip.collect.tables.schema import ADDED, NODES, SETTINGS
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
@@ -53,6 +53,9 @@ _NODE = {
     "microcode": "microcode",
     "firmware": "firmware",
     "governor": "frequency governor",
+    "smt": "SMT",
+    "memory": "memory",
+    "clock_source": "clock source",
     "adapters": "adapters",
 }
 #: Of toolchains.json, under `installed`.
@@ -66,6 +69,7 @@ _INSTALLED = {
 }
 _LAUNCHED = {
     "mpi_library": "MPI library",
+    "mpi_build": "build of the MPI library",
     "boost": "Boost",
     "compiler": "compiler",
     "compiler_flags": "compiler flags",
@@ -168,7 +172,7 @@ def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[
     passed = set(launches["launch"])
     told: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in disk.table(
-        bundle / _NODES, NODES, ["launch", "host", *_NODE]
+        bundle / _NODES, NODES, ["launch", "host", *_NODE], ADDED["nodes"]
     ).iter_rows():
         if launch in passed and re.fullmatch(STABLE, host or ""):
             for name, cell in zip(_NODE.values(), cells, strict=True):

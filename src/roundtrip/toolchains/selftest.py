@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from pathlib import Path
 
+from roundtrip.collect import identity
 from roundtrip.toolchains import simgrid
 from roundtrip.toolchains.plan import Plan
 from roundtrip.toolchains.process import BuildError, clean_environment, run
@@ -39,8 +39,8 @@ def faults(plan: Plan, output: str) -> list[str]:
         found.append(f"received {total} instead of 321")
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
-    before = plan.toolchain.mpi.of_family.answers
-    if not re.match(before + re.escape(plan.mpi.version) + r"(?!\.?\d)", library):
+    says = plan.toolchain.mpi.of_family.answers
+    if not identity.is_version(library, says, plan.mpi.version, exactly=True):
         found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return found
 

@@ -21,7 +21,8 @@ class Family(Table):
     """MPIs that are used in the same way.
 
     `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
-    is a pattern for the text before the version in the answer of ``MPI_Get_library_version``.
+    is the text before the version in the answer of ``MPI_Get_library_version``, without the colon
+    and the blanks between them.
     A `simulator` runs all ranks in one process, and its times come from a model; `definitions` are
     macros that its wrappers define; `configure` are variables that configure scripts need set.
     """
@@ -112,6 +113,7 @@ class Catalogue:
     mpis: dict[str, Mpi]
     boosts: dict[str, Boost]
     smoke: tuple[str, ...]
+    families: dict[str, Family]
 
     @property
     def toolchains(self) -> dict[str, Toolchain]:
@@ -159,6 +161,7 @@ def load(file: Path) -> Catalogue:
         {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()},
         {name: Boost(name, table.series) for name, table in content.boost.items()},
         content.smoke,
+        content.family,
     )
     for name in content.smoke:
         if name not in found.toolchains:

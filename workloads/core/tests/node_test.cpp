@@ -41,6 +41,10 @@ TEST_F(Node, TellsWhatTheKernelTells) {
         "processor\t: 1\nmodel name\t: Another\nmicrocode\t: 0x1\n\n");
   write("sys/class/dmi/id/bios_version", "  2.18.1 \n");
   write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  write("sys/devices/system/cpu/smt/active", "1\n");
+  write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+  write("proc/meminfo", "MemTotal:       131841020 kB\nMemFree: 1 kB\n");
+  write("proc/sys/kernel/random/boot_id", "5e1f0c3a-0000-4000-8000-000000000001\n");
   write("sys/class/infiniband/mlx5_0/fw_ver", "20.31.1014\n");
   write("sys/class/infiniband/mlx5_0/board_id", "MT_0000000223\n");
   write("sys/bus/pci/drivers/mlx5_core/module/version", "5.8-1.1.2\n");
@@ -54,6 +58,10 @@ TEST_F(Node, TellsWhatTheKernelTells) {
   EXPECT_EQ(node["microcode"], "0xd0003d1");
   EXPECT_EQ(node["firmware"], "2.18.1");
   EXPECT_EQ(node["governor"], "performance");
+  EXPECT_EQ(node["smt"], "on");
+  EXPECT_EQ(node["memory"], "126 GiB");
+  EXPECT_EQ(node["clock_source"], "tsc");
+  EXPECT_EQ(node["boot"], "5e1f0c3a-0000-4000-8000-000000000001");
   ASSERT_EQ(node["adapters"].size(), 2);
   EXPECT_EQ(node["adapters"][0], "hfi1_0");
   EXPECT_EQ(node["adapters"][1],
@@ -62,10 +70,27 @@ TEST_F(Node, TellsWhatTheKernelTells) {
 
 TEST_F(Node, TellsNothingWhereTheKernelTellsNothing) {
   const auto node = read_node(root());
-  for (const char* name : {"kernel", "processor", "microcode", "firmware", "governor"}) {
+  for (const char* name : {"kernel", "processor", "microcode", "firmware", "governor", "smt",
+                           "memory", "clock_source", "boot"}) {
     EXPECT_TRUE(node[name].is_null()) << name;
   }
   EXPECT_TRUE(node["adapters"].empty());
+  EXPECT_TRUE(read_sent_bytes(root()).empty());
+}
+
+TEST_F(Node, OldKernelsTellThreadsOfACoreByTheirSiblings) {
+  write("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,36\n");
+  EXPECT_EQ(read_node(root())["smt"], "on");
+  write("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n");
+  EXPECT_EQ(read_node(root())["smt"], "off");
+}
+
+TEST_F(Node, CountsWhatIsSentButNotToItself) {
+  write("sys/class/net/lo/statistics/tx_bytes", "999\n");
+  write("sys/class/net/eth0/statistics/tx_bytes", "18446744073709551615\n");
+  write("sys/class/net/ib0/statistics/tx_bytes", "no number\n");
+  fs::create_directories(root() / "sys/class/net/bonding_masters");
+  EXPECT_EQ(read_sent_bytes(root()), (SentBytes{{"eth0", UINT64_MAX}}));
 }
 
 TEST_F(Node, OfOddBytesItKeepsWhatPrints) {

@@ -120,6 +120,11 @@ RULES: Mapping[str, Sequence[Rule]] = {
         _number("wanted", 0, _MOST_RANKS),
         *map(_amount, ("steal_s", "clock_resolution_s", "clock_overhead_s")),
         *(_one_of(name, words) for name, words in timing.COLUMNS.items()),
+        Rule(
+            "mpi_build",
+            pl.col("mpi_build").str.contains(r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$"),
+            "gnu: or sha256: and digits",
+        ),
         _text("simulated_simgrid", 200, False),
         _text("simulated_platform", 200, False),
         _sha256("simulated_platform_sha256"),

@@ -52,6 +52,7 @@ CASES: Schema = {
     **dict.fromkeys(timing.COLUMNS, pl.String),
     **{f"simulated_{name}": kind for name, kind in typed.columns(simulation.SCHEMA).items()},
     "mpi_library": pl.String,
+    "mpi_build": pl.String,
     "boost": pl.String,
     "compiler": pl.String,
     "compiler_flags": pl.String,
@@ -107,8 +108,9 @@ DISTURBANCE: Schema = {
 }
 #: Columns that bundles of schema 2 may lack, by table.
 ADDED: Mapping[str, tuple[str, ...]] = {
-    "cases": (*timing.COLUMNS, *simulation.COLUMNS),
+    "cases": (*timing.COLUMNS, *simulation.COLUMNS, "mpi_build"),
     "placement": ("switch",),
+    "nodes": ("smt", "memory", "clock_source"),
 }
 #: Tables that bundles of schema 2 may lack.
 LATER = ("nodes",)

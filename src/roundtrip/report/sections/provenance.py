@@ -119,7 +119,10 @@ def _nodes(data: Data) -> list[Block]:
         return []
     rows = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()
     told = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in rows)
-    names = ("Node", "Kernel", "Processor", "Microcode", "Firmware", "Governor", "Adapters")
+    names = (
+        *("Node", "Kernel", "Processor", "Microcode", "Firmware", "Governor"),
+        *("SMT", "Memory", "Clock source", "Adapters"),
+    )
     table = Table(
         "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS.",
         tuple(Column(name) for name in names),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from roundtrip.collect import identity
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.data import Data
 
+#: Different mismatches that are told in full; the section lists all.
+_MOST = 3
+_MISMATCH = re.compile(rf"{identity.MISMATCH}[^;]*")
 QUESTION = "Did every launch complete?"
 
 
@@ -26,7 +31,20 @@ def _faults(data: Data) -> Iterator[Answer]:
     if failed := counts.get("failed", 0):
         attempts = units.plural(failed, "attempt", "attempts")
         yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
+    yield from _mismatches(data)
     disturbed = int(data.launches["disturbed"].fill_null(False).sum())
     if disturbed:
         told = f"{units.plural(disturbed, 'launch', 'launches')} of {passed}"
         yield Answer((Strong("Disturbed: "), told, "; kept and marked."), "warn")
+
+
+def _mismatches(data: Data) -> Iterator[Answer]:
+    """What was not that which the campaign began with, or not on its nodes."""
+    reasons = data.launches["reason"].drop_nulls()
+    found = {told[0]: None for reason in reasons if (told := _MISMATCH.search(reason))}
+    for reason in list(found)[:_MOST]:
+        told = reason.removeprefix(identity.MISMATCH)
+        yield Answer((Strong("Mismatch: "), f"{told}."), "bad")
+    if len(found) > _MOST:
+        more = units.plural(len(found) - _MOST, "more mismatch", "more mismatches")
+        yield Answer((Strong("Mismatch: "), f"{more}, with the launches."), "bad")

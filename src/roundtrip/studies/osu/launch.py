@@ -20,13 +20,15 @@ MEASURED, VALIDATED = "osu.txt", "validation.txt"
 class Ran:
     """What the output does not tell: command, ranks, hosts as they name themselves.
 
-    `simulated`: by what, as in run.json; None where real ranks ran.
+    `simulated`: by what, as in run.json; None where real ranks ran.  `identity`, as in run.json:
+    what each rank runs, as far as it is known from outside of the program.
     """
 
     command: Sequence[str]
     ranks: int
     hosts: Sequence[str]
     simulated: Mapping[str, Any] | None = None
+    identity: Sequence[Mapping[str, Any]] = ()
 
 
 def convert(folder: Path, output: Output, validated: bool, ran: Ran) -> None:
@@ -54,6 +56,7 @@ def convert(folder: Path, output: Output, validated: bool, ran: Ran) -> None:
         "hosts": list(ran.hosts),
         "points": points,
         "simulated": ran.simulated,
+        "identity": list(ran.identity),
     }
     foreign.write(folder / MEASURED, record, _rows(output, variant), output.notes)
 

@@ -16,4 +16,5 @@ export OMPI_MCA_pml=ob1
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
-srun --mpi=pmix sh -c 'echo "ROUNDTRIP RANK ON $(uname -n)" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
+env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+srun --mpi=pmix sh -c 'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt

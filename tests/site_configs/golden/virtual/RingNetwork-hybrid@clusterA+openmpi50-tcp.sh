@@ -16,4 +16,5 @@ export OMPI_MCA_pml=ob1
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
+env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
 srun --mpi=pmix --kill-on-bad-exit=1 @CHECKOUT@/build/openmpi50-boost181/ring/ring --samples samples.csv --budget=30 --precision=2 --end=16777216 --interface=eth1

@@ -1,0 +1,237 @@
+"""Whether a launch ran what it was to run, and where: each rank against the others, against what
+the toolchain promises, against the nodes that Slurm allocated, and against earlier launches.
+
+A fault begins with `MISMATCH` and names both sides.  What a launch does not record is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip.collect import confined
+from roundtrip.collect.text import printable
+from roundtrip.errors import UserError
+from roundtrip.sites import slurmconf
+
+MISMATCH = "mismatch: "
+#: Written by the script of a job: what Slurm allocated to it.
+ALLOCATION = "allocation.txt"
+#: What a rank says of itself, in words; all ranks of a launch say the same.
+_OF_RANK = {
+    "library": "runs",
+    "standard": "has an MPI of standard",
+    "device": "has an MPI of device",
+    "build": "has an MPI library of build",
+    "file": "loaded",
+    "program_sha256": "runs a program of sha256",
+}
+#: What the kernel says of a node, in words; it stays the same within a run.
+_OF_NODE = {
+    "kernel": "kernel",
+    "processor": "processor",
+    "microcode": "microcode",
+    "firmware": "firmware",
+    "governor": "governor",
+    "smt": "SMT",
+    "memory": "memory",
+    "clock_source": "clock source",
+    "adapters": "adapters",
+}
+#: Transports that pass the kernel's network interfaces by.
+_RDMA = ("rc", "dc", "ud")
+#: Fewer bytes say nothing: a scheduler and file systems send some too.
+_LEAST_BYTES = 4_000_000
+#: Of the bytes that were measured, that a network must have sent at least.  Some samples measure
+#: work within a node, such as packing.
+_LEAST_SHARE = 1 / 20
+#: And that RDMA lets pass an interface of the kernel at most.
+_MOST_SHARE = 1 / 2
+#: Characters of a value that are shown, of a sentence and of a word (a path, a digest).
+_LONGEST, _LONGEST_WORD = 80, 200
+#: As Slurm writes a list of nodes, and how far a range of them may go.
+_RANGES = r"\d{1,9}(-\d{1,9})?"
+_HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
+_MOST_NODES = 100_000
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The nodes of a job by their names in Slurm, and the host where it was submitted, or ""."""
+
+    nodes: tuple[str, ...]
+    submitted: str
+
+    @staticmethod
+    def read(folder: Path, root: Path | None = None) -> Allocation:
+        """From the file that the job's script left; UserError if it cannot be read."""
+        lines = confined.text(folder / ALLOCATION, root).splitlines()
+        told = dict(line.split("=", 1) for line in lines if "=" in line)
+        listed = told.get("SLURM_JOB_NODELIST", "")
+        spans = re.findall(r"(\d+)-(\d+)", listed)
+        if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+            raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
+        nodes = slurmconf.expand(listed)
+        return Allocation(tuple(nodes), _short(told.get("SLURM_SUBMIT_HOST", "")))
+
+
+def needs_allocation(case: Record) -> bool:
+    """Whether the job of this case.json was one of Slurm."""
+    return case.get("scheduler") == "slurm" and not case["simulated"]
+
+
+def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) -> str:
+    """Why this is not the launch that was asked for, in one line; "" if nothing says so.
+
+    `moved` is the sum of the sizes of its samples [bytes].
+    """
+    ranks: Sequence[Record] = run.get("identity") or ()
+    found = (
+        _among_ranks(ranks)
+        or _promised(case, ranks)
+        or _linked(case, ranks)
+        or (_elsewhere(run, ranks, allocation) if allocation else "")
+        or ("" if case["simulated"] else _transport(case, run, moved))
+    )
+    return MISMATCH + printable(found) if found else ""
+
+
+def is_version(library: str, says: str, version: str, exactly: bool = False) -> bool:
+    """Whether an MPI library that describes itself so is of the family whose description begins
+    with `says`, blanks and colons after it apart, and of `version`, or of one that begins with it
+    unless `exactly`."""
+    end = r"(?!\.?\d)" if exactly else r"(?!\d)"
+    return re.match(re.escape(says) + r"[\s:]*" + re.escape(version) + end, library) is not None
+
+
+def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+    """What may not change within a run: (subject, name in words) and the value, known ones only."""
+    if case["simulated"]:
+        return
+    environ = f"environment {case['environ']}"
+    ranks, program = run.get("identity") or (), case.get("program") or {}
+    ran = ranks[0].get("program_sha256") if ranks else None
+    if digest := ran or program.get("sha256"):
+        yield (f"program {program.get('file', run['workload'])}", "sha256"), digest
+    for rank in ranks[:1]:
+        for name, words in (
+            ("library", "MPI library"),
+            ("build", "build of the MPI library"),
+            ("file", "file of the MPI library"),
+        ):
+            if rank.get(name):
+                yield (environ, words), rank[name]
+    for node in run.get("nodes") or ():
+        for name, words in _OF_NODE.items():
+            if node.get(name) is not None:
+                yield (f"node {node['host']}", words), node[name]
+
+
+def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
+    """In words, that a fact was another in the launch, or at the time, `since`."""
+    whose, what = subject
+    told = f"{whose}: {what} was {_shown(before)} {since}, and is {_shown(now)}"
+    return MISMATCH + printable(told)
+
+
+def _among_ranks(ranks: Sequence[Record]) -> str:
+    for other in ranks[1:]:
+        for name, words in _OF_RANK.items():
+            mine, its = ranks[0].get(name), other.get(name)
+            if mine != its:
+                return f"{_who(other)} {words} {_shown(its)}, {_who(ranks[0])} {_shown(mine)}"
+    return ""
+
+
+def _promised(case: Record, ranks: Sequence[Record]) -> str:
+    mpi = case.get("mpi") or {}
+    for rank in ranks if mpi else ():
+        library = rank.get("library")
+        if library and not is_version(library, mpi["says"], mpi["version"]):
+            right = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
+            return f"{_who(rank)} runs {_shown(library)}, but {right}"
+    return ""
+
+
+def _linked(case: Record, ranks: Sequence[Record]) -> str:
+    links = case.get("links")
+    for rank in ranks if links else ():
+        if rank.get("file") and rank["file"] != links:
+            why = "LD_LIBRARY_PATH or LD_PRELOAD brings another"
+            loaded = f"{_who(rank)} loaded {_shown(rank['file'])}"
+            return f"{loaded}, but the program links {_shown(links)}: {why}"
+    return ""
+
+
+def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
+    """A rank on no node of the job.
+
+    A host may have another name than Slurm's for its node.  Launchers pass variables on, so a name
+    that several hosts say Slurm gave them is nobody's.
+    """
+    hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks}
+    hosts = hosts or dict.fromkeys(run["hosts"])
+    named = Counter(name for name in hosts.values() if name)
+    for host, name in hosts.items():
+        if not allocation.nodes:
+            return f"ran on {host}, outside of any job of Slurm"
+        if _short(host) in map(_short, allocation.nodes):
+            continue
+        is_login = _short(host) == allocation.submitted
+        if name in allocation.nodes and named[name] == 1 and not is_login:
+            continue
+        which = "where the job was submitted" if is_login else "which Slurm did not allocate"
+        return f"ran on {host}, {which}; nodes of the job: {_few(allocation.nodes)}"
+    return ""
+
+
+def _transport(case: Record, run: Record, moved: int) -> str:
+    """Of a launch with one rank on each of several nodes: its data took another way than asked.
+
+    What the kernel's interfaces sent tells it, whatever MPI says.  Where the nodes share a kernel
+    and have no adapter, nothing else than an interface can carry data from one to another but
+    memory.
+    """
+    nodes = run.get("nodes") or ()
+    if len(nodes) < 2 or len(nodes) != run["ranks"] or moved < _LEAST_BYTES:
+        return ""
+    counts = [sent for node in nodes if (sent := node.get("sent_bytes"))]
+    if len(counts) != len(nodes):
+        return ""
+    most, interface = max((count, name) for sent in counts for name, count in sent.items())
+    extras = case.get("extras") or {}
+    asked = f"{extras.get('transport')} on {extras.get('device')}"
+    told = f"interface {interface} sent {most} bytes of the {moved} that were measured"
+    if extras.get("transport") in _RDMA and most >= _MOST_SHARE * moved:
+        return f"{told}: TCP, where {asked} was asked for"
+    boots = {node.get("boot") for node in nodes}
+    alone = len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
+    if alone and most < _LEAST_SHARE * moved:
+        return f"{told}, the most of all: shared memory, where the network was asked for"
+    return ""
+
+
+def _who(rank: Record) -> str:
+    return f"rank {rank['ranks'][0]} on {rank['host']}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
+
+
+def _few(nodes: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
+    return ", ".join(nodes[:most]) + more
+
+
+def _short(host: str) -> str:
+    return host.split(".")[0].casefold()

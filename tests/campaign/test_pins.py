@@ -1,0 +1,127 @@
+"""What is run is what the run began with: otherwise it ends, and says what has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.launches import leave
+
+from roundtrip.campaign import environment, pins
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.collect import bundle
+from roundtrip.errors import UserError
+from roundtrip.report import data
+
+Stages = Callable[..., Any]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "netpipe"
+    file.write_text("as it was built")
+    return file
+
+
+@pytest.fixture
+def begun(stage: Stages, program: Path) -> Callable[..., Any]:
+    """A run whose program is built, and whose launches a player plays."""
+
+    def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
+        made = stage(player)
+        fixture = made.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        fixture.mkdir(parents=True)
+        (fixture / "programs.json").write_text(json.dumps([str(program)]))
+        pins.take(made.tree)
+        return made
+
+    return begin
+
+
+def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
+    tree = begun().tree
+    assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
+    pins.require_same(tree, tmp_path / "night.toml")
+    first = tree.state["pins"]
+    pins.take(tree)
+    assert tree.state["pins"] == first
+
+
+def test_a_program_that_is_replaced_between_rounds_ends_the_run(
+    begun: Any, program: Path, tmp_path: Path
+) -> None:
+    def player(case: Any, folder: Path, before: int) -> None:
+        leave(case, folder)
+        if before == 1:
+            program.write_text("another")
+
+    made = begun(player)
+    assert made.run()
+    assert sum(made.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    stopped = made.tree.state["stopped"]
+    assert stopped.startswith(
+        f"mismatch: program {program} has changed since the run began: sha256 "
+    )
+    assert not Outcome.of(made.tree).whole
+    (made.tree.path / "env").mkdir(exist_ok=True)
+    held = data.read(bundle.build(made.tree.path))
+    told = held.launches.filter(status="missing")["reason"]
+    assert all("stopped: mismatch: program .../netpipe has changed since" in one for one in told)
+    with pytest.raises(UserError, match=r"state.json: mismatch: program \S+ has changed since"):
+        pins.require_same(made.tree, tmp_path / "night.toml")
+
+
+def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
+    made = begun(lambda case, folder, _: leave(case, folder))
+    program.write_text("another")
+    made.run()
+    assert made.passed() == {}
+    program.write_text("as it was built")
+    pins.take(made.tree)
+    made.run()
+    assert made.tree.state["stopped"] is None
+    assert Outcome.of(made.tree).whole
+
+
+def test_a_program_that_is_gone_is_told(begun: Any, program: Path) -> None:
+    tree = begun().tree
+    program.unlink()
+    assert pins.changed(tree).endswith(" then, unreadable now")
+
+
+def test_a_changed_campaign_is_told_with_its_line(begun: Any, tmp_path: Path) -> None:
+    tree, campaign = begun().tree, tmp_path / "night.toml"
+    campaign.write_text("title = 't'\nlaunches = 9\n")
+    with pytest.raises(UserError) as error:
+        pins.require_same(tree, campaign)
+    assert str(error.value) == (
+        f"{campaign}:2: line was '' when this run began, and is 'launches = 9'; start a new run"
+    )
+
+
+def test_a_changed_lock_file_is_told_and_the_first_one_is_kept(
+    stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text('{"first": 1}')
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    tree = stage(lambda *_: None).tree
+    site: Any = type("site", (), {"system": {}, "toolchains": {}})
+    plan: Any = type("plan", (), {"expected": ()})
+    environment.record(site, plan, tree.path / "env")
+    pins.take(tree)
+    lock.write_text('{"second": 2}')
+    with pytest.raises(UserError, match=r"spack\.lock \S+ has changed since the run began"):
+        pins.require_same(tree, tmp_path / "night.toml")
+    environment.record(site, plan, tree.path / "env")
+    assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'
+    assert (tree.path / "env" / "spack.lock.resumed-1").read_text() == '{"second": 2}'
+
+
+def test_a_run_from_before_pins_goes_on(stage: Stages, tmp_path: Path) -> None:
+    tree = stage(lambda *_: None).tree
+    assert pins.changed(tree) == ""
+    pins.require_same(tree, tmp_path / "night.toml")

@@ -1,0 +1,343 @@
+"""A launch that ran something else, or elsewhere, than asked for fails, and names both sides."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.collect import bundle, identity
+from roundtrip.collect.identity import Allocation
+from roundtrip.collect.launches import scan
+from roundtrip.errors import UserError
+from roundtrip.report import data
+from roundtrip.report.sections import returned
+
+Maker = Callable[..., Any]
+
+#: What Debian's Open MPI and MPICH say of themselves: the first line, as recorded on Debian 12.
+OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"
+MPICH = "MPICH Version: 4.0.2"
+LIBRARY = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"
+RANK = {
+    "library": OPENMPI,
+    "standard": "3.1",
+    "device": None,
+    "file": LIBRARY,
+    "build": "gnu:2a2f4d8c4f8dc5dcc63f6789a50f3ab49f61e168",
+    "program_sha256": "8b" * 32,
+}
+CASE = {
+    "simulated": False,
+    "environ": "openmpi41-tcp",
+    "scheduler": "slurm",
+    "mpi": {"family": "openmpi", "version": "4.1", "says": "Open MPI v"},
+    "links": LIBRARY,
+    "extras": {"transport": "rc", "device": "mlx5_0:1"},
+}
+JOB = Allocation(("a1", "a2"), "head")
+MOVED = 100_000_000
+
+
+def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """run.json of a launch with one rank on each of two nodes, as far as it is compared."""
+    told = [
+        {"host": host, "ranks": [number], "slurm_node": host, **RANK, **change}
+        for number, (host, change) in enumerate(zip(("a1", "a2"), ranks or ({}, {}), strict=True))
+    ]
+    node = {"boot": "one", "adapters": [], "sent_bytes": {"eth1": MOVED}}
+    nodes = [{"host": host, **node} for host in ("a1", "a2")]
+    found = {"workload": "netpipe", "ranks": 2, "hosts": ["a1", "a2"]}
+    return {**found, "identity": told, "nodes": nodes, **changes}
+
+
+def judge(made: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
+    return identity.fault(case, made, job, moved)
+
+
+def with_nodes(**changes: Any) -> dict[str, Any]:
+    made = run()
+    for node in made["nodes"]:
+        node |= changes
+    return made
+
+
+def test_a_launch_as_it_was_asked_for_has_no_fault() -> None:
+    plain = {**CASE, "extras": {}}
+    assert judge(run(), plain) == ""
+
+
+def test_what_a_launch_does_not_record_is_not_judged() -> None:
+    bare = {"workload": "osu", "ranks": 2, "hosts": []}
+    assert judge(bare, {"simulated": False, "environ": "e"}, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"library": MPICH}, f"rank 1 on a2 runs '{MPICH}', rank 0 on a1 '{OPENMPI[:80]}'"),
+        (
+            {"build": "gnu:01"},
+            "rank 1 on a2 has an MPI library of build gnu:01, rank 0 on a1 gnu:2a",
+        ),
+        ({"file": "/opt/libmpi.so"}, f"rank 1 on a2 loaded /opt/libmpi.so, rank 0 on a1 {LIBRARY}"),
+        ({"program_sha256": "00" * 32}, "rank 1 on a2 runs a program of sha256 000"),
+        ({"build": None}, "rank 1 on a2 has an MPI library of build unknown, rank 0 on a1 gnu:"),
+    ],
+)
+def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], told: str) -> None:
+    assert judge(run({}, second)).startswith(f"mismatch: {told}")
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        (MPICH, f"'{MPICH}'"),
+        ("Open MPI v3.1.3, package: made up", "'Open MPI v3.1.3, package: made up'"),
+        ("Open MPI v4.10.0", "'Open MPI v4.10.0'"),
+    ],
+)
+def test_an_mpi_of_another_family_or_version_than_the_toolchains(says: str, told: str) -> None:
+    made = run({"library": says}, {"library": says})
+    right = "but toolchain openmpi41-tcp is openmpi 4.1"
+    assert judge(made) == f"mismatch: rank 0 on a1 runs {told}, {right}"
+
+
+def test_a_copy_of_the_library_by_the_loaders_path() -> None:
+    copied = "/tmp/copy/libmpi.so.40"
+    told = judge(run({"file": copied}, {"file": copied}))
+    assert told.startswith(
+        f"mismatch: rank 0 on a1 loaded {copied}, but the program links {LIBRARY}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "names", "told"),
+    [
+        (("head", "head2"), (None, None), "ran on head, where the job was submitted; nodes of the"),
+        (
+            ("head", "a2"),
+            ("a1", "a2"),
+            "ran on head, where the job was submitted; nodes of the job",
+        ),
+        (
+            ("a1", "b7"),
+            ("a1", None),
+            "ran on b7, which Slurm did not allocate; nodes of the job: a1",
+        ),
+        # A launcher that passes variables on gives each host the name of the first node.
+        (("x1", "x2"), ("a1", "a1"), "ran on x1, which Slurm did not allocate"),
+        (("A1.example.org", "a2"), (None, None), ""),
+        (("ip-10-0-0-1", "ip-10-0-0-2"), ("a1", "a2"), ""),
+    ],
+)
+def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
+    hosts: tuple[str, str], names: tuple[str | None, str | None], told: str
+) -> None:
+    made = run(*({"host": h, "slurm_node": n} for h, n in zip(hosts, names, strict=True)))
+    found = judge(made, {**CASE, "extras": {}})
+    assert found.startswith(f"mismatch: {told}") if told else not found
+
+
+def test_a_launch_outside_of_any_job() -> None:
+    assert (
+        judge(run(), job=Allocation((), "")) == "mismatch: ran on a1, outside of any job of Slurm"
+    )
+
+
+def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -> None:
+    bare = {"workload": "osu", "ranks": 2, "hosts": ["a1", "z9"]}
+    assert "ran on z9, which Slurm did not allocate" in judge(bare)
+
+
+def test_shared_memory_where_the_network_was_asked_for() -> None:
+    told = judge(with_nodes(sent_bytes={"eth1": 1_000}), {**CASE, "extras": {}})
+    assert told == (
+        "mismatch: interface eth1 sent 1000 bytes of the 100000000 that were measured, the most of "
+        "all: shared memory, where the network was asked for"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}],
+)
+def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[str, Any]) -> None:
+    silent = {"sent_bytes": {"eth1": 0}, **changes}
+    assert judge(with_nodes(**silent), {**CASE, "extras": {}}) == ""
+
+
+def test_nodes_of_two_machines_share_no_memory() -> None:
+    made = with_nodes(sent_bytes={"eth1": 0})
+    made["nodes"][1]["boot"] = "another"
+    assert judge(made) == ""
+
+
+def test_few_bytes_prove_no_way() -> None:
+    assert judge(with_nodes(sent_bytes={"eth1": 0}), moved=1_000_000) == ""
+
+
+def test_tcp_where_infiniband_was_asked_for() -> None:
+    told = judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": MOVED, "eth0": 5}))
+    assert told.endswith("were measured: TCP, where rc on mlx5_0:1 was asked for")
+    assert judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": 4_000, "eth0": 5})) == ""
+
+
+def test_several_ranks_on_a_node_may_talk_in_it() -> None:
+    made = with_nodes(sent_bytes={"eth1": 0})
+    made["ranks"] = 8
+    assert judge(made) == ""
+
+
+def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
+    mpi = {"family": "smpi", "version": "3.32", "says": "SMPI Version"}
+    case = {**CASE, "simulated": True, "mpi": mpi, "links": None}
+    rank = {"library": "SMPI Version 3.32. Copyright", "file": None, "build": None}
+    made = run(rank, rank)
+    made["nodes"][0]["sent_bytes"] = {"eth1": 0}
+    assert judge(made, case, None) == ""
+    assert not identity.needs_allocation(case)
+    assert "toolchain openmpi41-tcp is smpi 3.33" in judge(
+        made, {**case, "mpi": {**mpi, "version": "3.33"}}, None
+    )
+
+
+def test_what_others_wrote_is_one_printable_line() -> None:
+    told = judge(run({}, {"library": "MPI\x1b[31m\n" + "x" * 5000}))
+    assert told.isprintable()
+    assert len(told) < 400
+
+
+@pytest.mark.parametrize(
+    ("listed", "nodes"),
+    [
+        ("a[1-2,5],b1", ("a1", "a2", "a5", "b1")),
+        ("node-1.example", ("node-1.example",)),
+        ("", ()),
+    ],
+)
+def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, ...]) -> None:
+    text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={listed}\nSLURM_SUBMIT_HOST=Head.example.org\n"
+    (tmp_path / identity.ALLOCATION).write_text(text)
+    assert Allocation.read(tmp_path) == Allocation(nodes, "head")
+
+
+@pytest.mark.parametrize(
+    "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b"]
+)
+def test_what_is_no_list_of_nodes_is_told(tmp_path: Path, listed: str) -> None:
+    (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={listed}\n")
+    with pytest.raises(UserError, match="is no list of nodes"):
+        Allocation.read(tmp_path)
+
+
+@given(st.binary(max_size=200))
+def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes) -> None:
+    folder = tmp_path_factory.mktemp("allocation")
+    (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
+    with contextlib.suppress(UserError):
+        assert all(isinstance(node, str) for node in Allocation.read(folder).nodes)
+
+
+# Launches of a run, each against those before it.
+
+ENVIRON = "openmpi41-boost181"
+HOST = "thunderbolt.example.org"
+
+
+def record(tree: Any, number: int, **changes: Any) -> None:
+    """What the ranks of a launch said, and what else is changed in its run.json."""
+    file = tree.folder(number, ENVIRON) / "run.json"
+    rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
+    told = json.loads(file.read_text())
+    told["command"] = ["/build/netpipe"]
+    told["identity"] = [{**rank, **changes.pop("rank", {})}]
+    told["nodes"][0] |= {"smt": "off", **changes.pop("node", {})}
+    file.write_text(json.dumps({**told, **changes}))
+
+
+def reasons(tree: Any) -> list[str]:
+    return [one.reason for one in scan(tree.path)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"rank": {"build": "gnu:02"}},
+            f"environment {ENVIRON}: build of the MPI library was gnu:2a",
+        ),
+        (
+            {"rank": {"file": "/x/libmpi.so"}},
+            f"environment {ENVIRON}: file of the MPI library was /",
+        ),
+        (
+            {"node": {"smt": "on"}},
+            f"node {HOST}: SMT was off in launch 001/{ENVIRON}/NetPIPE_ping, and",
+        ),
+        (
+            {"node": {"processor": "Other"}},
+            f"node {HOST}: processor was 'Example CPU 3000 @ 2.40GHz' i",
+        ),
+        (
+            {"node": {"adapters": ["mlx5_0: firmware 9"]}},
+            f"node {HOST}: adapters was 'mlx5_0: MT_00",
+        ),
+    ],
+)
+def test_what_changed_in_mid_run_fails_the_launches_after_it(
+    make_tree: Maker, changes: Any, told: str
+) -> None:
+    tree = make_tree(launches=4, environs=(ENVIRON,))
+    for number in (1, 2, 3, 4):
+        record(tree, number, **(copy.deepcopy(changes) if number > 2 else {}))
+    found = reasons(tree)
+    assert found[:2] == ["", ""]
+    assert all(reason.startswith(f"mismatch: {told}") for reason in found[2:])
+
+
+def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    record(tree, 1)
+    record(tree, 2, node={"smt": None}, rank={"build": None})
+    record(tree, 3)
+    assert reasons(tree) == ["", "", ""]
+
+
+def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    file = tree.path / "state.json"
+    pins = [{"what": "program", "file": "/build/netpipe", "sha256": RANK["program_sha256"]}]
+    file.write_text(json.dumps({**json.loads(file.read_text()), "pins": pins}))
+    for number in (1, 2):
+        case = tree.folder(number, ENVIRON) / "case.json"
+        program = {"file": "/build/netpipe", "sha256": None}
+        case.write_text(json.dumps({**json.loads(case.read_text()), "program": program}))
+    record(tree, 1)
+    record(tree, 2, rank={"program_sha256": "cd" * 32})
+    first, second = reasons(tree)
+    assert first == ""
+    assert second.startswith("mismatch: program /build/netpipe: sha256 was 8b8b")
+    assert " when the run began, and is cdcd" in second
+
+
+def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    record(tree, 1)
+    record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
+    record(tree, 3)
+    held = data.read(bundle.build(tree.path))
+    found = [
+        "".join(getattr(part, "text", part) for part in one.text) for one in returned.answers(held)
+    ]
+    told = f"Mismatch: environment {ENVIRON}: file of the MPI library was .../libmpi.so.40.30.4"
+    assert any(line.startswith(told) and ".../libmpi.so.40." in line for line in found), found
+    assert "jdoe" not in str(held.launches.to_dicts())
+    assert set(held.launches["mpi_build"].drop_nulls()) == {RANK["build"]}

@@ -1,0 +1,154 @@
+"""Real launches of something else than was asked for: they fail, and the line names both sides."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.collect.launches import scan
+from roundtrip.host import programs
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "mpich40-boost181"
+CAMPAIGN = f"""\
+title = "Of two launches"
+launches = 2
+time_limit_minutes = 10
+[[check]]
+name = "NetPIPE"
+toolchains = ["{TOOLCHAIN}"]
+parameters = {{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}
+variables = {{ budget = 0.5, perturbation = 0, end = 1024 }}
+"""
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.nightly,
+    pytest.mark.skipif(
+        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+    ),
+]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Any:
+    """A function that starts the campaign, with options and more variables."""
+    file = tmp_path / "small.toml"
+    file.write_text(CAMPAIGN)
+
+    def start(*options: str, **variables: str) -> subprocess.Popen[str]:
+        own = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+            "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+        }
+        return subprocess.Popen(
+            ["roundtrip", "run", str(file), "--allow-mute", *options],
+            cwd=CHECKOUT,
+            env={**os.environ, **own, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit status, and what was said on standard error."""
+    _, error = process.communicate(timeout=600)
+    return process.returncode, error
+
+
+def trees(tmp_path: Path) -> list[Path]:
+    return [file.parent for file in (tmp_path / "runs").glob("small/local/*/state.json")]
+
+
+def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
+    begin: Any, tmp_path: Path
+) -> None:
+    program = next(iter(built(begin, tmp_path)))
+    library = programs.mpi_library(program)
+    assert library is not None
+    copied = tmp_path / "copy" / "libmpich.so.12"
+    copied.parent.mkdir()
+    shutil.copy(library, copied)
+    status, error = ended(begin(LD_LIBRARY_PATH=str(copied.parent)))
+    assert status == 1
+    host = os.uname().nodename
+    told = f"mismatch: rank 0 on {host} loaded {copied}, but the program links {library}"
+    assert told in error
+    assert "0 of 2 launches came back" in error
+
+
+def built(begin: Any, tmp_path: Path) -> list[Path]:
+    """A good run, and the programs that it pinned."""
+    status, error = ended(begin("--no-report"))
+    assert status == 0, error
+    (tree,) = trees(tmp_path)
+    launches = scan(tree)
+    assert {one.run["identity"][0]["library"] for one in launches} == {"MPICH Version: 4.0.2"}
+    found = pinned(tree)
+    shutil.rmtree(tree)
+    return found
+
+
+def pinned(tree: Path) -> list[Path]:
+    from roundtrip.campaign.tree import RunTree
+
+    return [Path(pin["file"]) for pin in RunTree(tree).state["pins"] if pin["what"] == "program"]
+
+
+def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
+    begin: Any, tmp_path: Path
+) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text("{}")
+    variables = {"SPACK_ENV": str(tmp_path)}
+    process = begin(**variables)
+    while not list((tmp_path / "runs").glob("small/local/*/rounds/001")):
+        assert process.poll() is None, ended(process)
+        time.sleep(0.05)
+    (tree,) = trees(tmp_path)
+    (program,) = pinned(tree)
+    with replaced(program):
+        status, error = ended(process)
+    assert status == 1, error
+    assert f"stopped: mismatch: program {program} has changed since the run began: sha256" in error
+    assert "2 launches came back" in error
+    assert len(list((tree / "rounds").iterdir())) == 1, "no second round with another program"
+    lock.write_text("{ }")
+    status, error = ended(begin("--resume", **variables))
+    assert status == 2
+    (line,) = error.splitlines()
+    assert f"mismatch: spack.lock {lock} has changed since the run began: sha256" in line
+    lock.write_text("{}")
+    status, error = ended(begin("--resume", **variables))
+    assert status == 0, error
+    assert "2 of 2 launches came back" in error
+
+
+@contextmanager
+def replaced(program: Path) -> Iterator[None]:
+    """Another program in its place, by rename, so that what runs goes on; then again the first."""
+    kept, other = program.with_suffix(".kept"), program.with_suffix(".other")
+    shutil.copy2(program, kept)
+    shutil.copy2(program, other)
+    with other.open("ab") as stream:
+        stream.write(b"another")
+    try:
+        other.replace(program)
+        yield
+    finally:
+        kept.replace(program)

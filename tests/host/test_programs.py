@@ -1,0 +1,88 @@
+"""What a program links, whatever the user's variables say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip.host import programs
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A program that links a library libmpi.so.40 by a path that it knows."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler: apt-get install gcc")
+    library, program = tmp_path / "lib" / "libmpi.so.40.1", tmp_path / "program"
+    library.parent.mkdir()
+    (tmp_path / "mpi.c").write_text("int answer(void) { return 0; }\n")
+    (tmp_path / "main.c").write_text("int answer(void);\nint main(void) { return answer(); }\n")
+    shared = ["-shared", "-Wl,-soname,libmpi.so.40", tmp_path / "mpi.c"]
+    subprocess.run(["cc", *shared, "-o", library], check=True)
+    (library.parent / "libmpi.so.40").symlink_to(library.name)
+    path = f"-Wl,--enable-new-dtags,-rpath,{library.parent}"
+    subprocess.run(["cc", tmp_path / "main.c", library, path, "-o", program], check=True)
+    return program
+
+
+def test_the_mpi_library_is_found_with_links_resolved(linked: Path) -> None:
+    assert programs.mpi_library(linked) == linked.parent / "lib" / "libmpi.so.40.1"
+    assert "libc.so.6" in programs.libraries(linked)
+
+
+@pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "LD_PRELOAD"])
+def test_variables_of_the_user_do_not_count(
+    linked: Path, tmp_path: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = tmp_path / "copy" / "libmpi.so.40"
+    copied.parent.mkdir()
+    shutil.copy(tmp_path / "lib" / "libmpi.so.40.1", copied)
+    value = str(copied.parent if variable == "LD_LIBRARY_PATH" else copied)
+    seen = subprocess.run(
+        ["ldd", linked], env={**os.environ, variable: value}, capture_output=True, text=True
+    )
+    assert str(copied) in seen.stdout, "the loader itself takes the copy"
+    monkeypatch.setenv(variable, value)
+    assert programs.mpi_library(linked) == linked.parent / "lib" / "libmpi.so.40.1"
+
+
+def test_what_is_no_dynamic_program_links_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert programs.libraries(script) == {}
+    assert programs.mpi_library(tmp_path / "missing") is None
+
+
+@pytest.mark.parametrize(
+    ("names", "is_one"),
+    [
+        (("libmpi.so.40", "libmpi_cxx.so.40", "libmpi_mpifh.so.40"), True),
+        (("libmpich.so.12", "libmpichcxx.so.12"), True),
+        (("libmpi_gnu_91.so.12", "libmpifort_gnu_91.so.12"), True),
+        (("libmpi.so.40", "libmpich.so.12"), False),
+        (("libm.so.6",), False),
+    ],
+)
+def test_which_library_is_that_of_mpi(
+    names: tuple[str, ...], is_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {name: Path("/lib", name) for name in names}
+    monkeypatch.setattr(programs, "libraries", lambda _: found)
+    assert (programs.mpi_library(Path("program")) == Path("/lib", names[0])) == is_one
+
+
+def test_a_digest_follows_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "program"
+    file.write_text("one")
+    first = programs.digest(file)
+    assert programs.digest(file) == first
+    replaced = tmp_path / "other"
+    replaced.write_text("two")
+    os.utime(replaced, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    replaced.replace(file)
+    assert programs.digest(file) not in (first, None)
+    assert programs.digest(tmp_path / "missing") is None
