@@ -10,7 +10,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.data import Data
 
-#: Different mismatches that are told in full; the section lists all.
+#: Different mismatches that are shown in full; the section lists all.
 _MOST = 3
 _MISMATCH = re.compile(rf"{identity.MISMATCH}[^;]*")
 QUESTION = "Did every launch complete?"
@@ -41,10 +41,10 @@ def _faults(data: Data) -> Iterator[Answer]:
 def _mismatches(data: Data) -> Iterator[Answer]:
     """What was not that which the campaign began with, or not on its nodes."""
     reasons = data.launches["reason"].drop_nulls()
-    found = {told[0]: None for reason in reasons if (told := _MISMATCH.search(reason))}
-    for reason in list(found)[:_MOST]:
-        told = reason.removeprefix(identity.MISMATCH)
-        yield Answer((Strong("Mismatch: "), f"{told}."), "bad")
+    matches = (_MISMATCH.search(reason) for reason in reasons)
+    found = dict.fromkeys(match[0].removeprefix(identity.MISMATCH) for match in matches if match)
+    for mismatch in list(found)[:_MOST]:
+        yield Answer((Strong("Mismatch: "), f"{mismatch}."), "bad")
     if len(found) > _MOST:
         more = units.plural(len(found) - _MOST, "more mismatch", "more mismatches")
         yield Answer((Strong("Mismatch: "), f"{more}, with the launches."), "bad")
