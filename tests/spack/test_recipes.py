@@ -57,9 +57,13 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any,
             setattr(fake, name, Base)
         fake.generator = directive("generator")  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module, fake)
-    for module in ("spack", "spack_repo", "spack_repo.builtin"):
+    for module in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.roundtrip"):
         monkeypatch.setitem(sys.modules, module, ModuleType(module))
     monkeypatch.setitem(sys.modules, "spack.package", api)
+    ours = "spack_repo.roundtrip.build_systems"
+    monkeypatch.setitem(sys.modules, ours, ModuleType(ours))
+    base = load(REPOSITORY / "build_systems" / "workloads.py")
+    monkeypatch.setitem(sys.modules, f"{ours}.workloads", base)
     yield calls
 
 
@@ -123,7 +127,18 @@ def test_the_workloads_use_pvm_unless_told_otherwise(said: list[Any]) -> None:
     package.spec = {"mpi": SimpleNamespace(mpicxx="/m/mpicxx"), "boost": SimpleNamespace(prefix="")}
     package.define = lambda name, value: f"-D{name}={value}"
     package.define_from_variant = lambda name, variant: f"-D{name}=<{variant}>"
-    assert "-DROUNDTRIP_PVM=<pvm>" in package.cmake_args()
+    assert {"-DROUNDTRIP_PVM=<pvm>", "-DMPI_CXX_COMPILER=/m/mpicxx"} <= set(package.cmake_args())
+
+
+@pytest.mark.parametrize("name", ["npb", "ddtbench"])
+def test_a_workload_alone_is_a_project_of_its_own_without_boost(said: list[Any], name: str) -> None:
+    recipe = load(REPOSITORY / "packages" / f"roundtrip_{name}" / "package.py")
+    package = getattr(recipe, f"Roundtrip{name.capitalize()}")
+    project = CHECKOUT / package.root_cmakelists_dir / "CMakeLists.txt"
+    assert f"project(roundtrip-{name} " in project.read_text()
+    needed = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
+    assert "mpi@3:" in needed
+    assert not any("boost" in spec for spec in needed)
 
 
 def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None:

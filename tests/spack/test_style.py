@@ -12,7 +12,10 @@ import pytest
 
 from roundtrip.sites.spack import Spack
 
-RECIPES = sorted((Path(__file__).parents[2] / "spack_repo").glob("*/packages/*/package.py"))
+REPOSITORY = Path(__file__).parents[2] / "spack_repo" / "roundtrip"
+RECIPES = sorted(
+    [*REPOSITORY.glob("packages/*/package.py"), *REPOSITORY.glob("build_systems/w*.py")]
+)
 #: What `spack style` runs besides its own check of imports, as Spack's own CI has them.
 TOOLS = {"isort": "6.0.1", "black": "25.1.0", "flake8": "7.2.0"}
 
@@ -41,7 +44,9 @@ def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.Com
     )
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+@pytest.mark.parametrize(
+    "recipe", RECIPES, ids=lambda recipe: f"{recipe.parent.name}/{recipe.name}"
+)
 def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, recipe: Path) -> None:
     done = style(real, search, tmp_path, recipe.read_text())
     assert done.returncode == 0, done.stdout + done.stderr

@@ -21,10 +21,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def configure(build: Path, *settings: str) -> subprocess.CompletedProcess[str]:
+def configure(
+    build: Path, *settings: str, project: str = "workloads"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
-            *("cmake", "-G", "Ninja", "-S", CHECKOUT / "workloads", "-B", build),
+            *("cmake", "-G", "Ninja", "-S", CHECKOUT / project, "-B", build),
             *("-D", f"CMAKE_CXX_COMPILER={MPI / 'bin' / 'mpicxx'}", "-D", f"Boost_ROOT={BOOST}"),
             *settings,
         ],
@@ -68,3 +70,38 @@ def test_pvm_that_is_wanted_and_missing_is_an_error(tmp_path: Path) -> None:
     done = configure(tmp_path / "build", *settings)
     assert done.returncode != 0
     assert "PVM 3 was not found: install it" in " ".join(done.stderr.split())
+
+
+CONSUMER = """
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES NONE)
+find_package(roundtrip-{name} REQUIRED)
+get_target_property(program roundtrip::{name} LOCATION)
+file(WRITE ${{CMAKE_BINARY_DIR}}/program "${{program}}")
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("name", "tests"), [("npb", r"npb\.parts|npb\.EP\.S\.2"), ("ddtbench", r"ddtbench\.mpi")]
+)
+def test_a_workload_builds_tests_and_installs_alone(tmp_path: Path, name: str, tests: str) -> None:
+    def run(*command: object) -> str:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    build, prefix, consumer = (tmp_path / part for part in ("build", "prefix", "consumer"))
+    settings = "-D", "BUILD_TESTING=ON", "-D", "CMAKE_DISABLE_FIND_PACKAGE_Boost=ON"
+    done = configure(build, *settings, project=f"workloads/{name}")
+    assert done.returncode == 0, done.stderr
+    run("cmake", "--build", build)
+    assert "100% tests passed" in run("ctest", "--test-dir", build, "--tests-regex", tests)
+    run("cmake", "--install", build, "--prefix", prefix)
+    consumer.mkdir()
+    (consumer / "CMakeLists.txt").write_text(CONSUMER.format(name=name))
+    run("cmake", "-S", consumer, "-B", consumer / "build", "-D", f"CMAKE_PREFIX_PATH={prefix}")
+    program = (consumer / "build" / "program").read_text()
+    assert Path(program).is_relative_to(prefix)
+    assert run(program, "--version").split() == [name, "0.1.0"]

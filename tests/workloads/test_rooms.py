@@ -13,10 +13,18 @@ STUDIES = [file.parent.name for file in WORKLOADS.glob("*/CMakeLists.txt")]
 def shared() -> list[Path]:
     """The build files, the rules of the style checks, and what all programs are made of."""
     core = [file for file in (WORKLOADS / "core").glob("*") if file.is_file()]
-    recipe = CHECKOUT / "spack_repo/roundtrip/packages/roundtrip_workloads/package.py"
+    recipes = CHECKOUT / "spack_repo/roundtrip"
+    recipe = recipes / "packages/roundtrip_workloads/package.py"
     names = ("Makefile", ".clang-tidy", ".clang-format")
     build = [WORKLOADS / "CMakeLists.txt", WORKLOADS / "CMakePresets.json"]
-    return [*(CHECKOUT / n for n in names), *build, *WORKLOADS.glob("cmake/*"), *core, recipe]
+    return [
+        *(CHECKOUT / n for n in names),
+        *build,
+        *WORKLOADS.glob("cmake/*"),
+        *core,
+        recipe,
+        *recipes.glob("build_systems/*.py"),
+    ]
 
 
 def test_there_are_studies_to_look_for() -> None:

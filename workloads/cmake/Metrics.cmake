@@ -1,6 +1,6 @@
 # Reads the metrics that Python reads too, metrics.json of all studies and of each, and sets
 # ROUNDTRIP_METRICS to their definitions in C++.
-set(metrics_folder ${PROJECT_SOURCE_DIR}/../src/roundtrip/studies)
+set(metrics_folder ${ROUNDTRIP_WORKLOADS}/../src/roundtrip/studies)
 file(GLOB_RECURSE metrics_files CONFIGURE_DEPENDS ${metrics_folder}/metrics.json)
 if(NOT metrics_files)
   message(FATAL_ERROR "There is no metrics.json below ${metrics_folder}: "

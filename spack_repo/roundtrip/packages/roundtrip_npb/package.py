@@ -1,0 +1,17 @@
+# Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
+#
+# SPDX-License-Identifier: (Apache-2.0 OR MIT)
+
+from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
+
+from spack.package import *
+
+
+class RoundtripNpb(WorkloadsPackage):
+    """The NAS Parallel Benchmarks in C++20, from their specification, verified.
+
+    This is the program `npb` alone: it needs no Boost. In a checkout of Roundtrip,
+    `spack develop --path . roundtrip-npb@main` builds the working tree.
+    """
+
+    root_cmakelists_dir = "workloads/npb"

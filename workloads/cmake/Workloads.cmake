@@ -1,0 +1,63 @@
+# What every project of workloads needs: settings, MPI, the libraries, `core`. All studies together are
+# one project (../CMakeLists.txt), and a study that needs no Boost is one by itself.
+include_guard(GLOBAL)
+
+set(ROUNDTRIP_VERSION 0.1.0)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ROUNDTRIP_WORKLOADS)
+option(BUILD_TESTING "Build the tests (needs GoogleTest)" OFF)
+option(ROUNDTRIP_BOOST "Build the programs that use Boost.MPI; OFF leaves them out" ON)
+option(ROUNDTRIP_NATIVE "Optimise for the processor that builds (-march=native)" ON)
+option(ROUNDTRIP_UNITY "Compile all sources of a target as one: half the time, no rebuilt parts" ON)
+option(ROUNDTRIP_COMPILER_FLAGS "Use flags that only the compiler itself knows, not clang-tidy" ON)
+set(ROUNDTRIP_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(ROUNDTRIP_NATIVE)
+  string(APPEND CMAKE_CXX_FLAGS " -march=native")
+endif()
+set(CMAKE_UNITY_BUILD ${ROUNDTRIP_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
+if(ROUNDTRIP_SANITIZE)
+  string(APPEND CMAKE_CXX_FLAGS " -fsanitize=${ROUNDTRIP_SANITIZE} -fno-omit-frame-pointer")
+endif()
+
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+include(Mpi)
+include(Metrics)
+include(Program)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json 3 REQUIRED)
+
+add_library(roundtrip_warnings INTERFACE)
+target_compile_options(roundtrip_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+
+if(BUILD_TESTING)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  # The label of tests with more ranks than cores, where these keep each other from running.
+  if(NOT ROUNDTRIP_MPI_GIVES_WAY)
+    set(crowded crowded)
+  endif()
+  # Under sanitizers a launch was found to take three to six times as long.
+  set(patience 1)
+  if(ROUNDTRIP_SANITIZE)
+    set(patience 8)
+  endif()
+  foreach(seconds 60 120 300)
+    math(EXPR within_${seconds}s "${seconds} * ${patience}")
+  endforeach()
+endif()
+
+if(ROUNDTRIP_SANITIZE)
+  add_library(keep_plugins OBJECT ${ROUNDTRIP_WORKLOADS}/sanitizers/keep_plugins.cpp)
+  link_libraries($<TARGET_OBJECTS:keep_plugins> -Wl,--export-dynamic-symbol=dlclose)
+endif()
+
+add_subdirectory(${ROUNDTRIP_WORKLOADS}/core core)
