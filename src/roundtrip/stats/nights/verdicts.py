@@ -110,12 +110,27 @@ class Flapping:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """A series with two modes that visits one more often: how often it was in the higher mode.
+
+    `after` is the share of the newest `nights`, `before` that of the nights before, of 1.  The
+    higher mode is `ratio` (above 1) times the lower.
+    """
+
+    nights: int
+    before: float
+    after: float
+    ratio: float
+
+
+@dataclass(frozen=True)
 class SeriesHistory:
     """Of one series: every change point, segment and incident, oldest first, and its newest nights.
 
     `would_see` is the least relative step that 10 new nights would show with a probability of
     90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.
+    `least` is the least effect, relative; a level is news for `news_nights`.  `shares`: a change of
+    the shares of two modes, which is no change point.
     """
 
     used: int
@@ -130,6 +145,7 @@ class SeriesHistory:
     why: str = ""
     least: float = 0.0
     news_nights: int = 14
+    shares: Shares | None = None
 
     @property
     def spikes(self) -> tuple[int, ...]:
