@@ -39,7 +39,7 @@ def cluster(count: int, lost: Sequence[int] = ()) -> dict[str, list[Node]]:
 
 
 def hold(plan: rotation.Plan, folder: Path, night: int, rounds: set[int] | None = None) -> Path:
-    """The tree of a night in which the meetings of `rounds` (all) came back."""
+    """The tree of a night in which the meetings of `rounds` (all) completed."""
     tree = folder / f"{night:03d}"
     tree.mkdir()
     plan.write(tree)

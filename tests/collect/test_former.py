@@ -31,7 +31,7 @@ def without_files(text: str) -> str:
             "ring",
             [
                 "needs ranks on several nodes",
-                "launch 5 of 5: 4 of 5 launches completed, 2 failed",
+                "launch 5 of 5: 4 of 5 launches came back, 2 failed",  # as it is recorded there
             ],
         ),
         ("wan", ["EMULATED WAN: RTT 2 ms", "0 on node1: 0; 1 on node1: 1"]),

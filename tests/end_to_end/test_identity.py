@@ -89,7 +89,7 @@ def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
     host = os.uname().nodename
     told = f"mismatch: rank 0 on {host} loaded {copied}, but the program links {library}"
     assert told in error
-    assert "0 of 2 launches came back" in error
+    assert "0 of 2 launches completed" in error
 
 
 def built(begin: Any, tmp_path: Path) -> list[Path]:
@@ -126,7 +126,7 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
         status, error = ended(process)
     assert status == 1, error
     assert f"stopped: mismatch: program {program} has changed since the run began: sha256" in error
-    assert "2 launches came back" in error
+    assert "2 launches completed" in error
     assert len(list((tree / "rounds").iterdir())) == 1, "no second round with another program"
     lock.write_text("{ }")
     status, error = ended(begin("--resume", **variables))
@@ -136,7 +136,7 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
     lock.write_text("{}")
     status, error = ended(begin("--resume", **variables))
     assert status == 0, error
-    assert "2 of 2 launches came back" in error
+    assert "2 of 2 launches completed" in error
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def whole_launches(tree: Path) -> Counter[str]:
-    """Launches that came back, by check: counted without the product's scanner."""
+    """Launches that completed, by check: counted without the product's scanner."""
     found: Counter[str] = Counter()
     for file in tree.glob("rounds/*/output/*/*/*/*/run.json"):
         try:

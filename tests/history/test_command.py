@@ -15,6 +15,7 @@ from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
 from roundtrip import cli
 from roundtrip.cli import main
+from roundtrip.report.pages import write as pages
 
 SLOWER_FROM = 40
 
@@ -160,6 +161,43 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
     (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
     assert done.returncode == 1 and " last night" in row
     assert "5.15.0 → 6.1.0" in row and "5.14.0" not in row
+
+
+def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
+    def once(number: int, _: Any) -> float:
+        return 1.5 if number == 34 else 1.0
+
+    made = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
+    made.write(36)
+    done = history(SITE, "--reports", tmp_path)
+    (row,) = [line for line in done.stdout.splitlines()[1:] if line.strip().startswith("unchanged")]
+    words = "worse on night 35 (2026-02-04), "
+    assert done.returncode == 0 and words in row and "and back last night: an incident" in row
+    (series,) = json.loads(history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
+    assert series["revised"][0].startswith(words) and series["revisions"] == []
+    for revision in tmp_path.glob("*/*/*/r1"):
+        (revision / "report.html").touch()
+    pages.write(tmp_path)
+    page = (tmp_path / CAMPAIGN / SITE / "history.html").read_text()
+    assert page.count(words) >= 2, "in its row and in what is said of it"
+    made.night(36)
+    assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
+
+
+def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
+    def thrice(number: int, _: Any) -> float:
+        return 1.5 if 34 <= number < 37 else 1.0
+
+    made = Nights(tmp_path, series=1, launches=2, samples=2, change=thrice)
+    made.write(37)
+    assert "regressed" in history(SITE, "--reports", tmp_path).stdout
+    made.night(37)
+    words = "the level went back, so these nights are an incident"
+    found = json.loads(history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
+    (gone,) = found["revisions"]
+    assert gone["reported"].startswith("2026-02-04") and gone["now"] is None
+    assert gone["why"] == words and found["verdict"] == "unchanged" and not found["alarm"]
+    assert "change point of night 35 (2026-02-04), 1." in found["revised"][0]
 
 
 def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:

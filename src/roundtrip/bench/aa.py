@@ -121,7 +121,7 @@ def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def _rounds(launches: pl.DataFrame) -> list[int]:
-    """Numbers of the rounds in which every case came back."""
+    """Numbers of the rounds in which every case completed."""
     passed = launches.filter(pl.col("status") == "passed")
     counts = passed.drop_nulls("campaign_round").group_by("campaign_round").len()
     return counts.filter(pl.col("len") == pl.col("len").max())["campaign_round"].sort().to_list()

@@ -14,7 +14,7 @@ def measure() -> Iterator[str]:
     """Wall time of the rounds, without builds, over the sum of the launches' job times.
 
     The time of a job includes its launcher, as ReFrame recorded it.  UserError if there is no run
-    of `smoke`, or none of its launches came back.
+    of `smoke`, or none of its launches completed.
     """
     trees = sorted((paths.runs() / "smoke").glob("*/*/state.json"))
     if not trees:

@@ -1,4 +1,4 @@
-"""The matrix of a campaign on a site: which cases must come back, which cannot run, and why."""
+"""The matrix of a campaign on a site: which cases must complete, which cannot run, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Expected:
-    """A case that must come back: the file and the study of its check, its variables, and whether
+    """A case that must complete: the file and the study of its check, its variables, and whether
     its values come from a simulator.
 
     `nodes` is how many nodes a launch takes, 0 if only the partition or the check can tell.

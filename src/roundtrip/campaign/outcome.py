@@ -1,4 +1,4 @@
-"""How a run ended: what came back, compared with what was expected."""
+"""How a run ended: what completed, compared with what was expected."""
 
 from __future__ import annotations
 

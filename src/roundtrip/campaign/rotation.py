@@ -174,7 +174,7 @@ def _is(meeting: Meeting, size: int) -> bool:
 
 
 def _came(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
-    """Round and hosts of the launches of a night that came back, each pair once."""
+    """Round and hosts of the launches of a night that completed, each pair once."""
     found = set()
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
         case: Any = files.read_json(file)

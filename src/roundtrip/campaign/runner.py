@@ -49,7 +49,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class _Round:
-    """How long its launches took, s; why nothing came back if that is no fault of a launch."""
+    """How long its launches took, s; why nothing completed if that is no fault of a launch."""
 
     seconds: float
     idle: str

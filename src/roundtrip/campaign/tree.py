@@ -67,7 +67,7 @@ class RunTree:
         partial.replace(file)
 
     def finish(self) -> None:
-        """Record that every expected launch has come back."""
+        """Record that every expected launch has completed."""
         self.write_state(finished=_utc(datetime.now(UTC)))
 
     def ended_after(self, launches: int) -> None:
@@ -81,7 +81,7 @@ class RunTree:
 
     @property
     def complete(self) -> bool:
-        """Whether every launch came back, and the report was made if one was wanted."""
+        """Whether every launch completed, and the report was made if one was wanted."""
         state = self.state
         return state.get("finished") is not None and state.get("report") != "wanted"
 

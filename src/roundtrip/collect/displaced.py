@@ -19,7 +19,7 @@ _KEPT = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
 def why(reason: str, error: str) -> str:
-    """Why a launch that did not come back was displaced; "" if it failed.
+    """Why a launch that did not complete was displaced; "" if it failed.
 
     `reason` is what ReFrame says of it, `error` the end of what its job wrote to standard error.
     """

@@ -1,4 +1,4 @@
-"""The one scanner of a run tree: every launch that came back, and why the others failed.
+"""The one scanner of a run tree: every launch that completed, and why the others failed.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
 and exactly the samples of its seal.  All others failed, or Slurm displaced them: their files are

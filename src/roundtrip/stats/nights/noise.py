@@ -3,7 +3,7 @@
 A level that wanders looks like a row of steps to whoever takes nights as independent.  So each
 series is explained by several models of stationary noise, from white to nearly a random walk, with
 and without change points, and the best explanation is believed.  All are known by their
-autocorrelation; a Cholesky factor makes white noise of them, also of what begins in the middle.
+autocorrelation, which makes white noise of them, also of what begins in the middle.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import linalg
 
 #: The most nights that are explained at once; a longer series is cut into stretches that overlap.
 LONGEST = 512
@@ -53,12 +52,24 @@ def _models(size: int) -> tuple[Noise, ...]:
 
 
 def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
+    """By the Durbin-Levinson recursion: row t of `whiten` is night t less its best linear
+    prediction from the nights before, over its standard deviation.
+
+    It takes no LAPACK, whose threads wait in a loop for each other where a machine is busy.
+    (P. J. Brockwell and R. A. Davis, Time Series: Theory and Methods, 1991, section 5.2.)
+    """
     size = autocorrelation.size
-    factor = linalg.cholesky(linalg.toeplitz(autocorrelation), lower=True)
-    whiten = linalg.solve_triangular(factor, np.eye(size), lower=True)
+    whiten, variances = np.zeros((size, size)), np.ones(size)
+    whiten[0, 0] = 1
+    weights = np.empty(0)  # of the nights before, the last night first
+    for night in range(1, size):
+        before = variances[night - 1]
+        partial = (autocorrelation[night] - weights @ autocorrelation[night - 1 : 0 : -1]) / before
+        weights = np.append(weights - partial * weights[::-1], partial)
+        variances[night] = before * (1 - partial**2)
+        whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
     steps = np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1]
-    determinant = 2 * np.cumsum(np.log(np.diag(factor)))
-    return Noise(name, name != "white", is_slow, whiten, steps, determinant)
+    return Noise(name, name != "white", is_slow, whiten, steps, np.cumsum(np.log(variances)))
 
 
 def _autoregressive(phi: float) -> Callable[[np.ndarray], np.ndarray]:

@@ -64,7 +64,7 @@ class Sight:
     `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
     would be told with the power asked for; None if these launches can show none, and then `rounds`
     more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the number of
-    nodes with launches, also those of which too few came back to tell anything.
+    nodes with launches, also those of which too few completed to tell anything.
     """
 
     effects: tuple[Tested, ...]
