@@ -70,3 +70,14 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
         return
     with pytest.raises(SanityError, match=told):
         outcome.evaluate()
+
+
+def test_each_rank_names_its_node_and_the_mpi_that_it_loads(tmp_path: Path) -> None:
+    said = "ROUNDTRIP RANK ON n1.site a1 /lib/a folder/libmpi.so.40.1\nROUNDTRIP RANK ON n2 - \n"
+    assert Witnessed.identities(launched(tmp_path, said, 2, 2)) == [
+        {
+            **{"host": "n1.site", "ranks": [0], "slurm_node": "a1"},
+            "file": "/lib/a folder/libmpi.so.40.1",
+        },
+        {"host": "n2", "ranks": [1], "slurm_node": None, "file": None},
+    ]

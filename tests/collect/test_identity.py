@@ -121,16 +121,16 @@ def test_a_copy_of_the_library_by_the_loaders_path() -> None:
 @pytest.mark.parametrize(
     ("hosts", "names", "told"),
     [
-        (("head", "head2"), (None, None), "ran on head, where the job was submitted; nodes of the"),
+        (("head", "head2"), (None, None), "ran on head, where the job was submitted; the job"),
         (
             ("head", "a2"),
             ("a1", "a2"),
-            "ran on head, where the job was submitted; nodes of the job",
+            "ran on head, where the job was submitted; the job has",
         ),
         (
             ("a1", "b7"),
             ("a1", None),
-            "ran on b7, which Slurm did not allocate; nodes of the job: a1",
+            "ran on b7, which Slurm did not allocate; the job has node a1",
         ),
         # A launcher that passes variables on gives each host the name of the first node.
         (("x1", "x2"), ("a1", "a1"), "ran on x1, which Slurm did not allocate"),
@@ -326,6 +326,21 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker)
     assert first == ""
     assert second.startswith("mismatch: program /build/netpipe: sha256 was 8b8b")
     assert " when the run began, and is cdcd" in second
+
+
+def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    for number in (1, 2):
+        folder = tree.folder(number, ENVIRON)
+        case = json.loads((folder / "case.json").read_text())
+        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
+        nodes = "thunderbolt" if number == 1 else "odin,fenrir7"
+        (folder / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodes}\n")
+    assert reasons(tree)[1].endswith("did not allocate; the job has node odin, node fenrir7")
+    held = data.read(bundle.build(tree.path))
+    (reason,) = held.launches.filter(status="failed")["reason"]
+    assert "ran on node-" in reason
+    assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
 
 
 def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None:

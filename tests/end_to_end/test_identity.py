@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.virtual import ENVIRON, Virtual
 
 from roundtrip import paths
 from roundtrip.collect.launches import scan
@@ -137,6 +139,71 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
     status, error = ended(begin("--resume", **variables))
     assert status == 0, error
     assert "2 of 2 launches completed" in error
+
+
+#: In place of srun: the second node of a job gets a copy of the MPI library.
+OTHER_ON_ONE_NODE = """\
+#!/bin/bash
+while [[ $1 == -* ]]; do options+=("$1"); shift; done
+exec /usr/bin/srun "${{options[@]}}" sh -c '[ "$(hostname)" = a1 ] || \
+  export LD_LIBRARY_PATH={folder}; exec "$@"' sh "$@"
+"""
+#: In place of sbatch and srun: the job runs where it was submitted.
+ON_THE_HEAD = """\
+#!/bin/bash
+case ${{0##*/}} in
+sbatch) bash "${{@: -1}}" > rfm_job.out 2> rfm_job.err; echo "Submitted batch job 4000000" ;;
+srun) while [[ $1 == -* ]]; do shift; done
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    exec mpirun.openmpi --oversubscribe -n 2 "$@" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("plant", "commands", "placement", "told"),
+    [
+        (
+            *(OTHER_ON_ONE_NODE, ["srun"], "one-per-node"),
+            "mismatch: rank 1 on a2 loaded {folder}/libmpi.so.40, rank 0 on a1 /",
+        ),
+        (
+            *(ON_THE_HEAD, ["sbatch", "srun"], "shared-memory"),
+            "mismatch: ran on head, outside of any job of Slurm",
+        ),
+    ],
+    ids=["another MPI on one node", "on the login node"],
+)
+def test_what_slurm_did_not_start_so_fails(
+    virtual_cluster: Virtual, plant: str, commands: list[str], placement: str, told: str
+) -> None:
+    folder = virtual_cluster.share / "plant" / placement
+    folder.mkdir(parents=True)
+    for command in commands:
+        (folder / command).write_text(plant.format(folder=folder))
+        (folder / command).chmod(0o755)
+    shutil.copy("/usr/lib/x86_64-linux-gnu/libmpi.so.40", folder)
+    report = folder / "report.json"
+    reframe = (
+        f"PATH={folder}:$PATH reframe -c checks/netpipe/netpipe.py --exec-policy=serial "
+        f"-n 'NetPIPE.*placement={placement}.*variants=raw.*mode=pingpong' -p {ENVIRON} "
+        "--system=virtual:clusterA -S NetPIPE.budget=0.5 -S NetPIPE.end=1024 "
+        f"-S NetPIPE.perturbation=0 --report-file={report} -r"
+    )
+    done = subprocess.run(
+        virtual_cluster.on_site(reframe),
+        cwd=CHECKOUT,
+        env=virtual_cluster.environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 1, done.stdout
+    tests = json.loads(report.read_text())["runs"][0]["testcases"]
+    (reason,) = [
+        test["fail_reason"] for test in tests if not test["fixture"] and test["fail_reason"]
+    ]
+    assert told.format(folder=folder) in reason
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def _write(
     environment = Environment.read(run_dir)
     declared = confined.text(run_dir / "campaign.toml")
     told = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [*environment.hosts(), *named(told)]
+    hosts = [*environment.hosts(), *named(told), *(n for one in launches for n in one.nodes)]
     names = Pseudonyms(hosts, site_key.of(state["site"]))
     rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
     disk.write_frame(rows, folder / "samples.parquet")

@@ -187,7 +187,7 @@ def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> 
         if name in allocation.nodes and named[name] == 1 and not is_login:
             continue
         which = "where the job was submitted" if is_login else "which Slurm did not allocate"
-        return f"ran on {host}, {which}; nodes of the job: {_few(allocation.nodes)}"
+        return f"ran on {host}, {which}; the job has {_few(allocation.nodes)}"
     return ""
 
 
@@ -229,8 +229,9 @@ def _shown(value: Any) -> str:
 
 
 def _few(nodes: Sequence[str], most: int = 8) -> str:
+    """Each with the word before it by which a name is known and can be replaced."""
     more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
-    return ", ".join(nodes[:most]) + more
+    return ", ".join(f"node {node}" for node in nodes[:most]) + more
 
 
 def _short(host: str) -> str:

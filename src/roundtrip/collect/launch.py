@@ -20,9 +20,10 @@ class Launch:
     """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it left none.
 
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
-    `disturbed` says why its timings are doubtful; a disturbed launch is kept.  `digest` is the
-    sha256 of samples.csv, "" if the launch failed, `rows` that of its rows alone.  `round` is the
-    folder of its session, `campaign_round` the round of that session, None if it is not recorded.
+    `nodes` are what Slurm allocated to it.  `disturbed` says why its timings are doubtful; a
+    disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
+    `rows` that of its rows alone.  `round` is the folder of its session, `campaign_round` the round
+    of that session, None if it is not recorded.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Launch:
     folder: Path | None = None
     case: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
     disturbed: tuple[str, ...] = ()
     digest: str = ""
     rows: str = ""
@@ -52,11 +54,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class Contents:
-    """case.json and run.json (empty if bad), the digest of samples.csv and that of its rows, the
-    first fault or ""."""
+    """case.json and run.json (empty if bad), the nodes of its job, the digest of samples.csv and
+    that of its rows, the first fault or ""."""
 
     case: dict[str, Any]
     run: dict[str, Any]
+    nodes: tuple[str, ...]
     digest: str
     rows: str
     fault: str
@@ -74,9 +77,12 @@ def contents(root: Path, folder: Path) -> Contents:
 def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
+    nodes: tuple[str, ...] = ()
     digest = rows = ""
     try:
         case = records.read(folder / "case.json", root)
+        allocation = _allocation(folder, root, case)
+        nodes = allocation.nodes if allocation else ()
         run = records.read(folder / "run.json", root)
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
         digest, rows = seal.digest(content), seal.digest_of_rows(content)
@@ -84,10 +90,10 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         fault = _fault(case, run, read, digest)
         if not fault and (crossed := link.read(folder, root)):
             fault = link.fault(crossed)
-        fault = fault or _other_identity(folder, root, case, run, read)
+        fault = fault or _other_identity(case, run, allocation, read)
     except UserError as error:
         fault = str(error)
-    return Contents(case, run, digest, rows, fault.replace(f"{folder}/", ""))
+    return Contents(case, run, nodes, digest, rows, fault.replace(f"{folder}/", ""))
 
 
 def other_identity(folder: Path) -> str:
@@ -95,14 +101,20 @@ def other_identity(folder: Path) -> str:
     not.  UserError if its files cannot be read."""
     case, run = records.read(folder / "case.json"), records.read(folder / "run.json")
     read = samples.parse(confined.read(folder / SAMPLES, None, confined.SAMPLES), folder / SAMPLES)
-    return _other_identity(folder, folder, case, run, read)
+    return _other_identity(case, run, _allocation(folder, folder, case), read)
+
+
+def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
+    needed = identity.needs_allocation(case)
+    return identity.Allocation.read(folder, root) if needed else None
 
 
 def _other_identity(
-    folder: Path, root: Path, case: dict[str, Any], run: dict[str, Any], read: samples.Samples
+    case: dict[str, Any],
+    run: dict[str, Any],
+    allocation: identity.Allocation | None,
+    read: samples.Samples,
 ) -> str:
-    needed = identity.needs_allocation(case)
-    allocation = identity.Allocation.read(folder, root) if needed else None
     return identity.fault(case, run, allocation, int(read.frame["size_bytes"].sum()))
 
 

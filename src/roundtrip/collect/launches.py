@@ -181,7 +181,7 @@ class _Session:
             case_id = test.case_id if test else _unknown_case(folder.name, environ)
         identity = f"{round_}/{environ}/{folder.name}"
         place = (round_, environ, folder)
-        found = Launch(identity, case_id, "failed", "", *place, case=read.case, run=read.run)
+        found = Launch(identity, case_id, "failed", "", *place, read.case, read.run, read.nodes)
         if came_back and not read.fault and (test is None or test.result == "pass"):
             disturbed = () if read.case["simulated"] else self._disturbed(read.run)
             return replace(

@@ -12,7 +12,7 @@ from roundtrip.report.data import Data
 
 #: Different mismatches that are shown in full; the section lists all.
 _MOST = 3
-_MISMATCH = re.compile(rf"{identity.MISMATCH}[^;]*")
+_MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 
 
