@@ -34,6 +34,7 @@ pytestmark = [
 CAMPAIGN = f"""\
 title = "Eager"
 launches = 2
+allow_untold = true
 time_limit_minutes = 10
 confirm = "8m"
 
