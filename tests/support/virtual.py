@@ -70,7 +70,8 @@ def campaign(
         _table("NetPIPE", "clusterA", 'placement = ["one-per-node"], mode = ["pingpong"]', budget),
         _table("NetPIPEWan", "grid", "wan_rtt = [2]", budget),
     ]
-    head = f'title = "Tiny"\nlaunches = {launches}\nallow_untold = true\ntime_limit_minutes = {minutes}\n'
+    head = f'title = "Tiny"\nlaunches = {launches}\ntime_limit_minutes = {minutes}\n'
+    head += "allow_untold = true\n"
     return head + "".join(tables[1:] if over_link else tables[:cases])
 
 

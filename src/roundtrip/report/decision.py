@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
@@ -30,7 +29,7 @@ def launches_needed(judged: Mapping[_Claim, Judged], made: int) -> int | None:
     A claim may have a value of only some of the `made` launches: then it will of as large a share.
     """
     needed = [
-        math.ceil(one.would_do * max(1.0, made / one.interval.n if one.interval.n else 1.0))
+        -(-one.would_do * max(made, one.interval.n) // one.interval.n)
         for one in judged.values()
         if one.would_do is not None
     ]

@@ -26,7 +26,7 @@ def answers(data: Data) -> Iterator[Answer]:
         yield Answer((Strong(f"{title}{mark} "), f"{rest}: its times are wrong."), "bad")
     for odd in odd_clocks(_offsets(data), _UTC_LIMIT_S):
         side = "ahead of" if odd.excess > 0 else "behind"
-        title, rest = _named(odd, f"shows {abs(odd.excess):.3g} s {side}", "wall clock")
+        title, rest = _named(odd, f"is {abs(odd.excess):.3g} s {side}", "wall clock")
         yield Answer((Strong(f"{title}{mark} "), f"{rest}: its logs are misdated."), "warn")
 
 
