@@ -11,7 +11,7 @@ namespace roundtrip {
 namespace {
 
 constexpr int tag = 27;
-constexpr int most_questions = 8;
+constexpr int most_questions = 4;
 /// Seconds: a better answer is not worth another question.
 constexpr double good_error_s = 20e-6;
 
