@@ -69,7 +69,7 @@ def test_a_quiet_launch_is_not() -> None:
         ({"waited_s": [0.1, 1.8]}, "starved: rank 1 waited for a processor in 20 % of the time"),
         ({"clock_rate": [1.0, 1.3]}, "the clock of rank 1 runs 1.3 times as fast"),
         ({"clock_rate": [1.0, 0.9]}, "the clock of rank 1 runs 0.9 times as fast"),
-        ({"clock_step_s": [0.0, 120.0]}, "the clock of rank 1 went +120 s away from its kernel's"),
+        ({"clock_step_s": [0.0, 120.0]}, "the clock of rank 1 went +120 s away from that of its"),
     ],
 )
 def test_each_fact_alone_disturbs(facts: dict[str, Any], told: str) -> None:
@@ -110,6 +110,14 @@ def test_ranks_that_share_processors_wait_for_each_other() -> None:
         crowd = [{"rank": rank, "host": "vm", "cpus": shared} for rank in range(4)]
         assert reasons(placement=crowd, **waits) == ()
     assert reasons(placement=[{**place, "cpus": []} for place in PLACEMENT], **waits) == ()
+
+
+def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
+    placement = [{"rank": rank, "host": f"a{rank}", "cpus": [0]} for rank in (0, 1)]
+    facts = {"disturbance": {**QUIET, "waited_s": [4.0, 4.0]}}
+    run = {"ranks": 2, "elapsed_s": 10.0, "placement": placement, **facts}
+    assert len(disturbance.reasons(run, LIMITS, 2)) == 1
+    assert disturbance.reasons(run, LIMITS, 2, one_machine=True) == ()
 
 
 def test_a_clock_that_was_compared_badly_is_not_judged() -> None:

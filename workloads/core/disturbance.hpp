@@ -38,7 +38,8 @@ Counters parse_counters(const ProcTexts& texts, double ticks_per_second);
 /// The counters of this process and this machine, now.
 Counters read_counters();
 
-/// A clock of the kernel (clock_gettime(2)), seconds.
+/// A clock of the kernel (clock_gettime(2)), seconds: of the kernel itself, whatever library stands
+/// between it and the clock of the measurement.
 double read_clock(clockid_t clock);
 
 /// Seconds for which this thread was ready and had no processor, since it started; nothing where

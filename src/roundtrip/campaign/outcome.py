@@ -17,7 +17,7 @@ class Outcome:
     """How many launches were asked for and passed, and why others failed or are partial.
 
     `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
-    is "" if there is nothing to say.
+    is "" if there is nothing to say.  `disturbed` says of each launch that was by what.
     """
 
     counts: Counts
@@ -26,6 +26,7 @@ class Outcome:
     partial: tuple[str, ...] = ()
     silence: str = ""
     displaced: str = ""
+    disturbed: tuple[str, ...] = ()
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
@@ -43,6 +44,7 @@ class Outcome:
             skipped=len(state["skipped"]),
             silence=silences.told(silences.spells(silences.read(tree.path))),
             displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
+            disturbed=tuple("; ".join(i.disturbed) for i in launches if i.disturbed),
         )
 
     @property
@@ -70,6 +72,8 @@ class Outcome:
             yield self.silence
         if self.displaced:
             yield self.displaced
+        if self.disturbed:
+            yield f"disturbed {len(self.disturbed)} x, the first by this: {self.disturbed[0]}"
         for reason, count in Counter(self.partial).items():
             yield f"partial {count} x {reason}"
         for reason, count in Counter(self.failures).items():

@@ -15,14 +15,19 @@ _LEAST_STOP_S = 0.05
 _LEAST_STEP_S = 0.01
 
 
-def reasons(run: Mapping[str, Any], limits: Disturbance, cores: int | None) -> tuple[str, ...]:
+def reasons(
+    run: Mapping[str, Any], limits: Disturbance, cores: int | None, one_machine: bool = False
+) -> tuple[str, ...]:
     """Why the launch with this run.json counts as disturbed; empty if it does not.
 
     `cores` is the number of cores of a node; None, if it is not known, leaves the load average
-    out.  Facts that the launch did not record are left out as well.
+    out.  `one_machine` says that its nodes are emulated on one.  Facts that the launch did not
+    record are left out as well.
     """
     facts = run.get("disturbance") or {}
     placement = run.get("placement") or []
+    if one_machine:
+        placement = [{**place, "host": ""} for place in placement]
     throttled = tuple(_throttled(facts, placement, limits))
     return (
         *_of_the_machine(facts, run, limits, cores),
@@ -133,7 +138,10 @@ def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
             yield f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0"
     for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s"):
         if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
-            yield f"the clock of rank {rank} went {step_s:+.3g} s away from its kernel's"
+            yield (
+                f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
+                f"{duration_s:.1f} s"
+            )
 
 
 def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:

@@ -198,7 +198,8 @@ class _Session:
         """A launch that came back: whole or partial, disturbed or not."""
         if read.case["simulated"]:  # nothing disturbs it, and a second one measures no more
             return replace(found, status="passed", digest=read.digest, rows=read.rows)
-        disturbed = disturbance.reasons(read.run, self.limits, self.cores)
+        one_machine = bool((read.case["emulated"] or {}).get("nodes"))
+        disturbed = disturbance.reasons(read.run, self.limits, self.cores, one_machine)
         if lack := disturbance.partial(read.run, self.limits):
             return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
         return replace(
