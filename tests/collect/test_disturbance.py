@@ -96,6 +96,13 @@ def test_a_signal_disturbs_only_if_it_ended_a_stop() -> None:
     assert reason == "suspended: a signal stopped rank 1 (2 x SIGCONT, 2.0 s without the processor)"
 
 
+def test_who_sleeps_until_another_rank_has_a_processor_was_not_stopped() -> None:
+    """A ring of four ranks on two processors of a busy machine slept for 0.4 s at a time."""
+    slept = {"longest_stop_s": [2.0, 0.0]}
+    assert [one.split(":")[0] for one in reasons(**slept)] == ["suspended"]
+    assert [one.split(":")[0] for one in reasons(waited_s=[0.1, 2.5], **slept)] == ["starved"]
+
+
 def test_who_is_throttled_is_not_also_starved() -> None:
     (reason,) = reasons(throttled_s=[3.0, 3.0], waited_s=[4.0, 4.0])
     assert reason.startswith("throttled")

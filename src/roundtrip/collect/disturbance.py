@@ -107,7 +107,9 @@ def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
             )
     if signalled:
         return  # others only waited for these
-    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limits.stop_s]
+    # A rank that sleeps until another one has a processor again was not stopped.
+    explained_s = max(limits.stop_s, _most(facts.get("waited_s")))
+    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > explained_s]
     if stops:
         longest_s, rank = max(stops)
         yield (
