@@ -74,7 +74,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     outcome = Outcome.of(RunTree(tree.path))
     assert not outcome.whole
     first, *_, partial, missing = outcome.lines()
-    assert first == "1 case: 4 of 5 launches came back; 1 more only partial"
+    assert first == "1 case: 4 of 5 launches completed; 1 more only partial"
     assert partial == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
     assert missing == f"missing 1 x {tree.case_id(ENVIRON)}"
 

@@ -41,17 +41,17 @@ def _named(odd: Odd, differs: str, clock: str = "clock") -> tuple[str, str]:
 
 
 def _rates(data: Data) -> Iterator[Compared]:
-    for one, other, rate, error in _against_root(data, "clock_rate", "clock_rate_error"):
+    for one, other, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
         if rate > 0:
             yield Compared(one, other, math.log(rate), error / rate)
 
 
 def _offsets(data: Data) -> Iterator[Compared]:
-    for one, other, ahead_s in _against_root(data, "utc_ahead_s"):
+    for one, other, (ahead_s,) in _against_root(data, "utc_ahead_s"):
         yield Compared(one, other, ahead_s, 0.0)
 
 
-def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, *tuple[float, ...]]]:
+def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
     """The host of rank 0, that of another rank of the launch, and what its clock was against it."""
     if data.placement.is_empty():
         return
@@ -59,4 +59,5 @@ def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, *tuple[fl
     root = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
     known = data.disturbance.select("launch", "rank", *names).drop_nulls()
     rows = known.join(hosts, on=["launch", "rank"]).join(root, on="launch")
-    yield from rows.sort("launch", "rank").select("root", "host", *names).iter_rows()
+    for one, other, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
+        yield one, other, tuple(values)
