@@ -20,7 +20,7 @@ _Claim = TypeVar("_Claim", bound=Hashable)
 def launches_made(data: Data) -> int:
     """The launches that passed, of the case that has most."""
     passed = data.launches.filter(pl.col("status") == "passed")
-    return int(passed.group_by("case_id").len()["len"].max() or 0)  # type: ignore[arg-type]
+    return max(passed.group_by("case_id").len()["len"], default=0)
 
 
 def launches_needed(judged: Mapping[_Claim, Judged], made: int) -> int | None:
@@ -56,6 +56,8 @@ def undecided(data: Data, judged: Mapping[_Claim, Judged]) -> str | None:
             f"this: {why}. Find out what else uses the machine (`roundtrip doctor`) and measure "
             "again; where that is as usual, raise [disturbance] in the site's analysis.toml"
         )
+    if data.is_sequential:  # it went on until its claims had verdicts or its time was over
+        return None
     if not data.pairs.is_empty():
         return None if nodes.can_tell(data) else "nodes have too few launches yet to be compared"
     if not judged:
