@@ -108,6 +108,14 @@ def test_who_is_throttled_is_not_also_starved() -> None:
     assert reason.startswith("throttled")
 
 
+def test_a_kernel_that_counts_no_waiting_leaves_the_time_of_the_processor() -> None:
+    facts = {"waited_s": [None, None], "cpu_s": [8.9, 4.5]}
+    assert reasons(**facts) == (), "it may have slept"
+    (reason,) = reasons(voluntary_context_switches=[30, 30], **facts)
+    assert reason == "starved: rank 1 waited for a processor in 50 % of the time"
+    assert reasons(voluntary_context_switches=[30, 9000], **facts) == ()
+
+
 def test_ranks_that_share_processors_wait_for_each_other() -> None:
     waits = {"waited_s": [4.0, 4.0]}
     assert len(reasons(**waits)) == 1

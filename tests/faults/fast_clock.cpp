@@ -1,5 +1,5 @@
-// Preloaded into a launch of Open MPI: the monotonic clock of the rank that FAST_RANK names runs 1.3
-// times as fast.  Other clocks and other ranks are right.
+// Preloaded into a launch of Open MPI: the monotonic clock of the rank that FAST_RANK names
+// runs 1.3 times as fast.  Other clocks and other ranks are right.
 #include <dlfcn.h>
 
 #include <cstdint>

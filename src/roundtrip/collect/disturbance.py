@@ -13,6 +13,8 @@ from roundtrip.collect.analysis import Disturbance
 _LEAST_STOP_S = 0.05
 #: Times of two clocks that the same rank reads one after the other differ by less.
 _LEAST_STEP_S = 0.01
+#: A rank that waits for messages without sleeping sleeps less often.
+_FEW_SLEEPS_PER_S = 20.0
 
 
 def reasons(
@@ -124,14 +126,28 @@ def _starved(
     """Ranks that share processors with each other wait for each other, which disturbs nothing."""
     if not _has_own_processors(placement):
         return
-    waits = [
-        (waited_s / duration_s, rank)
-        for rank, (waited_s, duration_s) in _by_rank(facts, "waited_s", "duration_s")
-        if duration_s > 0
-    ]
-    fraction, rank = max(waits, default=(0.0, 0))
+    fraction, rank = max(_waits(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
         yield f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time"
+
+
+def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
+    """Which part of its time each rank waited for a processor.
+
+    Where the kernel does not tell, it is the time without one, unless the rank sleeps in its MPI.
+    """
+    known = dict(_by_rank(facts, "waited_s"))
+    awake = {
+        rank: max(0.0, duration_s - cpu_s)
+        for rank, (duration_s, cpu_s, sleeps) in _by_rank(
+            facts, "duration_s", "cpu_s", "voluntary_context_switches"
+        )
+        if sleeps < _FEW_SLEEPS_PER_S * duration_s
+    }
+    for rank, (duration_s,) in _by_rank(facts, "duration_s"):
+        waited_s = known[rank][0] if rank in known else awake.get(rank, 0.0)
+        if duration_s > 0:
+            yield waited_s / duration_s, rank
 
 
 def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
