@@ -34,6 +34,7 @@ CAMPAIGN = """\
 title = "Which node is sick?"
 launches = 1
 nodes = "all"
+allow_untold = true # the first night alone cannot tell
 rounds_a_night = {rounds}
 time_limit_minutes = {minutes}
 

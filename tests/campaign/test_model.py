@@ -52,6 +52,12 @@ def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
     assert (campaign.rounds_a_night, campaign.nodes_line) == (3, 2)
 
 
+def test_a_campaign_may_decide_nothing_if_it_declares_so(tmp_path: Path) -> None:
+    assert not model.load(write(tmp_path, GOOD)).allow_untold
+    text = GOOD.replace("launches = 8", "launches = 8\nallow_untold = true")
+    assert model.load(write(tmp_path, text)).allow_untold
+
+
 @pytest.mark.parametrize(
     ("told", "minutes"),
     [("30m", 30.0), ("90s", 1.5), ("1h30m", 90.0), ("0.5h", 30.0), ("24h", 1440)],
@@ -148,6 +154,11 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
         (GOOD.replace('["a", "b"]', '["a", 1]'), 5, "toolchains.1: .* valid string, not 1"),
         (GOOD.replace("{ mode", "3 # { mode"), 6, "parameters: input should be a table, not 3"),
         (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
+        (
+            GOOD.replace("launches = 8", "allow_untold = 1"),
+            2,
+            "allow_untold: input should be a valid boolean, not 1",
+        ),
         (GOOD.replace("launches = 8", 'nodes = "some"'), 2, "nodes: input should be 'all'"),
         (GOOD.replace("launches = 8", "rounds_a_night = 3"), 2, 'add nodes = "all"'),
         (GOOD.replace("launches = 8", 'nodes = "all"\nrounds_a_night = 0'), 3, "or equal to 1"),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from roundtrip.collect import analysis, disturbance
+from roundtrip.collect import analysis, disturbance, records, schemas
+
+RECORDED = Path(__file__).parents[1] / "data" / "disturbance"
 
 LIMITS = analysis.Disturbance(
     steal_fraction=0.01,
@@ -19,11 +25,30 @@ QUIET = {
     "involuntary_context_switches": [30, None],
     "core_migrations": [0, 2],
     "steal_s": 0.0,
+    "duration_s": [9.0, 9.0],
+    "cpu_s": [8.9, 8.9],
+    "waited_s": [0.05, 0.05],
+    "throttled_s": [0.0, 0.0],
+    "continued": [0, 0],
+    "longest_stop_s": [0.0, None],
+    "suspended_s": [0.0, 0.0],
+    "clock_rate": [1.0, 1.00005],
+    "clock_rate_error": [0.0, 1e-6],
+    "clock_step_s": [0.0, -1e-6],
+    "utc_ahead_s": [0.0, -0.3],
 }
+PLACEMENT = [{"rank": rank, "host": "vm", "cpus": [rank]} for rank in (0, 1)]
 
 
-def reasons(cores: int | None = 2, **facts: Any) -> tuple[str, ...]:
-    run = {"ranks": 2, "elapsed_s": 10.0, "disturbance": {**QUIET, **facts}}
+def reasons(
+    cores: int | None = 2, placement: list[dict[str, Any]] | None = None, **facts: Any
+) -> tuple[str, ...]:
+    run = {
+        "ranks": 2,
+        "elapsed_s": 10.0,
+        "placement": PLACEMENT if placement is None else placement,
+        "disturbance": {**QUIET, **facts},
+    }
     return disturbance.reasons(run, LIMITS, cores)
 
 
@@ -38,6 +63,13 @@ def test_a_quiet_launch_is_not() -> None:
         ({"involuntary_context_switches": [9, 1500]}, "150 involuntary context switches per"),
         ({"core_migrations": [3, 0]}, "moved between cores 3 times"),
         ({"load_average_start": [3.2, 0, 0]}, "load average 3.2 at the start, on 2 cores"),
+        ({"throttled_s": [0.0, 0.5]}, "throttled: the CPU limit of the cgroup of rank 1 stopped"),
+        ({"suspended_s": [2.5, 0.0]}, "suspended: the machine of rank 0 slept for 2.5 s"),
+        ({"longest_stop_s": [0.0, 2.0]}, "suspended: rank 1 had no processor for 2.0 s"),
+        ({"waited_s": [0.1, 1.8]}, "starved: rank 1 waited for a processor in 20 % of the time"),
+        ({"clock_rate": [1.0, 1.3]}, "the clock of rank 1 runs 1.3 times as fast"),
+        ({"clock_rate": [1.0, 0.9]}, "the clock of rank 1 runs 0.9 times as fast"),
+        ({"clock_step_s": [0.0, 120.0]}, "the clock of rank 1 went +120 s away from that of its"),
     ],
 )
 def test_each_fact_alone_disturbs(facts: dict[str, Any], told: str) -> None:
@@ -55,3 +87,112 @@ def test_what_is_not_recorded_is_not_judged() -> None:
     assert reasons(load_average_start=None, steal_s=None, core_migrations=None) == ()
     run = {"ranks": 2, "elapsed_s": None, "disturbance": None}
     assert disturbance.reasons(run, LIMITS, 2) == ()
+
+
+def test_a_signal_disturbs_only_if_it_ended_a_stop() -> None:
+    assert reasons(continued=[0, 1]) == ()
+    stopped = {"continued": [0, 2], "cpu_s": [8.9, 6.9], "longest_stop_s": [2.0, 2.0]}
+    (reason,) = reasons(**stopped)
+    assert reason == "suspended: a signal stopped rank 1 (2 x SIGCONT, 2.0 s without the processor)"
+
+
+def test_who_sleeps_until_another_rank_has_a_processor_was_not_stopped() -> None:
+    """A ring of four ranks on two processors of a busy machine slept for 0.4 s at a time."""
+    slept = {"longest_stop_s": [2.0, 0.0]}
+    assert [one.split(":")[0] for one in reasons(**slept)] == ["suspended"]
+    assert [one.split(":")[0] for one in reasons(waited_s=[0.1, 2.5], **slept)] == ["starved"]
+
+
+def test_who_is_throttled_is_not_also_starved() -> None:
+    (reason,) = reasons(throttled_s=[3.0, 3.0], waited_s=[4.0, 4.0])
+    assert reason.startswith("throttled")
+
+
+def test_a_kernel_that_counts_no_waiting_leaves_the_time_of_the_processor() -> None:
+    facts = {"waited_s": [None, None], "cpu_s": [8.9, 4.5]}
+    assert reasons(**facts) == (), "it may have slept"
+    (reason,) = reasons(voluntary_context_switches=[30, 30], **facts)
+    assert reason == "starved: rank 1 waited for a processor in 50 % of the time"
+    assert reasons(voluntary_context_switches=[30, 9000], **facts) == ()
+
+
+def test_ranks_that_share_processors_wait_for_each_other() -> None:
+    waits = {"waited_s": [4.0, 4.0]}
+    assert len(reasons(**waits)) == 1
+    unbound = [{**place, "cpus": [0, 1]} for place in PLACEMENT]
+    assert len(reasons(placement=unbound, **waits)) == 1
+    for shared in ([0], [0, 1]):
+        crowd = [{"rank": rank, "host": "vm", "cpus": shared} for rank in range(4)]
+        assert reasons(placement=crowd, **waits) == ()
+    assert reasons(placement=[{**place, "cpus": []} for place in PLACEMENT], **waits) == ()
+
+
+def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
+    placement = [{"rank": rank, "host": f"a{rank}", "cpus": [0]} for rank in (0, 1)]
+    facts = {"disturbance": {**QUIET, "waited_s": [4.0, 4.0]}}
+    run = {"ranks": 2, "elapsed_s": 10.0, "placement": placement, **facts}
+    assert len(disturbance.reasons(run, LIMITS, 2)) == 1
+    assert disturbance.reasons(run, LIMITS, 2, one_machine=True) == ()
+
+
+def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
+    assert reasons(clock_rate=[1.0, 1.3], clock_rate_error=[0.0, 0.31]) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("load", "starved: rank 0 waited for a processor in 31 % of the time"),
+        ("throttled", "throttled: the CPU limit of the cgroup of rank 1 stopped it for 3.10 s"),
+        ("partial", "throttled: the CPU limit of the cgroup of rank 0 stopped it for 5.74 s"),
+        ("stopped", "suspended: a signal stopped rank 1 (1 x SIGCONT, 2.0 s without"),
+        ("fast-clock", "the clock of rank 1 runs 1.3 times as fast as that of rank 0"),
+    ],
+)
+def test_recorded_launches_say_what_was_done_to_them(name: str, told: str) -> None:
+    run = json.loads((RECORDED / f"{name}.json").read_text())
+    limits = analysis.default().disturbance
+    assert any(reason.startswith(told) for reason in disturbance.reasons(run, limits, 2))
+    kinds = {"throttled", "suspended", "the clock"}
+    others = kinds - {next((kind for kind in kinds if told.startswith(kind)), "")}
+    assert not [one for one in disturbance.reasons(run, limits, 2) if one.startswith((*others,))]
+    partial = disturbance.partial(run, limits)
+    assert bool(partial) == (name == "partial"), partial
+
+
+def test_a_launch_with_too_few_sizes_is_partial() -> None:
+    limits = analysis.default().disturbance
+    assert disturbance.partial({"coverage": {"measured": 4, "wanted": 20}}, limits) == (
+        "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    )
+    for whole in (None, {"measured": 0, "wanted": 0}, {"measured": 18, "wanted": 20}):
+        assert disturbance.partial({"coverage": whole}, limits) == ""
+
+
+FACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        name: st.none()
+        | st.lists(
+            st.none()
+            | (
+                st.integers(0, 2**53)
+                if name.endswith(("switches", "migrations", "continued"))
+                else st.floats(-1e15, 1e15)
+                if name in ("clock_step_s", "utc_ahead_s")
+                else st.floats(0, 1e15)
+            ),
+            max_size=4,
+        )
+        for name in schemas.RANK_DISTURBANCE
+    },
+)
+
+
+@given(facts=FACTS, ranks=st.integers(0, 4))
+def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
+    assert records.first_fault("column disturbance", facts) is None
+    placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]
+    run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
+    for reason in disturbance.reasons(run, LIMITS, 2):
+        assert reason.isprintable() and len(reason) < 200

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.tree import RunTree
 from roundtrip.collect.launches import Launch, scan
 
 ENVIRON = "openmpi41-boost181"
@@ -57,6 +59,41 @@ def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
     launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
     assert [bool(launch.disturbed) for launch in launches] == [False] * 4 + [True]
     assert any("load average 4.4 at the start, on 2 cores" in r for r in launches[4].disturbed)
+
+
+def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
+    tree = make_tree(launches=5, environs=(ENVIRON,))
+    for number, measured in ((4, 20), (5, 4)):
+        run = tree.folder(number, ENVIRON) / "run.json"
+        edit(run, coverage={"measured": measured, "wanted": 20})
+    launches = scan(tree.path)
+    assert [one.status for one in launches] == ["passed"] * 4 + ["partial"]
+    lack, *disturbances = launches[4].reason.split("; ")
+    assert lack == "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    assert "load average 4.4 at the start, on 2 cores" in disturbances
+    outcome = Outcome.of(RunTree(tree.path))
+    assert not outcome.whole
+    first, *_, partial, missing = outcome.lines()
+    assert first == "1 case: 4 of 5 launches completed; 1 more only partial"
+    assert partial == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
+    assert missing == f"missing 1 x {tree.case_id(ENVIRON)}"
+
+
+def test_a_simulated_launch_is_never_partial(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
+    told = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64, "host_flops": 1e9}
+    run = tree.folder(1, ENVIRON) / "run.json"
+    edit(run, simulated=told, coverage={"measured": 4, "wanted": 20})
+    (one,) = scan(tree.path)
+    assert one.status == "passed", one.reason
+
+
+@pytest.mark.parametrize("coverage", [{"measured": -1, "wanted": 2}, {"measured": 1}, [4, 20]])
+def test_a_coverage_that_is_none_fails_the_launch(make_tree: Maker, coverage: Any) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    edit(tree.folder(1, ENVIRON) / "run.json", coverage=coverage)
+    assert the_failed(tree).status == "failed"
 
 
 def test_a_failed_launch_tells_reframes_reason_and_its_last_words(make_tree: Maker) -> None:

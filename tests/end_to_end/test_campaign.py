@@ -102,10 +102,24 @@ def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
     assert not (Path(environment["ROUNDTRIP_RUNS"]) / "small").exists()
 
 
+@pytest.mark.nightly
+@pytest.mark.live
+def test_a_campaign_that_decides_nothing_is_not_green(
+    campaign: Path, environment: dict[str, str]
+) -> None:
+    status, out, err = finish(start(environment, "--allow-mute", campaign))
+    assert status == 1, err
+    assert "report: " in out
+    assert "measured, but nothing can be decided: " in err
+    assert f"where that is meant, declare allow_untold = true in {campaign}" in err
+
+
 @pytest.mark.live
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
-    status, out, err = finish(start(environment, "--allow-mute", campaign))
+    campaign.write_text(CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true"))
+    status, out, err = finish(start(environment, campaign))
     assert status == 0, err
+    assert "measured, but nothing can be decided: " in err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Boost.MPI (Serialized)" in page.read_text()
     assert list(passed(tree(environment)).values()) == [3]

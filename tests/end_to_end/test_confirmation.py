@@ -34,6 +34,7 @@ pytestmark = [
 CAMPAIGN = f"""\
 title = "Eager"
 launches = 2
+allow_untold = true
 time_limit_minutes = 10
 confirm = "8m"
 
@@ -66,7 +67,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         cluster.ok("fault", "a2", "--latency", "500us")
         checkout = checkout_with(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_text()
-        for name in ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01"):
+        usual = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
+        for name in (*usual, "waited_fraction = 0.1 "):
             limits = limits.replace(name, f"{name.split('=')[0]}= 1000000.0 ")
         own = checkout / "site-configs" / "virtual" / analysis.FILE_NAME
         own.write_text(limits.replace(USUAL, RAISED))

@@ -51,7 +51,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     (counts,) = [
         line for line in shown if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
     ]
-    assert counts.split(" | ")[1:5] == ["2", "0", "1", "1"], "completed, failed, displaced, missing"
+    assert counts.split(" | ")[1:6] == ["2", "0", "0", "1", "1"], counts
     assert not any("preempted its job" in line for line in shown), "it is not among the failed"
 
 

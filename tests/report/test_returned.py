@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from support.hosts import pseudonym
+
 from roundtrip.collect import bundle
 from roundtrip.report import data
 from roundtrip.report.sections import returned
@@ -33,3 +35,53 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     told = ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
     assert told == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
     assert {one.tone for one in found} == {"bad"}
+
+
+def words(data_: data.Data) -> list[str]:
+    found = returned.answers(data_)
+    return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
+
+
+def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=6, environs=(ENVIRON,))
+    quiet(tree)
+    file = tree.folder(6, ENVIRON) / "run.json"
+    run = json.loads(file.read_text())
+    file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
+    held = data.read(bundle.build(tree.path))
+    assert words(held) == [
+        "Incomplete: 1 expected launch missing.",
+        "Partial: 1 launch measured too few sizes; left out.",
+    ]
+    partial = held.launches.filter(status="partial")
+    assert partial["launch"].to_list() == [f"006/{ENVIRON}/NetPIPE_ping"]
+    assert partial["launch"][0] not in held.samples.collect()["launch"]
+
+
+def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> None:
+    """That launch ran on two hosts, the second of which differs from the first by `facts`."""
+    file = tree.folder(number, ENVIRON) / "run.json"
+    run = json.loads(file.read_text())
+    placement = [{"rank": rank, "host": host, "cpus": [0]} for rank, host in enumerate(hosts)]
+    disturbance = {"clock_rate": [1.0, 1.0], "clock_rate_error": [0.0, 1e-5], **facts}
+    told = {"hosts": list(hosts), "placement": placement, "disturbance": disturbance}
+    file.write_text(json.dumps({**run, **told, "nodes": None}))
+
+
+def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=6, environs=(ENVIRON,))
+    between(tree, 1, ("n1", "n2"))
+    between(tree, 2, ("n1", "n3"), clock_rate=[1.0, 1.3], utc_ahead_s=[0.0, 120.0])
+    between(tree, 3, ("n3", "n2"), clock_rate=[1.0, 1 / 1.3], utc_ahead_s=[0.0, -120.0])
+    for number in (4, 5, 6):
+        between(tree, number, ("n1", "n1"))
+    disturbed, rate, offset = words(data.read(bundle.build(tree.path)))
+    assert disturbed.startswith("Disturbed: 2 launches of 6")
+    node = pseudonym("n3")
+    assert rate == (
+        f"The clock of {node} runs 1.3 times as fast as those of 2 other nodes: "
+        "its times are wrong."
+    )
+    assert offset == (
+        f"The wall clock of {node} is 120 s ahead of those of 2 other nodes: its logs are misdated."
+    )

@@ -5,6 +5,7 @@
 #include "core/agreement.hpp"
 #include "core/clock.hpp"
 #include "core/failure.hpp"
+#include "core/stops.hpp"
 
 namespace roundtrip {
 namespace {
@@ -47,6 +48,7 @@ std::size_t values(const Batch& batch) {
 CommandLoop::CommandLoop(MPI_Comm comm, const Arms& arms)
     : comm_(comm), arms_(arms), length_(head_length + batch_length * arms.size()) {
   MPI_Comm_rank(comm, &rank_);
+  begin_steps();
 }
 
 void CommandLoop::tell(Command command) {
@@ -98,6 +100,7 @@ std::vector<std::vector<double>> CommandLoop::round_here(const std::vector<Batch
   std::vector<double> all;
   for (const Batch& batch : batches) {
     const auto seconds = batch_here(batch);
+    note_step();
     all.insert(all.end(), seconds.begin(), seconds.end());
   }
   reduce(all);

@@ -1,18 +1,26 @@
 #include "core/disturbance.hpp"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "core/cgroup.hpp"
+#include "core/clock.hpp"
+#include "core/simulation.hpp"
+#include "core/stops.hpp"
 
 namespace roundtrip {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string text_of(const char* path) {
+std::string text_of(const std::filesystem::path& path) {
   const std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -60,7 +68,11 @@ ordered_json difference(const std::optional<Value>& start, const std::optional<V
 Counters parse_counters(const ProcTexts& texts, double ticks_per_second) {
   Counters counters;
   counters.involuntary_context_switches = field(texts.status, "nonvoluntary_ctxt_switches");
+  counters.voluntary_context_switches = field(texts.status, "voluntary_ctxt_switches");
   counters.core_migrations = field(texts.sched, "se.nr_migrations");
+  for (const std::string& text : texts.cpu_stats) {
+    counters.throttled_s.push_back(throttled_s(text));
+  }
   if (const auto ticks = steal_ticks(texts.stat)) counters.steal_s = *ticks / ticks_per_second;
   std::array<double, 3> load{};
   if (std::istringstream(texts.loadavg) >> load[0] >> load[1] >> load[2]) {
@@ -70,39 +82,111 @@ Counters parse_counters(const ProcTexts& texts, double ticks_per_second) {
 }
 
 Counters read_counters() {
+  std::vector<std::string> cpu_stats;
+  for (const auto& file :
+       cpu_stat_files(text_of("/proc/self/cgroup"), text_of("/proc/self/mountinfo"))) {
+    cpu_stats.push_back(text_of(file));
+  }
   return parse_counters({.status = text_of("/proc/self/status"),
                          .sched = text_of("/proc/self/sched"),
                          .stat = text_of("/proc/stat"),
-                         .loadavg = text_of("/proc/loadavg")},
+                         .loadavg = text_of("/proc/loadavg"),
+                         .cpu_stats = std::move(cpu_stats)},
                         static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
-ordered_json disturbance_between(const Session& session, const Counters& start,
-                                 const Counters& end) {
-  const ordered_json mine = {
-      {"switches",
-       difference(start.involuntary_context_switches, end.involuntary_context_switches)},
-      {"migrations", difference(start.core_migrations, end.core_migrations)},
-      {"steal_s", difference(start.steal_s, end.steal_s)},
+double read_clock(clockid_t clock) {
+  timespec time{};
+  syscall(SYS_clock_gettime, clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::optional<double> waited_s() {
+  static const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  std::array<char, 100> text{};
+  if (file < 0 || pread(file, text.data(), text.size() - 1, 0) <= 0) return std::nullopt;
+  // time on the processor, time waiting for one (both ns), slices
+  std::int64_t ran_ns = 0;
+  std::int64_t waited_ns = 0;
+  if (std::istringstream(text.data()) >> ran_ns >> waited_ns) {
+    return 1e-9 * static_cast<double>(waited_ns);
+  }
+  return std::nullopt;
+}
+
+DisturbanceWatch::DisturbanceWatch(const Session& session) : session_(session) {
+  if constexpr (simulated) return;
+  offsets_ = compare_clocks(session);
+  watch_stops();
+  counters_ = read_counters();
+  times_ = read_times();
+}
+
+DisturbanceWatch::Times DisturbanceWatch::read_times() {
+  return {.monotonic_s = read_clock(CLOCK_MONOTONIC),
+          .boot_s = read_clock(CLOCK_BOOTTIME),
+          .measuring_s = now(),
+          .cpu_s = read_clock(CLOCK_THREAD_CPUTIME_ID),
+          .waited_s = waited_s()};
+}
+
+ordered_json DisturbanceWatch::mine() const {
+  const Times end = read_times();
+  const Counters counters = read_counters();
+  const Stops stopped = stops();
+  std::optional<double> throttled_s;
+  for (std::size_t i = 0; i < std::min(counters_.throttled_s.size(), counters.throttled_s.size());
+       ++i) {
+    const auto& start = counters_.throttled_s[i];
+    const auto& last = counters.throttled_s[i];
+    if (start && last) throttled_s = std::max(throttled_s.value_or(0), *last - *start);
+  }
+  const double duration_s = end.monotonic_s - times_.monotonic_s;
+  return {
+      {"involuntary_context_switches",
+       difference(counters_.involuntary_context_switches, counters.involuntary_context_switches)},
+      {"voluntary_context_switches",
+       difference(counters_.voluntary_context_switches, counters.voluntary_context_switches)},
+      {"core_migrations", difference(counters_.core_migrations, counters.core_migrations)},
+      {"duration_s", duration_s},
+      {"cpu_s", end.cpu_s - times_.cpu_s},
+      {"waited_s", difference(times_.waited_s, end.waited_s)},
+      {"throttled_s", or_null(throttled_s)},
+      {"continued", stopped.continued},
+      {"longest_stop_s", or_null(stopped.longest_s)},
+      // Two readings of two clocks are some hundred nanoseconds apart.
+      {"suspended_s", std::max(0.0, end.boot_s - times_.boot_s - duration_s)},
+      {"clock_step_s", end.measuring_s - times_.measuring_s - duration_s},
+      {"steal_s", difference(counters_.steal_s, counters.steal_s)},
+      {"load_average", or_null(counters.load_average)},
   };
-  const auto texts = session.gather(mine.dump());
-  ordered_json switches = ordered_json::array();
-  ordered_json migrations = ordered_json::array();
-  std::optional<double> steal_s;
+}
+
+ordered_json DisturbanceWatch::record() const {
+  if constexpr (simulated) return nullptr;
+  const auto texts = session_.gather(mine().dump());
+  const auto offsets = compare_clocks(session_);
+  if (!session_.root()) return nullptr;
+  ordered_json all = {{"load_average_start", or_null(counters_.load_average)},
+                      {"load_average_end", nullptr},
+                      {"steal_s", nullptr}};
   std::set<std::string> seen;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    const auto one = ordered_json::parse(texts[rank]);
-    switches.push_back(one["switches"]);
-    migrations.push_back(one["migrations"]);
-    if (seen.insert(session.placement()[rank].host).second && one["steal_s"].is_number()) {
-      steal_s = steal_s.value_or(0.0) + one["steal_s"].get<double>();
+    auto one = ordered_json::parse(texts[rank]);
+    if (rank == 0) all["load_average_end"] = one["load_average"];
+    if (seen.insert(session_.placement()[rank].host).second && one["steal_s"].is_number()) {
+      const double before = all["steal_s"].is_number() ? all["steal_s"].get<double>() : 0;
+      all["steal_s"] = before + one["steal_s"].get<double>();
     }
+    one.erase("steal_s");
+    one.erase("load_average");
+    const ClockRate rate = rate_between(offsets_[rank], offsets[rank]);
+    one.update({{"clock_rate", rate.rate},
+                {"clock_rate_error", rate.error},
+                {"utc_ahead_s", offsets[rank].utc_ahead_s}});
+    for (const auto& [name, value] : one.items()) all[name].push_back(value);
   }
-  return {{"load_average_start", or_null(start.load_average)},
-          {"load_average_end", or_null(end.load_average)},
-          {"involuntary_context_switches", switches},
-          {"core_migrations", migrations},
-          {"steal_s", or_null(steal_s)}};
+  return all;
 }
 
 }  // namespace roundtrip

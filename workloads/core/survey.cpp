@@ -32,7 +32,7 @@ class Leader {
   SurveyResult run() {
     if (points_.size() == 1) {
       stay(points_.front());
-      return conclude();
+      return conclude({0});
     }
     probe();
     const SurveyOrder order = survey_order(plan_.sizes, plan_.may_be_coarse);
@@ -42,7 +42,7 @@ class Leader {
     std::vector<std::size_t> all = order.coarse;
     all.insert(all.end(), order.fine.begin(), order.fine.end());
     refine(std::move(all), plan_.sampling.most_samples);
-    return conclude();
+    return conclude(order.coarse);
   }
 
  private:
@@ -181,8 +181,8 @@ class Leader {
   }
 
   /// The points, then for each arm the smallest size that it lacks for time, or as too slow.
-  [[nodiscard]] SurveyResult conclude() const {
-    SurveyResult result{.points = {}, .discarded = rounds_.discarded()};
+  [[nodiscard]] SurveyResult conclude(const std::vector<std::size_t>& grid) const {
+    SurveyResult result{.points = {}, .discarded = rounds_.discarded(), .coverage = coverage(grid)};
     std::vector<std::optional<std::int64_t>> lacked(loop_.arms().size());
     for (const Point& point : points_) {
       std::vector<bool> measured(loop_.arms().size(), false);
@@ -214,6 +214,20 @@ class Leader {
     return result;
   }
 
+  [[nodiscard]] Coverage coverage(const std::vector<std::size_t>& grid) const {
+    Coverage found;
+    for (const std::size_t place : grid) {
+      const Point& point = points_[place];
+      bool is_wanted = !point.arms.empty();
+      if (is_wanted) ++found.measured;
+      for (std::size_t arm = 0; arm < loop_.arms().size(); ++arm) {
+        is_wanted = is_wanted || reach_.goes_on(arm, point.bytes);
+      }
+      if (is_wanted) ++found.wanted;
+    }
+    return found;
+  }
+
   const SurveyPlan& plan_;
   CommandLoop& loop_;
   Launch& launch_;
@@ -241,6 +255,8 @@ SurveyResult survey(const SurveyPlan& plan, const Arms& arms, MPI_Comm comm, Lau
 
 void record_points(Launch& launch, const SurveyPlan& plan, const SurveyResult& result) {
   launch.record["warmup_discarded"] = result.discarded;
+  launch.record["coverage"] = {{"measured", result.coverage.measured},
+                               {"wanted", result.coverage.wanted}};
   auto points = nlohmann::ordered_json::array();
   for (const PointResult& point : result.points) {
     points.push_back(point_record(plan.case_name, point));

@@ -44,10 +44,18 @@ struct SurveyPlan {
   std::optional<double> deadline_s = std::nullopt;
 };
 
+/// How many sizes of the coarse grid were measured, of those that are not too slow for all arms: a
+/// launch with all of them is whole, although it may lack sizes between them.
+struct Coverage {
+  std::size_t measured = 0;
+  std::size_t wanted = 0;
+};
+
 /// What a survey found out, at rank 0; empty on other ranks.
 struct SurveyResult {
   std::vector<PointResult> points;  ///< by size, in the order of the arms
   std::int64_t discarded = 0;       ///< batches that were not recorded
+  Coverage coverage = {};
 };
 
 /// Collective over `comm`, whose rank 0 is the root of the launch: measures every arm at every size
@@ -61,7 +69,7 @@ struct SurveyResult {
 /// the data of each arm is checked first; throws Failure(wrong_data) on all ranks.
 SurveyResult survey(const SurveyPlan& plan, const Arms& arms, MPI_Comm comm, Launch& launch);
 
-/// Adds the points and what was discarded to the record of the launch (run.json).
+/// Adds the points, their coverage and what was discarded to the record of the launch (run.json).
 void record_points(Launch& launch, const SurveyPlan& plan, const SurveyResult& result);
 
 }  // namespace roundtrip

@@ -143,11 +143,9 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   Launch launch{session, flags, examine_clock(), {}, ordered_json::object()};
   ordered_json description = describe(launch, workload.name(), argc, argv);
   const SentBytes sent_before = read_sent_bytes("/");
-  const Counters before = read_counters();
+  const DisturbanceWatch watch(session);
   workload.run(launch);
-  // What disturbs the machine that simulates changes no simulated time.
-  const ordered_json disturbance =
-      simulated ? ordered_json(nullptr) : disturbance_between(session, before, read_counters());
+  const ordered_json disturbance = watch.record();
   description["placement"] = describe_placement(session);
   launch.record["identity"] = identities_of(session);
   description["nodes"] = nodes_of(session, sent_before);

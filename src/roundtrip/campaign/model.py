@@ -8,6 +8,7 @@ A campaign file is TOML::
     time_limit_minutes = 30       # of launching, not of building: no round starts after this
     confirm = "10m"               # launch what was worse last night again, in what is left of the
                                   # time limit, and at most so long; not at all by default
+    allow_untold = true           # status 0 although nothing can be decided from what was measured
     sequential = true             # written by `roundtrip ab`: launches end when they tell enough,
                                   # and claims are judged by a test that is valid then
     abba_seed = 7                 # written by `roundtrip ab --order abba`: two toolchains in the
@@ -74,6 +75,7 @@ class _File(Table):
     extra_launches: _Few = 0
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
     confirm: str | None = None
+    allow_untold: bool = False
     sequential: bool = False
     abba_seed: Annotated[int, Field(ge=0)] | None = None
     nodes: Literal["all"] | None = None
@@ -113,6 +115,7 @@ class Campaign:
     rounds_a_night: int | None = None
     abba_seed: int | None = None
     confirm_minutes: float | None = None
+    allow_untold: bool = False
 
     @property
     def in_pairs(self) -> bool:
@@ -158,6 +161,7 @@ def load(file: Path) -> Campaign:
         rounds_a_night=declared.rounds_a_night,
         abba_seed=declared.abba_seed,
         confirm_minutes=_confirm(declared, places, file),
+        allow_untold=declared.allow_untold,
     )
 
 

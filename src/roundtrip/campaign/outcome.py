@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import displaced, silences
 from roundtrip.collect.counts import Counts
-from roundtrip.collect.launches import scan
+from roundtrip.collect.launches import Launch, scan
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many launches were asked for and passed, and why others failed.
+    """How many launches were asked for and passed, and why others failed or are partial.
 
     `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
-    is "" if there is nothing to say.
+    is "" if there is nothing to say.  `disturbed` says of each launch that was by what.
     """
 
     counts: Counts
     failures: tuple[str, ...]
     skipped: int
+    partial: tuple[str, ...] = ()
     silence: str = ""
     displaced: str = ""
+    disturbed: tuple[str, ...] = ()
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
@@ -35,13 +37,14 @@ class Outcome:
             counts=Counts(
                 asked={item["case"]: item["launches"] for item in state["expected"]},
                 passed=Counter(item.case_id for item in launches if item.status == "passed"),
+                partial=sum(item.status == "partial" for item in launches),
             ),
-            failures=tuple(
-                f"{item.case_id}: {item.reason}" for item in launches if item.status == "failed"
-            ),
+            failures=_reasons(launches, "failed"),
+            partial=_reasons(launches, "partial"),
             skipped=len(state["skipped"]),
             silence=silences.told(silences.spells(silences.read(tree.path))),
             displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
+            disturbed=tuple("; ".join(i.disturbed) for i in launches if i.disturbed),
         )
 
     @property
@@ -69,7 +72,15 @@ class Outcome:
             yield self.silence
         if self.displaced:
             yield self.displaced
+        if self.disturbed:
+            yield f"disturbed {len(self.disturbed)} x, the first by this: {self.disturbed[0]}"
+        for reason, count in Counter(self.partial).items():
+            yield f"partial {count} x {reason}"
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"
         for case, count in self.missing.items():
             yield f"missing {count} x {case}"
+
+
+def _reasons(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
+    return tuple(f"{item.case_id}: {item.reason}" for item in launches if item.status == status)

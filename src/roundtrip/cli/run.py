@@ -52,7 +52,8 @@ def run(
 ) -> None:
     """Run a campaign: launch every case as often as declared, then publish the report.
 
-    Exit status: 0 all completed; 1 something failed or is missing; 2 bad input; 130 interrupted.
+    Exit status: 0 all completed; 1 something failed or is missing, or nothing can be decided and
+    the campaign does not declare allow_untold; 2 bad input; 130 interrupted.
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
@@ -81,7 +82,8 @@ def run(
     from roundtrip.history import annotations
 
     annotations.of_site(site)  # a fault in them is told before anything is measured
-    if not allow_mute and not _existing(declared.name, site, resume, tree_path, night):
+    may_be_mute = allow_mute or declared.allow_untold
+    if not may_be_mute and not _existing(declared.name, site, resume, tree_path, night):
         outlook.require_speech()
     if warning := outlook.warning():
         _say(f"warning: {warning}")
@@ -132,13 +134,28 @@ def run(
         )
     for line in outcome.lines():
         _say(line)
+    decided = True
     if report and outcome.passed:
         page = publish(run_tree.path)
+        decided = _says_what_is_decided(page.parent / "bundle", declared) or declared.allow_untold
         confirmation.tell(run_tree.path, page.parent, _say)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)
-    raise typer.Exit(0 if outcome.whole else 1)
+    raise typer.Exit(0 if outcome.whole and decided else 1)
+
+
+def _says_what_is_decided(bundle: Path, declared: model.Campaign) -> bool:
+    """Whether the report of this bundle decides anything; says why if it does not."""
+    from roundtrip.report import build, data, decision
+
+    held = data.read(bundle)
+    if not (why := decision.undecided(held, build.verdicts(held))):
+        return True
+    _say(f"measured, but nothing can be decided: {why}")
+    if not declared.allow_untold:
+        _say(f"where that is meant, declare allow_untold = true in {declared.file}")
+    return False
 
 
 def _say(line: str) -> None:

@@ -22,12 +22,18 @@ _Thresholds = TypeVar("_Thresholds")
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Limits above which a launch counts as disturbed; analysis.toml has their units."""
+    """Limits above which a launch counts as disturbed, or below which it is partial;
+    analysis.toml has their units."""
 
     steal_fraction: float
     involuntary_context_switches_per_s: float
     core_migrations: float
     load_above_cores: float
+    throttled_fraction: float = 0.01
+    waited_fraction: float = 0.1
+    stop_s: float = 0.5
+    clock_rate: float = 0.002
+    sizes_fraction: float = 0.9
 
 
 @dataclass(frozen=True)

@@ -98,15 +98,17 @@ def _missing(
 ) -> list[dict[str, Any]]:
     came = Counter(launch.case_id for launch in launches if launch.status == "passed")
     failed = Counter(launch.case_id for launch in launches if launch.status == "failed")
+    partial = Counter(launch.case_id for launch in launches if launch.status == "partial")
     rows: list[dict[str, Any]] = []
     stopped = f"; stopped: {without_folders(state['stopped'])}" if state.get("stopped") else ""
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
         reason = (
             f"{came[case]} of {wanted} launches completed, {failed[case]} failed"
-            if came[case] or failed[case]
+            if came[case] or failed[case] or partial[case]
             else "was never launched"
         )
+        reason += f", {partial[case]} partial" if partial[case] else ""
         for number in range(came[case], wanted):
             launch = f"missing/{len(rows) + 1:04d}"
             named = _named(case, by_check)

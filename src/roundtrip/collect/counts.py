@@ -15,6 +15,8 @@ class Counts:
 
     asked: Mapping[str, int]
     passed: Mapping[str, int]
+    #: Launches that came back and measured only a part of their sizes; none of these has passed.
+    partial: int = 0
 
     @property
     def wanted(self) -> int:
@@ -42,7 +44,8 @@ class Counts:
         more = ""
         if self.more:
             more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
-        return f"{self.came} of {self.wanted} launches completed{more}"
+        partial = f"; {self.partial} more only partial" if self.partial else ""
+        return f"{self.came} of {self.wanted} launches completed{more}{partial}"
 
 
 def of_rows(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
@@ -53,13 +56,15 @@ def of_rows(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
     asked: dict[str, int] = {}
     passed: dict[str, int] = {}
     missing: dict[str, int] = {}
+    partial = 0
     for case, status, wanted in rows:
         if wanted is not None:
             asked[case] = wanted
         if status == "passed":
             passed[case] = passed.get(case, 0) + 1
+        partial += status == "partial"
         if status == "missing":
             missing[case] = missing.get(case, 0) + 1
     for case in passed.keys() | missing.keys():
         asked.setdefault(case, passed.get(case, 0) + missing.get(case, 0))
-    return Counts(asked, passed)
+    return Counts(asked, passed, partial)

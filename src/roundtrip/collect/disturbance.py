@@ -1,37 +1,192 @@
-"""Whether anything but the benchmark used the machine during a launch."""
+"""Whether a launch was disturbed, by what, and whether it measured what it was to measure."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from roundtrip.collect.analysis import Disturbance
 
+#: A signal that lets a rank go on, and less time than this without the processor: it never stopped.
+_LEAST_STOP_S = 0.05
+#: Times of two clocks that the same rank reads one after the other differ by less.
+_LEAST_STEP_S = 0.01
+#: A rank that waits for messages without sleeping sleeps less often.
+_FEW_SLEEPS_PER_S = 20.0
 
-def reasons(run: dict[str, Any], limits: Disturbance, cores: int | None) -> tuple[str, ...]:
+
+def reasons(
+    run: Mapping[str, Any], limits: Disturbance, cores: int | None, one_machine: bool = False
+) -> tuple[str, ...]:
     """Why the launch with this run.json counts as disturbed; empty if it does not.
 
     `cores` is the number of cores of a node; None, if it is not known, leaves the load average
-    out.  Facts that the launch did not record are left out as well.
+    out.  `one_machine` says that its nodes are emulated on one.  Facts that the launch did not
+    record are left out as well.
     """
     facts = run.get("disturbance") or {}
+    placement = run.get("placement") or []
+    if one_machine:
+        placement = [{**place, "host": ""} for place in placement]
+    throttled = tuple(_throttled(facts, placement, limits))
+    return (
+        *_of_the_machine(facts, run, limits, cores),
+        *throttled,
+        *_stopped(facts, limits),
+        # Who is throttled waits for a processor, too: for the kernel both are one.
+        *(() if throttled else _starved(facts, placement, limits)),
+        *_clocks(facts, limits),
+    )
+
+
+def partial(run: Mapping[str, Any], limits: Disturbance) -> str:
+    """Why the launch with this run.json is only a part of one; "" if it is whole.
+
+    Whole is one that measured the coarse grid of its sizes, which its programs measure first.
+    """
+    coverage = run.get("coverage") or {}
+    measured, wanted = coverage.get("measured", 0), coverage.get("wanted", 0)
+    if measured >= limits.sizes_fraction * wanted:
+        return ""
+    return f"measured {measured} of the {wanted} sizes of its coarse grid before its time was over"
+
+
+def _of_the_machine(
+    facts: Mapping[str, Any], run: Mapping[str, Any], limits: Disturbance, cores: int | None
+) -> Iterator[str]:
     elapsed = run.get("elapsed_s") or 0.0
-    found = []
     steal = facts.get("steal_s") or 0.0
     if elapsed > 0:
         fraction = steal / (elapsed * run["ranks"])
         if fraction > limits.steal_fraction:
-            found.append(f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor")
-        rate = _worst(facts.get("involuntary_context_switches")) / elapsed
+            yield f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor"
+        rate = _most(facts.get("involuntary_context_switches")) / elapsed
         if rate > limits.involuntary_context_switches_per_s:
-            found.append(f"{rate:.0f} involuntary context switches per second")
-    moves = _worst(facts.get("core_migrations"))
+            yield f"{rate:.0f} involuntary context switches per second"
+    moves = _most(facts.get("core_migrations"))
     if moves > limits.core_migrations:
-        found.append(f"a rank moved between cores {moves:.0f} times")
-    load = _worst((facts.get("load_average_start") or [])[:1])
+        yield f"a rank moved between cores {moves:.0f} times"
+    load = _most((facts.get("load_average_start") or [])[:1])
     if cores is not None and load > cores + limits.load_above_cores:
-        found.append(f"load average {load:.1f} at the start, on {cores} cores")
-    return tuple(found)
+        yield f"load average {load:.1f} at the start, on {cores} cores"
 
 
-def _worst(values: list[float | None] | None) -> float:
+def _throttled(
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+) -> Iterator[str]:
+    """The kernel sums over the processors of a cgroup, which all ranks of a host may share."""
+    ranks_on = Counter(place["host"] for place in placement)
+    hosts = {place["rank"]: place["host"] for place in placement}
+    worst = 0.0
+    told = ""
+    for rank, (throttled_s, duration_s) in _by_rank(facts, "throttled_s", "duration_s"):
+        ranks = max(1, ranks_on[hosts.get(rank, "")])
+        fraction = throttled_s / (duration_s * ranks) if duration_s > 0 else 0.0
+        if fraction > max(worst, limits.throttled_fraction):
+            worst = fraction
+            told = (
+                f"throttled: the CPU limit of the cgroup of rank {rank} stopped it for "
+                f"{throttled_s:.2f} s, summed over processors, of {duration_s:.1f} s"
+            )
+    if told:
+        yield told
+
+
+def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+    for rank, (suspended_s,) in _by_rank(facts, "suspended_s"):
+        if suspended_s > limits.stop_s:
+            yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
+            break
+    signalled = []
+    for rank, (continued, idle_s) in _by_rank(facts, "continued", "idle_s"):
+        if continued and idle_s > _LEAST_STOP_S:
+            signalled.append(rank)
+            yield (
+                f"suspended: a signal stopped rank {rank} ({continued:.0f} x SIGCONT, "
+                f"{idle_s:.1f} s without the processor)"
+            )
+    if signalled:
+        return  # others only waited for these
+    # A rank that sleeps until another one has a processor again was not stopped.
+    explained_s = max(limits.stop_s, _most(facts.get("waited_s")))
+    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > explained_s]
+    if stops:
+        longest_s, rank = max(stops)
+        yield (
+            f"suspended: rank {rank} had no processor for {longest_s:.1f} s and asked for none "
+            "(frozen, or waiting for a rank that was)"
+        )
+
+
+def _starved(
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+) -> Iterator[str]:
+    """Ranks that share processors with each other wait for each other, which disturbs nothing."""
+    if not _has_own_processors(placement):
+        return
+    fraction, rank = max(_waits(facts), default=(0.0, 0))
+    if fraction > limits.waited_fraction:
+        yield f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time"
+
+
+def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
+    """Which part of its time each rank waited for a processor.
+
+    Where the kernel does not tell, it is the time without one, unless the rank sleeps in its MPI.
+    """
+    known = dict(_by_rank(facts, "waited_s"))
+    awake = {
+        rank: max(0.0, duration_s - cpu_s)
+        for rank, (duration_s, cpu_s, sleeps) in _by_rank(
+            facts, "duration_s", "cpu_s", "voluntary_context_switches"
+        )
+        if sleeps < _FEW_SLEEPS_PER_S * duration_s
+    }
+    for rank, (duration_s,) in _by_rank(facts, "duration_s"):
+        waited_s = known[rank][0] if rank in known else awake.get(rank, 0.0)
+        if duration_s > 0:
+            yield waited_s / duration_s, rank
+
+
+def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+    for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error"):
+        if abs(rate - 1) - error > limits.clock_rate:
+            yield f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0"
+    for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s"):
+        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
+            yield (
+                f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
+                f"{duration_s:.1f} s"
+            )
+
+
+def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether each rank may have a processor for itself; False where nobody knows."""
+    if not placement or not all(place.get("cpus") for place in placement):
+        return False
+    sharing = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
+    shares = (
+        math.fsum(1 / sharing[place["host"], cpu] for cpu in place["cpus"]) for place in placement
+    )
+    return min(shares) > 1 - 1e-9
+
+
+def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """By rank the values of these facts, where the rank has all of them."""
+    columns = [_idle(facts) if name == "idle_s" else facts.get(name) or () for name in names]
+    for rank, values in enumerate(zip(*columns, strict=False)):
+        if None not in values:
+            yield rank, values
+
+
+def _idle(facts: Mapping[str, Any]) -> list[float]:
+    """By rank the seconds in which it had no processor and did not wait for one."""
+    waited = [value or 0.0 for value in facts.get("waited_s") or ()]
+    times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waited, strict=False)
+    return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]
+
+
+def _most(values: Sequence[float | None] | None) -> float:
     return max((value for value in values or () if value is not None), default=0.0)

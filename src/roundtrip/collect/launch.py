@@ -10,7 +10,7 @@ from typing import Any, Literal
 from roundtrip.collect import confined, identity, link, records, samples, seal, simulation
 from roundtrip.errors import UserError
 
-Status = Literal["passed", "failed", "displaced", "skipped"]
+Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
 _FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
 

@@ -1,8 +1,9 @@
 """The one scanner of a run tree: every launch that completed, and why the others failed.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
-and exactly the samples of its seal.  All others failed, or Slurm displaced them: their files are
-below ``rounds/*/stage``, and ``rounds/*/report.json`` has what ReFrame says about them.
+and exactly the samples of its seal; it is partial if it measured too few of its sizes.  All others
+failed, or Slurm displaced them: their files are below ``rounds/*/stage``, and
+``rounds/*/report.json`` has what ReFrame says about them.
 
 Each launch is read by itself: whatever its files hold, only this launch fails.
 """
@@ -183,10 +184,7 @@ class _Session:
         place = (round_, environ, folder)
         found = Launch(identity, case_id, "failed", "", *place, read.case, read.run, read.nodes)
         if came_back and not read.fault and (test is None or test.result == "pass"):
-            disturbed = () if read.case["simulated"] else self._disturbed(read.run)
-            return replace(
-                found, status="passed", disturbed=disturbed, digest=read.digest, rows=read.rows
-            )
+            return self._judged(found, read)
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.whole and not came_back:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
@@ -196,8 +194,17 @@ class _Session:
         parts = [reason or read.fault or "left unfinished", _last_words(error)]
         return replace(found, reason="; ".join(part for part in parts if part))
 
-    def _disturbed(self, run: dict[str, Any]) -> tuple[str, ...]:
-        return disturbance.reasons(run, self.limits, self.cores)
+    def _judged(self, found: Launch, read: launch.Contents) -> Launch:
+        """A launch that came back: whole or partial, disturbed or not."""
+        if read.case["simulated"]:  # nothing disturbs it, and a second one measures no more
+            return replace(found, status="passed", digest=read.digest, rows=read.rows)
+        one_machine = bool((read.case["emulated"] or {}).get("nodes"))
+        disturbed = disturbance.reasons(read.run, self.limits, self.cores, one_machine)
+        if lack := disturbance.partial(read.run, self.limits):
+            return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
+        return replace(
+            found, status="passed", disturbed=disturbed, digest=read.digest, rows=read.rows
+        )
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"

@@ -21,6 +21,7 @@ from roundtrip.collect.shapes import (
     NUMBER_OR_NULL,
     NUMBERS,
     SHA256,
+    SIGNED_NUMBERS,
     TEXT,
     TEXT_OR_NULL,
     or_null,
@@ -29,13 +30,22 @@ from roundtrip.collect.shapes import (
 
 #: By study: what only its workload writes, under the study's name; column `details` of a bundle.
 DETAILS = {study.name: dict(study.record) for study in studies.found() if study.record}
+#: One value a rank; `workloads/core/disturbance.hpp` says what each is.
+RANK_DISTURBANCE = {
+    **dict.fromkeys(("involuntary_context_switches", "core_migrations"), COUNTS),
+    **dict.fromkeys(("voluntary_context_switches", "continued"), COUNTS),
+    **dict.fromkeys(("duration_s", "cpu_s", "waited_s", "throttled_s"), NUMBERS),
+    **dict.fromkeys(("longest_stop_s", "suspended_s"), NUMBERS),
+    **dict.fromkeys(("clock_rate", "clock_rate_error"), NUMBERS),
+    **dict.fromkeys(("clock_step_s", "utc_ahead_s"), SIGNED_NUMBERS),
+}
+_COVERAGE = record({"measured": COUNT, "wanted": COUNT})
 _DISTURBANCE = record(
     {},
     {
         "load_average_start": NUMBERS,
         "load_average_end": NUMBERS,
-        "involuntary_context_switches": COUNTS,
-        "core_migrations": COUNTS,
+        **RANK_DISTURBANCE,
         "steal_s": AMOUNT_OR_NULL,
     },
 )
@@ -143,6 +153,7 @@ RUN = record(
         "warmup_discarded": COUNT_OR_NULL,
         "elapsed_s": AMOUNT_OR_NULL,
         "disturbance": or_null(_DISTURBANCE),
+        "coverage": or_null(_COVERAGE),
         **DETAILS,
     },
 )

@@ -28,6 +28,10 @@ NAME = {
 }
 NUMBERS = {"type": ["array", "null"], "items": AMOUNT_OR_NULL}
 SHA256 = {"type": "string", "pattern": r"\A[0-9a-f]{64}\Z"}
+SIGNED_NUMBERS = {
+    "type": ["array", "null"],
+    "items": {"type": ["number", "null"], "minimum": -1e15, "maximum": 1e15},
+}
 COUNTS = {"type": ["array", "null"], "items": COUNT_OR_NULL}
 
 

@@ -20,6 +20,7 @@ from roundtrip.history import pairs as between
 from roundtrip.history import published
 
 FAILED, MISSING = "failed", "missing"
+_LOST = (FAILED, "partial")
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
 
 
 def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    counts: Counter[str] = Counter(_hosts(launches, FAILED))
+    counts: Counter[str] = Counter(_hosts(launches, *_LOST))
     reasons: dict[str, Counter[str]] = {}
-    rows = launches.filter(pl.col("status") == FAILED).drop_nulls("hosts")
+    rows = launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")
     for hosts, reason in rows.select("hosts", "reason").rows():
         for host in hosts:
             reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
@@ -91,9 +92,9 @@ def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     }
 
 
-def _hosts(launches: pl.DataFrame, status: str) -> Iterator[str]:
+def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
     """The hosts of each launch that ended so, once for each launch."""
-    for hosts in launches.filter(pl.col("status") == status)["hosts"].drop_nulls():
+    for hosts in launches.filter(pl.col("status").is_in(statuses))["hosts"].drop_nulls():
         yield from set(hosts)
 
 

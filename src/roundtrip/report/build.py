@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roundtrip import studies
-from roundtrip.report import judging, simulated, units
+from roundtrip.report import decision, judging, simulated, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import Part, Report, Strong, Text
@@ -35,8 +35,7 @@ class Correction:
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections(data))
-    claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
-    judged = judging.of(data, claims)
+    judged = _judged(data, sections)
     chapters = [one.chapter(judged) for one in sections]
     parts = [chapter.part for chapter in chapters]
     tested = families.part(data, judged)
@@ -61,6 +60,11 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     )
 
 
+def verdicts(data: Data) -> dict[Claim, Judged]:
+    """All claims of the report of `data`, judged together."""
+    return _judged(data, list(_sections(data)))
+
+
 @dataclass(frozen=True)
 class _Section:
     """A section with its claims, and with what it supplies for the audit."""
@@ -83,6 +87,11 @@ class _Section:
             tuple(self.claims),
             study.thresholds if study else None,
         )
+
+
+def _judged(data: Data, sections: Sequence[_Section]) -> dict[Claim, Judged]:
+    claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
+    return judging.of(data, claims)
 
 
 def _sections(data: Data) -> Iterator[_Section]:
@@ -120,7 +129,10 @@ def _notices(
         yield (Strong("Sequential: "), judging.SEQUENTIAL)
     if data.is_abba:
         yield (Strong("ABBA: "), judging.ABBA)
-    if too_few := families.notice(judged):
+    nothing = decision.undecided(data, judged)
+    if nothing and nothing != decision.NO_CLAIM:
+        yield (Strong("Measured, but nothing can be decided: "), f"{nothing}.")
+    if too_few := families.notice(data, judged):
         yield too_few
     if data.manifest.data["git"]["dirty"]:
         yield (

@@ -13,7 +13,7 @@ import polars as pl
 from roundtrip import files
 from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, medians, require, settings
-from roundtrip.collect.tables.schema import LABELS, NODES
+from roundtrip.collect.tables.schema import DISTURBANCE, LABELS, NODES
 from roundtrip.errors import UserError
 from roundtrip.history import attached, nodes, pairs
 from roundtrip.history.ledger import Ledger
@@ -48,6 +48,7 @@ class Data:
     history: Ledger = field(default_factory=Ledger)
     medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
     nodes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES))
+    disturbance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DISTURBANCE))
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
     @property
@@ -138,6 +139,7 @@ def read(bundle: Path) -> Data:
         points=made.frames["points"].filter(is_apart),
         placement=made.frames["placement"],
         nodes=made.frames["nodes"],
+        disturbance=made.frames["disturbance"],
         details=made.details,
         samples=rows.filter(is_apart),
         analysis=thresholds,

@@ -20,11 +20,17 @@ constexpr const char* stat =
     "cpu0 804 0 570 106692 40 0 24 50 0 0\n";
 
 TEST(Disturbance, ReadsTheKernelsFiles) {
-  const Counters counters = parse_counters(
-      {.status = status, .sched = sched, .stat = stat, .loadavg = "0.08 1.50 4.00 2/77 4711\n"},
-      100);
+  const Counters counters =
+      parse_counters({.status = status,
+                      .sched = sched,
+                      .stat = stat,
+                      .loadavg = "0.08 1.50 4.00 2/77 4711\n",
+                      .cpu_stats = {"throttled_usec 1500000\n", "usage_usec 7\n"}},
+                     100);
   EXPECT_EQ(counters.involuntary_context_switches, 42);
+  EXPECT_EQ(counters.voluntary_context_switches, 151);
   EXPECT_EQ(counters.core_migrations, 7);
+  EXPECT_EQ(counters.throttled_s, (std::vector<std::optional<double>>{1.5, std::nullopt}));
   EXPECT_DOUBLE_EQ(counters.steal_s.value(), 1.5);
   EXPECT_EQ(counters.load_average.value(), (std::array<double, 3>{0.08, 1.5, 4.0}));
 }
@@ -49,7 +55,9 @@ TEST(Disturbance, TellsWhatTheKernelDoesNotSay) {
 
 TEST(Disturbance, ReadsThisMachine) {
   EXPECT_TRUE(read_counters().involuntary_context_switches);
+  EXPECT_TRUE(read_counters().voluntary_context_switches);
   EXPECT_TRUE(read_counters().load_average);
+  EXPECT_GE(waited_s().value_or(0), 0);
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST_F(SurveyTest, MeasuresEveryArmAtEverySizeUntilItIsPrecise) {
     EXPECT_NEAR(point.estimate->median, expected_s, 1e-12) << "the maximum over the ranks";
     EXPECT_EQ(point.batch, static_cast<std::int64_t>(std::ceil(50e-6 / expected_s)));
   }
+  EXPECT_EQ(result.coverage.measured, 3U) << "1, 4 and 1100";
+  EXPECT_EQ(result.coverage.wanted, 3U);
   EXPECT_EQ(run.recorder.rows(), 60U);
   EXPECT_EQ(
       run.record["timing"].dump(),
@@ -87,6 +89,8 @@ TEST_F(SurveyTest, WithoutTimeItSaysWhatIsMissing) {
   EXPECT_EQ(result.points[0].size, 8);
   EXPECT_EQ(result.points[0].samples, 0U);
   EXPECT_EQ(result.points[0].status, Status::budget);
+  EXPECT_EQ(result.coverage.measured, 0U);
+  EXPECT_EQ(result.coverage.wanted, 2U);
 }
 
 TEST_F(SurveyTest, ItsGraceIsForTheFewestSamples) {
@@ -123,6 +127,8 @@ TEST_F(SurveyTest, BoundsAllArmsWhereTwoRoundsDoNotFitTheBudget) {
   const auto result = survey(plan({1, 1000, 1'000'000}), arms_, test_session().world(), run);
   if (!test_session().root()) return;
   EXPECT_EQ(std::ranges::count(result.points, Status::bounded, &PointResult::status), 2);
+  EXPECT_EQ(result.coverage.measured, 2U);
+  EXPECT_EQ(result.coverage.wanted, 2U) << "what is too slow for all was not wanted";
   for (const PointResult& point : result.points) {
     EXPECT_EQ(point.samples == 0, point.size == 1'000'000) << point.variant << point.size;
   }

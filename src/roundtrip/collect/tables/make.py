@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import polars as pl
@@ -76,14 +77,9 @@ def _points(one: Record) -> Iterator[dict[str, Any]]:
 
 def _ranks(one: Record) -> Iterator[dict[str, Any]]:
     disturbance = one.get("disturbance") or {}
-    switches = disturbance.get("involuntary_context_switches") or []
-    moves = disturbance.get("core_migrations") or []
-    for rank in range(max(len(switches), len(moves))):
-        yield {
-            "rank": rank,
-            "involuntary_context_switches": switches[rank] if rank < len(switches) else None,
-            "core_migrations": moves[rank] if rank < len(moves) else None,
-        }
+    columns = [disturbance.get(name) or [] for name in schemas.RANK_DISTURBANCE]
+    for rank, values in enumerate(zip_longest(*columns)):
+        yield {"rank": rank, **dict(zip(schemas.RANK_DISTURBANCE, values, strict=True))}
 
 
 def _details(told: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:

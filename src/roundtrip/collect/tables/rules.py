@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.collect import samples, schemas, simulation, timing
+from roundtrip.collect import samples, schemas, shapes, simulation, timing
 from roundtrip.studies.metrics import METRICS
 
-STATUSES = ("passed", "failed", "displaced", "missing", "skipped")
+STATUSES = ("passed", "partial", "failed", "displaced", "missing", "skipped")
 _MOST_RANKS = 2**31
 _MOST_AMOUNT = 1e15
 _MOST_LOG = 100.0
@@ -173,7 +173,12 @@ RULES: Mapping[str, Sequence[Rule]] = {
     ),
     "disturbance": (
         _count("rank", True),
-        *map(_count, ("involuntary_context_switches", "core_migrations")),
+        *(
+            _count(name)
+            if kind is shapes.COUNTS
+            else _number(name, 0 if kind is shapes.NUMBERS else -_MOST_AMOUNT, _MOST_AMOUNT)
+            for name, kind in schemas.RANK_DISTURBANCE.items()
+        ),
     ),
     "medians": (
         *(_text(name, 200) for name in ("case", "variant", "phase")),

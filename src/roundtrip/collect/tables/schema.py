@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect import schemas, simulation, timing
+from roundtrip.collect.shapes import COUNTS
 from roundtrip.collect.tables import typed
 
 Schema = dict[str, Any]
@@ -103,14 +104,21 @@ NODES: Schema = {
 DISTURBANCE: Schema = {
     "launch": pl.String,
     "rank": pl.Int64,
-    "involuntary_context_switches": pl.Int64,
-    "core_migrations": pl.Int64,
+    **{
+        name: pl.Int64 if kind is COUNTS else pl.Float64
+        for name, kind in schemas.RANK_DISTURBANCE.items()
+    },
 }
 #: Columns that bundles of schema 2 may lack, by table.
 ADDED: Mapping[str, tuple[str, ...]] = {
     "cases": (*timing.COLUMNS, *simulation.COLUMNS, "mpi_build"),
     "placement": ("switch",),
     "nodes": ("smt", "memory", "clock_source"),
+    "disturbance": tuple(
+        name
+        for name in schemas.RANK_DISTURBANCE
+        if name not in ("involuntary_context_switches", "core_migrations")
+    ),
 }
 #: Tables that bundles of schema 2 may lack.
 LATER = ("nodes",)

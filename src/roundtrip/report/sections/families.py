@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.report import units
+from roundtrip.report import decision, units
 from roundtrip.report.blocks import (
     Cell,
     Column,
@@ -39,17 +39,16 @@ def told(judged: Mapping[Claim, Judged]) -> str:
     return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
 
 
-def notice(judged: Mapping[Claim, Judged]) -> Text | None:
+def notice(data: Data, judged: Mapping[Claim, Judged]) -> Text | None:
     """For the top of the report: how many claims cannot be told for want of launches, or None."""
     mute = [one for one in judged.values() if one.would_do is not None]
     if not mute:
         return None
-    enough = max(one.would_do or 0 for one in mute)
     count = units.plural(len(mute), "claim")
     return (
         Strong("Too few launches: "),
         f"{count} of {len(judged)} cannot be told, however large the difference; "
-        f"{enough} launches of each case would do.",
+        f"{decision.advice(judged, decision.launches_made(data))}.",
     )
 
 

@@ -40,7 +40,12 @@ _FACTS = Facts(
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS = "pairs.json"
-_TONES: dict[str, Tone] = {"failed": "bad", "missing": "bad", "skipped": "muted"}
+_TONES: dict[str, Tone] = {
+    "partial": "bad",
+    "failed": "bad",
+    "missing": "bad",
+    "skipped": "muted",
+}
 
 
 def part(data: Data) -> Part:
@@ -79,7 +84,7 @@ def _counts(data: Data) -> Table:
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
         case = f"{case_id} {kinds.get(str(case_id), '')}".strip()
         rows.append(text_cells(case, *row, disturbed))
-    names = ("Completed", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
+    names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
         (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
@@ -135,7 +140,7 @@ def _displaced(data: Data) -> list[Block]:
 
 def _lost(data: Data) -> list[Block]:
     lost = data.launches.filter(~pl.col("status").is_in(["passed", displaced.STATUS]))
-    heading = Heading(3, "Failed, missing and skipped")
+    heading = Heading(3, "Partial, failed, missing and skipped")
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []

@@ -38,20 +38,21 @@ FACTS = Facts(
     tables=("nodes",),
 )
 _SHOWN = 12
+#: Launches that were made and have no value.
+_LOST = ("failed", "partial")
 
 
 def part(data: Data) -> Part | None:
     """What stands out; None for a report that compares no nodes and of which none stands out."""
     level = data.analysis.nodes.false_discovery_level
     counts = {
-        "failed": oftener(_went(data, pl.col("status") == "failed"), level),
+        "failed": oftener(_went(data, pl.col("status").is_in(_LOST)), level),
         "were disturbed": oftener(_went(data, pl.col("disturbed").fill_null(False)), level),
     }
     pairs = pl.concat([data.history.pairs, data.pairs])
     if data.pairs.is_empty() and not any(counts.values()):
         return None
-    settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
-    found = judge(measured.measures(pairs, settings), settings, confidence)
+    found = _judged(data, pairs)
     # A night all of whose launches failed says by the nights before it what was emulated.
     known = labels.of_history(data.history.provenance) | labels.by_environ(data.launches)
     blocks: list[Block] = [
@@ -66,9 +67,20 @@ def part(data: Data) -> Part | None:
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
 
 
+def can_tell(data: Data) -> bool:
+    """Whether a node was named, or would have been if it had been sick."""
+    found = _judged(data, pl.concat([data.history.pairs, data.pairs]))
+    return bool(found.named) or _sees(found)
+
+
+def _judged(data: Data, pairs: pl.DataFrame) -> Judged:
+    settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
+    return judge(measured.measures(pairs, settings), settings, confidence)
+
+
 def _went(data: Data, wrong: pl.Expr) -> list[tuple[list[str], bool]]:
     """Hosts of each launch, and whether it went wrong; those that failed count as not disturbed."""
-    known = data.launches.filter(pl.col("status").is_in(["passed", "failed"])).drop_nulls("hosts")
+    known = data.launches.filter(pl.col("status").is_in(["passed", *_LOST])).drop_nulls("hosts")
     return [(list(hosts), bad) for hosts, bad in known.select("hosts", wrong=wrong).rows()]
 
 
@@ -111,7 +123,7 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 
 def _few(data: Data) -> list[str]:
     """Pairs of which no launch completed this night."""
-    known = data.launches.filter(pl.col("status") == "failed").drop_nulls("hosts")
+    known = data.launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")
     pairs = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
     came = {tuple(sorted(row)) for row in data.pairs.select("host", "other").unique().rows()}
     lost = sorted(pairs - came) if not data.pairs.is_empty() else []

@@ -9,6 +9,7 @@ from roundtrip.collect import identity
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.data import Data
+from roundtrip.report.sections import clocks
 
 #: Different mismatches that are shown in full; the section lists all.
 _MOST = 3
@@ -28,6 +29,9 @@ def _faults(data: Data) -> Iterator[Answer]:
     if missing := counts.get("missing", 0):
         told = units.plural(missing, "expected launch", "expected launches")
         yield Answer((Strong("Incomplete: "), f"{told} missing."), "bad")
+    if partial := counts.get("partial", 0):
+        told = units.plural(partial, "launch", "launches")
+        yield Answer((Strong("Partial: "), f"{told} measured too few sizes; left out."), "bad")
     if failed := counts.get("failed", 0):
         attempts = units.plural(failed, "attempt", "attempts")
         yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
@@ -36,6 +40,7 @@ def _faults(data: Data) -> Iterator[Answer]:
     if disturbed:
         told = f"{units.plural(disturbed, 'launch', 'launches')} of {passed}"
         yield Answer((Strong("Disturbed: "), told, "; kept and marked."), "warn")
+    yield from clocks.answers(data)
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:

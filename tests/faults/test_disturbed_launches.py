@@ -1,0 +1,154 @@
+"""Real launches that are throttled, stopped or timed by a wrong clock: each record says so.
+
+Whatever else uses the machine meanwhile, it must cause none of these marks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.virtual import await_true
+
+from roundtrip import paths
+from roundtrip.collect import analysis, disturbance
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+GROUPS = Path("/sys/fs/cgroup/cpu")
+KINDS = ("throttled", "suspended", "the clock")
+
+
+@pytest.fixture(scope="module")
+def netpipe() -> Path:
+    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
+        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
+    build = CHECKOUT / "build" / TOOLCHAIN
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command: list[str | Path] = ["make", f"build-{TOOLCHAIN}"]
+    if (build / "build.ninja").exists():
+        command = ["flock", build / ".lock", "cmake", "--build", build, "--target", "netpipe"]
+    subprocess.run(command, cwd=CHECKOUT, env=environment, check=True)
+    return build / "netpipe" / "netpipe"
+
+
+@pytest.fixture
+def small_quota() -> Iterator[Path]:
+    """A cgroup that may use a fifth of one processor."""
+    group = GROUPS / f"roundtrip-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_period_us").write_text("100000")
+        (group / "cpu.cfs_quota_us").write_text("20000")
+    except OSError as error:
+        pytest.skip(f"no cgroup of version 1 with a CPU limit can be made here: {error}")
+    yield group
+    await_true(lambda: not (group / "cgroup.procs").read_text(), 20, 0.1)
+    group.rmdir()
+
+
+class Launch:
+    """A launch of `ranks` ranks that measures for so many seconds."""
+
+    def __init__(
+        self,
+        netpipe: Path,
+        folder: Path,
+        prefix: Sequence[str] = (),
+        ranks: int = 2,
+        seconds: float = 2,
+        **variables: str,
+    ) -> None:
+        self._folder = folder
+        mpirun = paths.toolchains() / "openmpi41" / "bin" / "mpirun"
+        exported = [word for name in variables for word in ("-x", name)]
+        binding = ("--oversubscribe", "--bind-to", "none") if ranks > 2 else ("--bind-to", "core")
+        sizes = ("--perturbation", "0", "--end", "65536")
+        program = (netpipe, "--samples", "samples.csv", "--budget", str(seconds), *sizes)
+        self.process = subprocess.Popen(
+            [*prefix, mpirun, "-n", str(ranks), *binding, *exported, *program],
+            cwd=folder,
+            env={
+                **os.environ,
+                **variables,
+                "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            },
+            stdout=subprocess.DEVNULL,
+        )
+
+    def rank(self, number: int) -> int:
+        """The process of that rank, once it measures."""
+        found: list[int] = []
+
+        def is_there() -> bool:
+            wanted = f"OMPI_COMM_WORLD_RANK={number}".encode()
+            for entry in Path("/proc").glob("[0-9]*"):
+                try:
+                    here = (entry / "cwd").readlink() == self._folder
+                    if here and wanted in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+            return bool(found)
+
+        await_true(is_there, 30, 0.1)
+        return found[0]
+
+    def record(self) -> dict[str, Any]:
+        assert self.process.wait(120) == 0
+        found: dict[str, Any] = json.loads((self._folder / "run.json").read_text())
+        return found
+
+    def marks(self) -> list[str]:
+        """What is said of it, but of what a busy machine does: load, switches, waiting."""
+        told = disturbance.reasons(self.record(), analysis.default().disturbance, None)
+        return [reason for reason in told if reason.startswith(KINDS)]
+
+
+def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path, small_quota: Path) -> None:
+    join = ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(small_quota / "cgroup.procs")]
+    (mark,) = Launch(netpipe, tmp_path, join).marks()
+    assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
+
+
+def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
+    launch = Launch(netpipe, tmp_path, seconds=4)
+    process = launch.rank(1)
+    time.sleep(1.5)  # it measures by then
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(2)
+    os.kill(process, signal.SIGCONT)
+    (mark,) = launch.marks()
+    assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
+    found = launch.record()["disturbance"]["longest_stop_s"]
+    assert 1.5 < found[1] < 2.5
+    assert found[0] < 0.5, "rank 0 waited in MPI, which asks for the processor meanwhile"
+
+
+def test_a_clock_that_runs_fast_on_one_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
+    library = tmp_path / "fast_clock.so"
+    source = Path(__file__).with_name("fast_clock.cpp")
+    build = ["g++", "-std=c++20", "-O2", "-shared", "-fPIC", "-o", library, source]
+    subprocess.run(build, check=True)
+    rate, step = Launch(netpipe, tmp_path, LD_PRELOAD=str(library), FAST_RANK="1").marks()
+    assert rate == "the clock of rank 1 runs 1.3 times as fast as that of rank 0"
+    assert step.startswith("the clock of rank 1 went +0.")
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_launch_that_nobody_touched_has_no_such_mark(
+    netpipe: Path, tmp_path: Path, ranks: int
+) -> None:
+    launch = Launch(netpipe, tmp_path, ranks=ranks)
+    assert launch.marks() == []
+    run = launch.record()
+    assert disturbance.partial(run, analysis.default().disturbance) == ""
+    assert len(run["disturbance"]["cpu_s"]) == ranks

@@ -1,0 +1,83 @@
+"""Whether a run decides anything, and how many launches would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roundtrip.collect import bundle
+from roundtrip.report import build, data, decision
+from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.stats.verdicts import Judged, Verdict
+
+Maker = Callable[..., Any]
+ENVIRON = "openmpi41-boost181"
+
+
+def judged(values: int, would_do: int | None, verdict: Verdict = Verdict.CANNOT_TELL) -> Judged:
+    interval: Interval = median_interval([1.1] * values, 0.95)
+    return Judged(interval, 1.0, 1.0, verdict, 20, would_do)
+
+
+def read(tree: Any) -> data.Data:
+    return data.read(bundle.build(tree.path))
+
+
+def why(tree: Any) -> str | None:
+    held = read(tree)
+    return decision.undecided(held, build.verdicts(held))
+
+
+@pytest.mark.parametrize(
+    ("values", "would_do", "made", "told"),
+    [
+        (6, 11, 6, "6 launches of each case were made, 11 would do"),
+        (1, 7, 1, "1 launch of each case was made, 7 would do"),
+        # Eleven values are needed, and six of fourteen launches have one.
+        (6, 11, 14, "14 launches of each case were made, 26 would do"),
+        (14, None, 14, ""),
+    ],
+)
+def test_the_advice_counts_the_launches_that_were_made(
+    values: int, would_do: int | None, made: int, told: str
+) -> None:
+    assert decision.advice({"a": judged(values, would_do)}, made) == told
+
+
+def test_the_claim_that_lacks_most_decides() -> None:
+    claims = {"a": judged(14, None), "b": judged(7, 11), "c": judged(10, 14)}
+    assert decision.launches_needed(claims, 14) == 22
+    assert decision.launches_needed({"a": judged(14, None)}, 14) is None
+
+
+def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:
+    assert why(make_tree(launches=9, environs=(ENVIRON,))) is None
+
+
+def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    told = why(tree)
+    assert told is not None
+    assert told.startswith("none of 20 claims has a verdict: 3 launches of each case were made, ")
+    report = build.build(read(tree))
+    assert f"{told}." in [word for notice in report.notices for word in notice]
+
+
+def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> None:
+    tree = make_tree(launches=9, environs=(ENVIRON,))
+    for file in tree.path.rglob("run.json"):
+        run = json.loads(file.read_text())
+        throttled = {"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]}
+        file.write_text(json.dumps({**run, "disturbance": throttled}))
+    told = why(tree)
+    assert told is not None
+    assert told.startswith("all 9 launches were disturbed, the first by this: throttled: the CPU ")
+    assert "`roundtrip doctor`" in told
+
+
+def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
+    held = read(make_tree(launches=1, environs=(ENVIRON,)))
+    assert decision.undecided(held, {}) == decision.NO_CLAIM
