@@ -40,7 +40,7 @@ class Outcome:
                 f"{item.case_id}: {item.reason}" for item in launches if item.status == "failed"
             ),
             skipped=len(state["skipped"]),
-            silence=silences.told(silences.spells(silences.read(tree.path))),
+            silence=silences.of_run(tree.path),
             displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
         )
 
