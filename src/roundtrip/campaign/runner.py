@@ -207,7 +207,7 @@ class Runner:
         return found
 
     def _excused(self, round_: str) -> dict[Key, str]:
-        """Cases whose launch in that session Slurm displaced or did not take, or was silent: why."""
+        """Why Slurm displaced or did not take a launch of that session, or was silent, by case."""
         found = {}
         for launch in scan(self.tree.path):
             if launch.round != round_:
