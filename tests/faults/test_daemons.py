@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from faults.storm import Fault, nodes_are_back, storm
+from faults.tally import TALLY
 from faults.trial import Trial
-from support.virtual import Virtual, booted, lacking
+from support.virtual import Virtual, booted, campaign, lacking
 
 from roundtrip.collect import silences
 
@@ -55,15 +56,13 @@ def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
 
 def test_accounting_gone_for_good(accounted: Virtual) -> None:
     """While slurmctld works, it says how jobs ended, and the run says so."""
-    ended: list[Callable[[], None]] = []
-
-    def accounting_gone_for_good(cluster: Virtual, trial: Trial, job: str) -> None:
-        ended.append(end(cluster, "slurmdbd"))
-
+    trial = Trial(accounted.share / "gone", campaign(2, cases=1), 2, cluster=accounted)
+    start = end(accounted, "slurmdbd")
     try:
-        (*_, last) = storm(accounted, accounted.share / "gone", [accounting_gone_for_good], 7, 2)
+        trial.complete(TALLY["slurm: accounting gone for good"])
     finally:
-        for start in ended:
-            start()
-    assert last.oracle.tree
-    assert "its accounting stayed away" in silences.of_run(last.oracle.tree)
+        start()
+    assert trial.oracle.tree
+    (row,) = [one for one in silences.read(trial.oracle.tree) if one.instead][:1]
+    assert row.end is not None and row.end - row.start >= 60
+    assert "its accounting stayed away" in trial.log
