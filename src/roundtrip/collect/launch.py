@@ -122,7 +122,8 @@ def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, dig
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
     if simulator := simulation.fault(case, run):
         return simulator
-    if read.frame.is_empty() and {one["status"] for one in run["points"]} == {"budget"}:
+    is_blank = [one.reason for one in read.problems] == [samples.NO_ROW]
+    if is_blank and {one["status"] for one in run["points"]} == {"budget"}:
         return _unmeasured(run)
     if read.problems:
         more = len(read.problems) - 1
