@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import packages
 import way
 from steps import StepError, Steps, table
 
@@ -21,7 +22,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="testbed/card",
         description="Install by Spack, launch by Slurm on the virtual cluster, and report.",
-        epilog="Exit status: 0 all steps; 1 one of them failed; 2 there is no Spack.",
+        epilog="Exit status: 0 all steps; 1 one of them failed; 2 Spack or a package is missing.",
     )
     parser.add_argument("--slice", metavar="MPI,BOOST", help="one toolchain: openmpi@4.1.4,1.81.0")
     parser.add_argument("--cache", type=Path, default=_cache(), help="build cache [%(default)s]")
@@ -45,6 +46,10 @@ def main() -> int:
     spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
     if not spack.is_file():
         print(GET, file=sys.stderr)
+        return 2
+    if missing := packages.missing(CHECKOUT, asked.site):
+        told = f"card: not installed: {' '.join(missing)}\n  apt-get install {' '.join(missing)}"
+        print(told, file=sys.stderr)
         return 2
     steps = Steps()
     try:

@@ -136,3 +136,45 @@ def test_a_case_declared_twice_is_an_error() -> None:
     plan = CheckPlan("NetPIPE", 1, toolchains=("a",), parameters={"mode": ("stream",)})
     with pytest.raises(UserError, match="declared twice"):
         build(plan, plan)
+
+
+class SettingSite(FakeSite):
+    """A site whose ReFrame takes a budget above 0, and says which variables are the check's."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, str]] = []
+
+    def describe(
+        self, files: list[str], asked: object = None, variables: dict[str, str] | None = None
+    ) -> list[dict[str, Any]]:
+        if variables:
+            self.asked.append(variables)
+            for name, value in variables.items():
+                if name.endswith("budget") and not value.isdigit():
+                    told = "failed to set variable 'budget': could not convert to ['amount']"
+                    raise UserError(f"reframe --describe failed: {told}: right is a number from 1")
+        more = {"settable": ["budget", "end"], "end": 1, "executable": ""}
+        return [test | more for test in super().describe(files)]
+
+
+def test_reframe_is_asked_once_for_all_values_that_it_takes() -> None:
+    site = SettingSite()
+    plans = [
+        CheckPlan("NetPIPE", 1, parameters={"mode": (mode,)}, variables={"budget": budget})
+        for mode, budget in (("pingpong", "4"), ("stream", "5"))
+    ]
+    matrix.build(campaign(*plans), site)  # type: ignore[arg-type]
+    assert site.asked == [{"NetPIPE.budget": "4"}, {"NetPIPE.budget": "5"}]
+
+
+@pytest.mark.parametrize(
+    ("variables", "complaint"),
+    [
+        ({"end": "1", "budget": "-3"}, r"'NetPIPE': budget = '-3': right is a number from 1$"),
+        ({"executable": "x"}, "'executable' itself.* no effect; right is one of: budget, end$"),
+    ],
+)
+def test_a_value_that_a_check_does_not_take(variables: dict[str, str], complaint: str) -> None:
+    plan = CheckPlan("NetPIPE", 7, variables=variables)
+    with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
+        matrix.build(campaign(plan), SettingSite())  # type: ignore[arg-type]

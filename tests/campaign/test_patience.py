@@ -210,3 +210,113 @@ def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, 
     assert not made.run()
     assert made.attempts == {}
     assert (made.tree.path / "env" / "scheduler.json").exists()
+
+
+SCONTROL = """#!/bin/sh
+case $1 in
+  ping) exit 0 ;;
+  *) [ "$4" = 7 ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+     echo "JobId=7 JobName=one JobState=FAILED Reason=None ExitCode=3:0 DerivedExitCode=0:0 \
+EndTime=1800000000 ReqNodeList=(null) NodeList=n[1-2] BatchHost=n1" ;;
+esac
+"""
+POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
+
+
+def test_scontrol_answers_for_an_accounting_that_stays_away(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = fake("sacct", failures=99, error="sacct: error: Problem talking to the database")
+    fake("scontrol", failures=0).parent.joinpath("bin", "scontrol").write_text(SCONTROL)
+    monkeypatch.setenv("ROUNDTRIP_SACCT_PATIENCE", "1")
+    for number in (1, 2):
+        done = patient("sacct", *POLL, run_dir=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [
+            "7|FAILED|3:0|1800000000|n[1-2]",
+            "8|COMPLETED|0:0|Unknown|",
+        ]
+        assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
+    (found,) = silences.read(tmp_path)
+    assert found.instead
+    assert silences.of_run(tmp_path).endswith("so that scontrol said how jobs ended")
+
+
+def test_without_a_controller_nobody_answers_for_accounting(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("sacct", failures=99, error="sacct: error: Problem talking to the database")
+    fake("scontrol", failures=99)
+    monkeypatch.setenv("ROUNDTRIP_SACCT_PATIENCE", "0")
+    assert patient("sacct", *POLL, run_dir=tmp_path, wait_s=1).returncode == 1
+
+
+def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> None:
+    """Slurm's commands try again by themselves for half a minute before they say so."""
+    fake("squeue", failures=1, answer="7 job")
+    file = tmp_path / "bin" / "squeue"
+    file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
+    patient("squeue", run_dir=tmp_path)
+    (found,) = silences.read(tmp_path)
+    assert found.end is not None and found.end - found.start >= 4
+
+
+def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: Path) -> None:
+    stage = tmp_path / "rounds" / "001" / "stage"
+    stage.mkdir(parents=True)
+    calls = fake("sbatch", failures=0)
+    fake("squeue", failures=0, answer=f"12 {stage}")
+    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    assert (done.returncode, done.stdout) == (0, "Submitted batch job 12\n")
+    assert len(calls.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("status", "told"), [(0, "there is none of"), (1, "said nothing")])
+def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
+    fake: Any, tmp_path: Path, status: int, told: str
+) -> None:
+    fake("sbatch", failures=0, then=status)
+    fake("squeue", failures=0)
+    fake("scontrol", failures=0)
+    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        ("sbatch: error: QOSMaxSubmitJobPerUserLimit", True),
+        ("sbatch: error: AssocMaxSubmitJobLimit", True),
+        (
+            "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, "
+            "user's size and/or time limits)",
+            True,
+        ),
+        ("sbatch: error: Invalid account or account/partition combination specified", False),
+        ("sbatch: error: AssocMaxWallDurationPerJobLimit", False),
+    ],
+)
+def test_what_says_that_no_more_jobs_are_taken(words: str, limit: bool) -> None:
+    assert scheduler.is_limit(words) is limit
+
+
+def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
+    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("squeue", failures=0)
+    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    said: list[str] = []
+
+    def player(case: Any, folder: Path, before: int) -> None:
+        leave(case, folder, passed=before >= 4)
+        if before < 4:
+            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
+            (stage_folder / "rfm_job.err").write_text("sbatch: error: AssocMaxSubmitJobLimit\n")
+
+    made = stage(player)
+    made.scheduler = "slurm"
+    made.progress.waiting = said.append
+    assert made.run()
+    assert Outcome.of(made.tree).whole
+    assert said and "Slurm takes no more jobs of this user or account now" in said[0]

@@ -312,3 +312,53 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
     done = roundtrip("report", built, "--output", tmp_path, preexec_fn=confine)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["publish", "reports", "--to", ""], "an argument is empty after --to: right is a value"),
+        (["publish", "reports", "--to="], "an argument is empty after --to"),
+        (["import", "local", ""], "an argument is empty: right is a value"),
+        (["run", "smoke", "--night", " "], "an argument is empty after --night"),
+        (["report", "x", "--output", b"o\xff"], "an argument is not UTF-8 after --output: 'o.+'"),
+        (
+            ["report", "x", "--supersedes", "r1", "--reason", "a\x1b[31m"],
+            "--reason: right is one line without control characters",
+        ),
+    ],
+)
+def test_an_argument_that_can_mean_nothing(arguments: list[str | bytes], complaint: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    one_line(done, complaint)
+
+
+@pytest.mark.nightly
+def test_a_revision_whose_number_no_integer_holds(built: Path, tmp_path: Path) -> None:
+    number = "r" + "9" * 5000
+    done = roundtrip(
+        "report", built, "--output", tmp_path, "--supersedes", number, "--reason", "a typo"
+    )
+    one_line(done, "there is no revision r9")
+
+
+def test_a_finished_tree_is_not_another_night(built: Path) -> None:
+    tree = built.parents[1]
+    with pytest.raises(UserError, match="this run began without a night, not as 2027-01-01"):
+        run._existing("smoke", "local", False, tree, "2027-01-01")
+    state = tree / "state.json"
+    text = state.read_text()
+    state.write_text(json.dumps({**json.loads(text), "night": "2026-12-31"}))
+    try:
+        with pytest.raises(UserError, match="began as night 2026-12-31, not as 2027-01-01"):
+            run._existing("smoke", "local", False, tree, "2027-01-01")
+        assert run._existing("smoke", "local", False, tree, "2026-12-31")
+    finally:
+        state.write_text(text)

@@ -209,3 +209,22 @@ def test_a_copied_launch_counts_once(make_tree: Maker) -> None:
     assert failed.reason == (
         f"samples.csv: the very samples of launch 001/{ENVIRON}/{folder.name}: a copy"
     )
+
+
+def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    folder = tree.folder(2, ENVIRON)
+    head = (folder / "samples.csv").read_text().split("netpipe,")[0]
+    (folder / "samples.csv").write_text(head)
+    run = json.loads((folder / "run.json").read_text())
+    points = [{**one, "status": "budget", "samples": 0} for one in run["points"]]
+    edit(
+        folder / "run.json",
+        points=points,
+        budget_s=1.0,
+        disturbance={**run["disturbance"], "load_average_start": [14.25]},
+    )
+    assert the_failed(tree).reason == (
+        "its budget of 1 s was spent before anything was measured, at a load average of 14.2: "
+        "give it a larger one"
+    )

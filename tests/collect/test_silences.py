@@ -39,3 +39,12 @@ def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> N
 )
 def test_what_is_no_such_record_says_nothing(content: object) -> None:
     assert silences.recorded(content) == ""
+
+
+def test_that_accounting_stayed_away_reaches_the_report(make_tree: Callable[..., Any]) -> None:
+    tree = make_tree(launches=6)
+    (tree.path / silences.FILE_NAME).write_text(LOG.replace(" back ", " instead "))
+    silences.record(tree.path)
+    record = json.loads((tree.path / "env" / "scheduler.json").read_text())
+    assert silences.recorded(record) == silences.of_run(tree.path)
+    assert "its accounting stayed away" in silences.recorded(record)

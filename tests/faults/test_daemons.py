@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from faults.storm import Fault, nodes_are_back, storm
+from faults.tally import TALLY
 from faults.trial import Trial
-from support.virtual import Virtual, booted, lacking
+from support.virtual import Virtual, booted, campaign, lacking
+
+from roundtrip.collect import silences
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +25,23 @@ def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         yield cluster
 
 
+def end(cluster: Virtual, daemon: str) -> Callable[[], None]:
+    """End a daemon; what is returned starts it again, by the same command."""
+    pid = cluster.ok("exec", "pgrep", "-o", "-x", daemon).strip()
+    command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
+    folder = cluster.ok("exec", "readlink", f"/proc/{pid}/cwd").strip()
+    cluster.ok("exec", "kill", "-KILL", pid)
+    again = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
+    return lambda: cluster.ok("exec", "sh", "-c", again, "sh", folder, *command) and None
+
+
 def away(daemon: str) -> Fault:
-    """Ended, and 25 s later started by the same command."""
+    """Ended, and started again 25 s later."""
 
     def fault(cluster: Virtual, trial: Trial, job: str) -> None:
-        pid = cluster.ok("exec", "pgrep", "-o", "-x", daemon).strip()
-        command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
-        folder = cluster.ok("exec", "readlink", f"/proc/{pid}/cwd").strip()
-        cluster.ok("exec", "kill", "-KILL", pid)
+        start = end(cluster, daemon)
         time.sleep(25)
-        again = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
-        cluster.ok("exec", "sh", "-c", again, "sh", folder, *command)
+        start()
         nodes_are_back(cluster)
 
     fault.__name__ = f"{daemon}_away_for_25_s"
@@ -43,3 +52,17 @@ def away(daemon: str) -> Fault:
 def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     faults = (2 if is_whole else 1) * [away(daemon)]
     storm(accounted, accounted.share / daemon, faults, 7, 2)
+
+
+def test_accounting_gone_for_good(accounted: Virtual) -> None:
+    """While slurmctld works, it says how jobs ended, and the run says so."""
+    trial = Trial(accounted.share / "gone", campaign(2, cases=1), 2, cluster=accounted)
+    start = end(accounted, "slurmdbd")
+    try:
+        trial.complete(TALLY["slurm: accounting gone for good"])
+    finally:
+        start()
+    assert trial.oracle.tree
+    (row,) = [one for one in silences.read(trial.oracle.tree) if one.instead][:1]
+    assert row.end is not None and row.end - row.start >= 60
+    assert "its accounting stayed away" in trial.log

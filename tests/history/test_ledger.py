@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -175,6 +176,14 @@ def campaign(revision: Path) -> None:
     redigested(revision)
 
 
+def on_no_day(revision: Path) -> None:
+    listing = revision / "bundle" / "manifest.json"
+    text = re.sub(r'"started":"[^"]+"', '"started":"2026-02-30T01:00:00Z"', listing.read_text())
+    listing.write_text(text)
+    redigested(revision)
+    revision.parent.rename(revision.parents[1] / "2026-02-30")
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
@@ -194,6 +203,7 @@ def campaign(revision: Path) -> None:
         (twice, "a series stands there twice"),
         (told_of_another, "its bundle is of 2026-01-02"),
         (campaign, "its bundle is of campaign 'other'"),
+        (on_no_day, "started '2026-02-30T01:00:00Z': right is as 2026-11-21T07:00:00Z"),
         (superseding("r1"), "supersedes 'r1', which is no earlier revision"),
         (superseding("r9"), "supersedes 'r9', which is no earlier revision"),
     ],

@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -267,3 +268,34 @@ def test_a_folder_that_cannot_be_read_is_told(
     status, told, aside = run(tmp_path / "logs")
     assert status == 1 and told.startswith("1 values of 1 series")
     assert aside == [f"{closed}: a folder that cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (
+            ("--lower-is-better", "*", "--higher-is-better", "l*"),
+            r"'lat' is meant by --lower-is-better '\*' and --higher-is-better 'l\*'",
+        ),
+        (
+            ("--higher-is-better", "hits*"),
+            r"--higher-is-better 'hits\*' matches no variable; there are: lat$",
+        ),
+    ],
+)
+def test_patterns_that_contradict_or_match_nothing(
+    tmp_path: Path, reports: Path, options: tuple[str, ...], complaint: str
+) -> None:
+    status, told, _ = run(log(tmp_path / "logs", row(1.5)), *options)
+    assert status == 2
+    assert re.search(complaint, told)
+    assert not reports.exists()
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next(tmp_path: Path, reports: Path) -> None:
+    left = reports / ".partial-abc"
+    left.mkdir(parents=True)
+    (left / "values.parquet").write_text("half")
+    assert run(log(tmp_path / "logs", row(1.5)))[0] == 0
+    assert not left.exists()
+    assert len(list(reports.iterdir())) == 1

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from roundtrip import paths
 from roundtrip.cli.commands import app
 from roundtrip.collect import bundle
+from roundtrip.errors import UserError
 from roundtrip.report import publish
 from roundtrip.report.pages import write as writer
 from roundtrip.report.pages.write import write
@@ -294,3 +295,23 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
         (made / "report.html").unlink()
     write(reports)
     assert history(reports) != before
+
+
+def test_a_history_that_cannot_be_made_stops_no_other_page(
+    night: Callable[..., Path], reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night(21)
+    shutil.copytree(reports / SITE, reports / "another" / "local")
+    real = writer._history
+
+    def broken(folder: Path, one: Any) -> Any:
+        if one.campaign == "another":
+            raise ValueError("day is out of range for month")
+        return real(folder, one)
+
+    monkeypatch.setattr(writer, "_history", broken)
+    with pytest.raises(UserError, match="another/local: ValueError: day is out of range"):
+        write(reports)
+    assert (reports / SITE / "history.html").is_file()
+    index = (reports / "index.html").read_text()
+    assert "another" in index and "synthetic" in index

@@ -245,3 +245,17 @@ def test_the_second_prefix_is_empty_and_the_first_out_of_sight(checkout: Path) -
     assert "sbatch" not in second
     assert "--name card2 up" in second  # beside the first cluster, if that is up again
     assert (checkout / "view").read_text() == "view\n"  # the checkout's is the first one's still
+
+
+def test_a_package_that_lacks_is_named_before_anything_is_built(checkout: Path) -> None:
+    site = checkout / "site-configs" / "virtual-spack"
+    site.mkdir(parents=True)
+    (site / "apt-packages.txt").write_text("# tools\nbash\nno-such-package # why\n")
+    (checkout / "testbed" / "apt-packages.txt").write_text("nor-this-one\n")
+    done = card(checkout)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "card: not installed: no-such-package nor-this-one",
+        "  apt-get install no-such-package nor-this-one",
+    ]
+    assert not (checkout.parent / "log").exists()

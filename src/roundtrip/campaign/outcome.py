@@ -42,7 +42,7 @@ class Outcome:
             failures=_reasons(launches, "failed"),
             partial=_reasons(launches, "partial"),
             skipped=len(state["skipped"]),
-            silence=silences.told(silences.spells(silences.read(tree.path))),
+            silence=silences.of_run(tree.path),
             displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
             disturbed=tuple("; ".join(i.disturbed) for i in launches if i.disturbed),
         )

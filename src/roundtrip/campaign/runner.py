@@ -26,6 +26,7 @@ Key = tuple[str, tuple[str, ...]]
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
 _SILENCE = "Slurm did not answer"
+_LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
 class Progress(Protocol):
@@ -206,19 +207,18 @@ class Runner:
         return found
 
     def _excused(self, round_: str) -> dict[Key, str]:
-        """Cases whose launch in that session Slurm displaced, or had no answer for, and which."""
+        """Why Slurm displaced or did not take a launch of that session, or was silent, by case."""
         found = {}
         for launch in scan(self.tree.path):
             if launch.round != round_:
                 continue
             if launch.status == displaced.STATUS:
                 found[launch.key] = launch.reason
-            elif (
-                self._patience
-                and launch.status == "failed"
-                and scheduler.is_silence(_words(launch))
-            ):
-                found[launch.key] = _SILENCE
+            elif self._patience and launch.status == "failed":
+                if scheduler.is_silence(words := _words(launch)):
+                    found[launch.key] = _SILENCE
+                elif scheduler.is_limit(words):
+                    found[launch.key] = _LIMIT
         return found
 
     def _on_event(self, kind: str, name: str) -> None:

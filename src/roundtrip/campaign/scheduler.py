@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 import shutil
 import subprocess
 import time
@@ -19,6 +20,12 @@ _SLURM = ("slurm", "squeue")
 NO_REQUEUE = "--job-option=--no-requeue"
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
+
+
+#: sbatch's words, and the names of limits of accounting; a job that may never run has other words.
+_LIMIT = re.compile(
+    r"job submit limit|(?:Assoc|QOS)\w*MaxSubmit\w*|(?:Assoc|QOS)GrpSubmit\w*|MaxJobCount"
+)
 
 
 class NoAnswerError(Exception):
@@ -69,6 +76,11 @@ def is_slurm(scheduler: str) -> bool:
 def is_silence(text: str) -> bool:
     """Whether `text` is what a command of Slurm prints when Slurm does not answer."""
     return not subprocess.run([_COMMANDS / "patient", text.replace("\0", "")]).returncode
+
+
+def is_limit(text: str) -> bool:
+    """Whether `text` is how sbatch says that a user or account may submit no more jobs now."""
+    return _LIMIT.search(text) is not None
 
 
 def tags(scheduler: str, label: str) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from roundtrip import __version__
+from roundtrip.errors import UserError
 
 app = typer.Typer(
     add_completion=False,
@@ -32,10 +34,24 @@ def main() -> None:
     sys.exit(status_of(_command))
 
 
+def _require_arguments(words: Sequence[str]) -> None:
+    """UserError for an argument that is empty, or that no report could name."""
+    for before, word in zip(("", *words), words, strict=False):
+        option = before if before.startswith("--") else word.partition("=")[0]
+        where = f" after {option}" if option.startswith("--") else ""
+        if not word.strip() or (word.startswith("--") and word.endswith("=")):
+            raise UserError(f"an argument is empty{where}: right is a value, or to leave it out")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UserError(f"an argument is not UTF-8{where}: {word!a}") from None
+
+
 def _command() -> object:
     """Load the commands here, and not above: the libraries that they use may fail to start."""
     from roundtrip.cli import room
 
+    _require_arguments(sys.argv[1:])
     room.require()
     from roundtrip.cli.commands import app
 

@@ -39,6 +39,8 @@ def report(
     supersedes, reason = (text.strip() if text else None for text in (supersedes, reason))
     if bool(supersedes) != bool(reason):
         raise UserError("--supersedes and --reason go together")
+    if reason and not reason.isprintable():
+        raise UserError("--reason: right is one line without control characters")
     if verify and (source / _FACTS).is_file():
         if supersedes:
             raise UserError("--verify of a published report corrects none: leave --supersedes out")

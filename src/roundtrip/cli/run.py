@@ -189,7 +189,12 @@ def _existing(
     unfinished run could belong to another night.
     """
     if path:
-        return tree.RunTree(path)
+        chosen = tree.RunTree(path)
+        begun = chosen.state.get("night")
+        if night and begun != night:
+            told = f"began as night {begun}" if begun else "began without a night"
+            raise UserError(f"this run {told}, not as {night}: leave --tree or --night out", path)
+        return chosen
     if night:
         return tree.begun_by(paths.runs(), campaign, site, night)
     return tree.unfinished(paths.runs(), campaign, site) if resume else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-import tempfile
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import partial as partials
 from roundtrip.collect import (
     analysis,
     cases,
@@ -50,7 +50,7 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
     again = _again(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+        partial = partials.make(folder)
         try:
             partial.chmod(0o755)
             if again:

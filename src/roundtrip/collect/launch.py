@@ -100,7 +100,7 @@ def other_identity(folder: Path) -> str:
     """Whether the launch in `folder` ran something else, or elsewhere, than was asked for; "" if
     not.  UserError if its files cannot be read."""
     case, run = records.read(folder / "case.json"), records.read(folder / "run.json")
-    read = samples.parse(confined.read(folder / SAMPLES, None, confined.SAMPLES), folder / SAMPLES)
+    read = samples.read(folder / SAMPLES)
     return _other_identity(case, run, _allocation(folder, folder, case), read)
 
 
@@ -118,6 +118,15 @@ def _other_identity(
     return identity.fault(case, run, allocation, int(read.frame["size_bytes"].sum()))
 
 
+def _unmeasured(run: dict[str, Any]) -> str:
+    """Why a launch whose budget was spent too early has no row."""
+    budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
+    seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
+    known = [one for one in loads or () if one is not None]
+    load = f", at a load average of {max(known):.1f}" if known else ""
+    return f"its budget{seconds} was spent before anything was measured{load}: give it a larger one"
+
+
 def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, digest: str) -> str:
     if not run["complete"]:
         return "run.json: the workload did not complete"
@@ -125,6 +134,9 @@ def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, dig
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
     if simulator := simulation.fault(case, run):
         return simulator
+    is_blank = [one.reason for one in read.problems] == [samples.NO_ROW]
+    if is_blank and {one["status"] for one in run["points"]} == {"budget"}:
+        return _unmeasured(run)
     if read.problems:
         more = len(read.problems) - 1
         return str(read.problems[0]) + (f" (and {more} more)" if more else "")

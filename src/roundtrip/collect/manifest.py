@@ -5,6 +5,7 @@ It is canonical JSON (sorted keys, no spaces, UTF-8), so that the same content h
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ def verify(bundle: Path) -> Manifest:
     data = files.parse_json(text, file)
     if fault := records.first_fault(FILE_NAME, data):
         raise UserError(f"{fault.where or 'the file'}: {fault.told}", file)
+    if not _is_time(data["started"]):
+        raise UserError(f"started {data['started'][:40]!a}: right is as 2026-11-21T07:00:00Z", file)
     if unknown := sorted(set(data) - _KEYS):
         raise UserError(f"not a manifest of schema {SCHEMA}: unknown key {unknown[0]!r}", file)
     for name, entry in data["files"].items():
@@ -80,6 +83,14 @@ def verify(bundle: Path) -> Manifest:
         if (found.is_symlink() or not found.is_dir()) and name not in listed:
             raise UserError(f"{name} is not in the manifest", file)
     return Manifest(data, _digest(text))
+
+
+def _is_time(text: str) -> bool:
+    """Whether it is a time of the calendar, which the schema of a manifest does not say."""
+    try:
+        return bool(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -222,7 +222,7 @@ def packed(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
 
 
 def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
-    """What `packed` made an answer of."""
+    """What `packed` made an answer of: the object, and the table with the columns that it had."""
     start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
     return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
 

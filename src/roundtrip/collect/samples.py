@@ -49,6 +49,8 @@ _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
 #: Upper limit of sizes and numbers of samples; limits of all values except 0.
 MOST_COUNT = 2**53
 LEAST_VALUE, MOST_VALUE = 1e-15, 1e15
+#: The fault of a file that is good but for its rows.
+NO_ROW = "no good row"
 #: Bytes of a content that can take little memory and time, whatever it holds.
 _SMALL = 1 << 20
 _TASK = "roundtrip.collect.samples:answer"
@@ -86,7 +88,7 @@ def parse(content: bytes, file: Path) -> Samples:
         frame, wrong = _slow(body, first_line, file)
         problems += wrong
     if frame.is_empty():
-        problems.append(Problem(file, 0, "no good row"))
+        problems.append(Problem(file, 0, NO_ROW))
     return Samples(frame, metadata, tuple(problems))
 
 

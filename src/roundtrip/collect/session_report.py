@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,9 +18,20 @@ _MOST = 3 << 23
 
 
 def _line(text: str) -> str:
-    """The first line of a text, made printable, because it may come from a job's output."""
-    lines = text.strip().splitlines()
-    return printable(lines[0])[:500] if lines else ""
+    """The first line of a text, made printable, because it may come from a job's output.
+
+    Of a command that failed, ReFrame tells its words below: then also the last of them.
+    """
+    first, *more = text.strip().splitlines() or [""]
+    words = [line for line in more if line.strip() and not _MARK.fullmatch(line.strip())]
+    if more and _FAILED.search(first):
+        first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
+    return printable(first)[:500]
+
+
+#: How ReFrame begins, and divides, what it tells of a command that failed.
+_FAILED = re.compile(r"command '.*' failed with exit code \d+:$")
+_MARK = re.compile(r"--- std(out|err) ---")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """When Slurm did not answer during a campaign: ``scheduler.log`` of its run tree.
 
 ``campaign/slurm/patient`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
-command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gave up.
+command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gave up, and
+``instead`` when accounting stayed away and scontrol answered for it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 FILE_NAME = "scheduler.log"
+_INSTEAD = "its accounting stayed away, so that scontrol said how jobs ended"
 
 
 @dataclass(frozen=True)
 class Silence:
-    """`start` and `end` in seconds since 1970; `end` is None while it lasts."""
+    """`start` and `end` in seconds since 1970; `end` is None while it lasts.
+
+    `instead`: it ended because another command answered.
+    """
 
     start: float
     end: float | None
     command: str
+    instead: bool = False
 
 
 def read(run_dir: Path) -> list[Silence]:
@@ -31,9 +37,9 @@ def read(run_dir: Path) -> list[Silence]:
     for moment, verb, identity, rest in _lines(run_dir / FILE_NAME):
         if verb == "lost":
             begun[identity] = (moment, rest.partition(" ")[0])
-        elif verb in ("back", "left") and identity in begun:
+        elif verb in ("back", "left", "instead") and identity in begun:
             start, command = begun.pop(identity)
-            found.append(Silence(start, max(start, moment), command))
+            found.append(Silence(start, max(start, moment), command, verb == "instead"))
     # A command that is killed while it waits writes no end.
     found += [Silence(start, None, command) for start, command in begun.values()]
     return sorted(found, key=lambda silence: silence.start)
@@ -75,25 +81,40 @@ def told(pairs: Sequence[tuple[float, float]]) -> str:
     return f"Slurm did not answer {times}, {seconds:.0f} s in total"
 
 
+def of_run(run_dir: Path) -> str:
+    """For people, of a run tree: as `told`, and whether accounting stayed away."""
+    found = read(run_dir)
+    return _with_instead(told(spells(found)), any(one.instead for one in found))
+
+
+def _with_instead(words: str, instead: bool) -> str:
+    return f"{words}; {_INSTEAD}" if instead and words else words
+
+
 def record(run_dir: Path) -> None:
     """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence.
 
     It does not hold the errors, because they name hosts.
     """
-    if pairs := spells(read(run_dir)):
-        content = [{"start": _utc(start), "seconds": round(end - start)} for start, end in pairs]
-        (run_dir / "env" / "scheduler.json").write_text(json.dumps({"silences": content}, indent=1))
+    found = read(run_dir)
+    if pairs := spells(found):
+        listed = [{"start": _utc(start), "seconds": round(end - start)} for start, end in pairs]
+        more = {"accounting_away": True} if any(one.instead for one in found) else {}
+        text = json.dumps({"silences": listed, **more}, indent=1)
+        (run_dir / "env" / "scheduler.json").write_text(text)
 
 
 def recorded(content: object) -> str:
     """What ``env/scheduler.json`` of a bundle says, for people; "" for any other content."""
     items = content.get("silences") if isinstance(content, dict) else None
+    is_away = isinstance(content, dict) and content.get("accounting_away") is True
     if not isinstance(items, list):
         return ""
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
     if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
-    return told([(0.0, float(s)) for s in seconds if s is not None])
+    words = told([(0.0, float(s)) for s in seconds if s is not None])
+    return _with_instead(words, is_away)
 
 
 def _utc(moment: float) -> str:

@@ -20,8 +20,8 @@ from roundtrip.errors import UserError
 
 FACTS = "report.json"
 BUNDLE = "bundle"
-_NAME = re.compile(r"r([1-9][0-9]*)")
-_NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]*))?")
+_NAME = re.compile(r"r([1-9][0-9]{0,8})")
+_NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]{0,8}))?")
 
 
 @dataclass(frozen=True)

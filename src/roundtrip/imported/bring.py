@@ -58,13 +58,18 @@ _NONE = pl.DataFrame(schema={**LOGGED, "source": pl.Int32, "digest": pl.String})
 def bring(
     reports: Path, campaign: str, site: str, places: Iterable[Path], options: Options
 ) -> Brought:
-    """Import `places` into a campaign on a site; UserError if the system refuses to write."""
+    """Import `places` into a campaign on a site.
+
+    UserError if the system refuses to write, and for patterns that contradict or match nothing.
+    """
     found = list(sources.read(places, options.zone))
     rows = [
         one.read.rows.with_columns(source=pl.lit(number), digest=pl.lit(one.digest))
         for number, one in enumerate(found)
     ]
-    values, doubtful = taken.of(pl.concat([_NONE, *rows]), options.lower, options.higher)
+    every = pl.concat([_NONE, *rows])
+    taken.require_patterns(every["metric"].unique().to_list(), options.lower, options.higher)
+    values, doubtful = taken.of(every, options.lower, options.higher)
     aside = [(number, fault) for number, one in enumerate(found) for fault in one.read.aside]
     aside += doubtful
     shown = [printable(f"{UserError(one.reason, found[n].file, one.line)}") for n, one in aside]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from roundtrip import files
+from roundtrip import partial as partials
 from roundtrip.collect import reader
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.collect.tables import disk, require
@@ -44,7 +44,7 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: lis
         return target
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+        partial = partials.make(folder)
         try:
             partial.chmod(0o755)
             disk.write_frame(values.select(*VALUES), partial / _VALUES)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 import polars as pl
 
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.errors import UserError
 from roundtrip.imported.direction import lower_is_better
 from roundtrip.imported.schema import SetAside
 
@@ -30,6 +32,21 @@ def of(
     is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
     aside = _aside(rows.filter(~is_known)) + _aside(rows.filter(is_known, ~is_positive))
     return rows.filter(is_known, is_positive), aside
+
+
+def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
+    """UserError for a pattern that matches none of `metrics`, or one that the others have too."""
+    sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
+    for metric in sorted(metrics):
+        both = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
+        if all(both):
+            told = " and ".join(f"{sides[n][0]} {both[n][0]!r}" for n in (0, 1))
+            raise UserError(f"variable {metric!r} is meant by {told}: right is one of them")
+    for option, globs in sides if metrics else ():
+        for glob in globs:
+            if not any(fnmatchcase(metric, glob) for metric in metrics):
+                known = ", ".join(sorted(metrics)[:20])
+                raise UserError(f"{option} {glob!r} matches no variable; there are: {known}")
 
 
 def _aside(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:

@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files, imported
+from roundtrip import partial as partials
 from roundtrip.collect import manifest, shapes
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
@@ -144,7 +144,7 @@ def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
         if revision.contents(target) != wanted:
             raise UserError("already published with other content, and never overwritten", target)
         return Copied(target, was_there=True)
-    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=target.parents[1]))
+    partial = partials.make(target.parents[1])
     try:
         for name in wanted:
             (partial / name).parent.mkdir(parents=True, exist_ok=True)

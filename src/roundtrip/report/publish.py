@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from roundtrip import partial as partials
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import attached, ledger, published
@@ -57,7 +58,7 @@ def publish(
             if correction and not _exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
             note = correction or _again(night)
-            partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=site))
+            partial = partials.make(site)
             try:
                 partial.chmod(0o755)
                 copied = _copy(bundle, partial / published.BUNDLE, checked)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from roundtrip.errors import writing
+from roundtrip.errors import UserError, writing
 from roundtrip.report import labels
 from roundtrip.report.pages import chart, history, page, shelf
 from roundtrip.report.pages.history import History
@@ -30,11 +30,27 @@ def write(reports: Path) -> None:
     """Write ``index.html``, and ``<campaign>/<site>/history.html`` of each campaign and site.
 
     The same reports give the same bytes.  A reader sees an old page or a new one, never a part;
-    the last of several writers has seen all reports.  UserError if a page cannot be written.
+    the last of several writers has seen all reports.  UserError if a page cannot be written: the
+    others are.
     """
+    faults: list[UserError] = []
     with writing(reports), _alone(reports):
-        entries = [_Entry(one, _history(reports, one)) for one in shelf.read(reports)]
+        entries = []
+        for one in shelf.read(reports):
+            try:
+                summary = _history(reports, one)
+            except Exception as error:
+                what = (
+                    str(error)
+                    if isinstance(error, UserError)
+                    else f"{type(error).__name__}: {error}"
+                )
+                faults.append(UserError(what, reports / one.path))
+                summary = _summary(one, None)
+            entries.append(_Entry(one, summary))
         _replace(reports / INDEX, _index(entries))
+    if faults:
+        raise faults[0]
 
 
 def _history(reports: Path, one: Shelf) -> Summary:

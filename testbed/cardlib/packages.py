@@ -1,0 +1,28 @@
+"""The Debian packages that a card needs: looked for before anything is built."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def missing(checkout: Path, site: str) -> list[str]:
+    """Those of the site's Spack part and of the virtual cluster that are not installed.
+
+    Nothing where there is no dpkg: then Spack and the cluster say what is missing.
+    """
+    lists = [checkout / "site-configs" / site, checkout / "testbed"]
+    names = [
+        name
+        for folder in lists
+        if (file := folder / "apt-packages.txt").is_file()
+        for line in file.read_text().splitlines()
+        if (name := line.split("#", 1)[0].strip()) and not name.startswith("[")
+    ]
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *names]
+    try:
+        listed = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
+    except FileNotFoundError:
+        return []
+    there = {line.split()[1] for line in listed if line.startswith("installed ")}
+    return sorted(set(names) - there)

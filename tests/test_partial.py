@@ -1,0 +1,39 @@
+"""A partial folder outlives no process for long."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from roundtrip import partial
+
+WAITING = """
+import sys, time
+from pathlib import Path
+from roundtrip import partial
+print(partial.make(Path(sys.argv[1])), flush=True)
+time.sleep(60)
+"""
+
+
+def test_only_folders_of_processes_that_died_are_removed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WAITING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        held = Path(other.stdout.readline().strip())
+        (held / "half").write_text("")
+        mine = partial.make(tmp_path)
+        assert held.is_dir() and mine.is_dir()
+        other.send_signal(signal.SIGKILL)
+    again = partial.make(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([mine, again])
+
+
+def test_what_is_no_folder_of_ours_stays(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / ".partial-link").symlink_to(tmp_path / "other")
+    (tmp_path / ".partial-file").write_text("")
+    partial.make(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
