@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from roundtrip.collect import (
     analysis,
     cases,
     confined,
+    declared,
     manifest,
     nodes,
     records,
@@ -24,7 +26,8 @@ from roundtrip.collect import (
     seal,
     site_key,
 )
-from roundtrip.collect.environment import Environment
+from roundtrip.collect.disclosure import Disclosure
+from roundtrip.collect.environment import WITHHELD, Environment
 from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
@@ -90,19 +93,24 @@ def _write(
     state = records.read(run_dir / "state.json")
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     environment = Environment.read(run_dir)
-    declared = confined.text(run_dir / "campaign.toml")
+    campaign = confined.text(run_dir / "campaign.toml")
     told = [each for launch in launches for each in (launch.case, launch.run)]
     hosts = [*environment.hosts(), *named(told)]
-    names = Pseudonyms(hosts, site_key.of(state["site"]))
-    rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
+    names = Disclosure(Pseudonyms(hosts, site_key.of(state["site"])), environment.words())
+    rows, made = _samples(passed, run_dir, names), make.tables(cases.told(launches, state, names))
     disk.write_frame(rows, folder / "samples.parquet")
     disk.write(made, folder)
     level = thresholds.statistics.confidence_level
     medians.write(medians.of(rows.lazy(), made.frames["cases"], level), folder)
-    (folder / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-    (folder / "campaign.toml").write_bytes(declared.encode())
+    limits = declared.thresholds(thresholds.text, names)
+    (folder / analysis.FILE_NAME).write_bytes(limits.encode())
+    (folder / "campaign.toml").write_bytes(declared.campaign(campaign, names).encode())
     environment.write(folder / "env", names)
-    return manifest.write(folder, {**_facts(state), **nodes.told(run_dir, names)})
+    facts = {**_facts(state, names), **nodes.told(run_dir, names)}
+    if names.refused:
+        note = {"schema": 1, "looked_like_credentials": sorted(names.refused)}
+        (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
+    return manifest.write(folder, facts)
 
 
 def _identity(launch: Launch) -> str:
@@ -115,7 +123,7 @@ def _nothing(launches: Sequence[Launch]) -> str:
     return f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
 
 
-def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
+def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
     frames = []
     for launch in passed:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
@@ -124,19 +132,23 @@ def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
         if seal.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
         frame = samples.parse_confined(content, file).frame
-        labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
+        labels = [
+            pl.lit(launch.id).alias("launch"),
+            pl.lit(names.kept(launch.case_id)).alias("case_id"),
+        ]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)
 
 
-def _facts(state: dict[str, Any]) -> dict[str, Any]:
+def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
     git = state.get("git") or {}
+    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
     return {
         "campaign": state["campaign"],
         "site": state["site"],
         "started": state["started"],
-        "finished": state.get("finished"),
-        "git": {"commit": git.get("commit"), "dirty": git.get("dirty")},
+        "finished": finished,
+        "git": {"commit": commit, "dirty": git.get("dirty")},
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
 

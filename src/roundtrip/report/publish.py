@@ -48,6 +48,7 @@ def publish(
     """
     checked = manifest.verify(bundle)
     site = place.site(checked, reports)
+    correction = correction and correction.for_everybody()
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
         with _alone(site):
