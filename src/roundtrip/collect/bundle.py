@@ -6,7 +6,7 @@ import errno
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from roundtrip.collect import (
     rounds,
     samples,
     seal,
+    signature,
     site_key,
 )
 from roundtrip.collect.disclosure import Disclosure
@@ -39,11 +40,14 @@ _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
 
 
-def build(run_dir: Path, bundles: Path | None = None) -> Path:
-    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``.
+def build(
+    run_dir: Path, bundles: Path | None = None, tell: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
 
-    `bundles` is ``run_dir/bundles`` by default.  UserError if `run_dir` is not the tree of a
-    campaign run, or if no launch of it completed: a report of nothing must not look like a success.
+    `bundles` is ``run_dir/bundles`` by default; `tell` is told why it is not signed.  UserError if
+    `run_dir` is not the tree of a campaign run, or if no launch of it completed: a report of
+    nothing must not look like a success.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -61,7 +65,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
                 inner.mkdir()
                 _write(run_dir / rounds.CONFIRMATION, again, thresholds, inner)
             written = _write(run_dir, launches, thresholds, partial)
-            return _keep(partial, folder / written.digest[:16])
+            signed = signature.add(partial, written, tell)
+            return _keep(partial, folder / signed.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
