@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.nights import Nights
 
 from roundtrip.collect import analysis, bundle, declared, hosts, manifest, site_key
-from roundtrip.collect.disclosure import DIGEST, Disclosure, for_everybody
+from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, for_everybody
 from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
@@ -67,7 +67,7 @@ PARTS = ("zquill", "zoe.quill", "falcon-labs", "s3cr3tPr0xyW0rd", "27000@", "thu
 
 def planted(make_tree: Maker) -> Any:
     """A run tree with every secret in the place that its key names."""
-    tree = make_tree(launches=3, environs=(ENVIRON,))
+    tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
     stage = tree.fail(3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}")
     (stage / "rfm_job.err").write_text(f"fatal: token {secret('last words of a log')}\n")
@@ -205,6 +205,12 @@ def test_a_private_value_that_changes_shows_by_its_digest(make_tree: Maker) -> N
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
     changed = {name for _, name, _ in before ^ set(known(bundle.build(tree.path)))}
     assert changed == {"variable SITE_SWITCH"}
+
+
+def test_the_guide_names_what_stands_with_its_value() -> None:
+    guide = (CAMPAIGNS.parent / "docs" / "bundle.md").read_text()
+    section = guide.partition("## What stays at the site")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`([A-Z_0-9]+_)`", section)) == set(TUNING)
 
 
 @pytest.mark.parametrize(

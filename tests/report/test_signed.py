@@ -212,14 +212,15 @@ def test_a_manifest_of_another_site_and_year_is_not_this_night(reports: Path) ->
 
 
 def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Path) -> None:
-    for day in (3, 4):
+    for day in (0, 3, 4):
         copied = Path(shutil.copytree(night(reports, 1), night(reports, day)))
         unsigned(copied, started=f"2026-11-2{day}T07:00:00Z")
     found = read(reports)
     assert found.nights["night"].n_unique() == 2
     assert [one.split(" are ")[0] for one in found.warnings] == [
-        f"{night(reports, day)}: its samples" for day in (3, 4)
+        f"{night(reports, day)}: its samples" for day in (0, 3, 4)
     ]
+    assert all(f"those of {night(reports, 1)}: one run" in one for one in found.warnings)
     public.copy(night(reports, 1), tmp_path / "public")
     why = "its samples are those of .*2026-11-21/r1: one run is one night"
     for put in (

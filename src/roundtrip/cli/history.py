@@ -95,8 +95,8 @@ def history(
         records = [
             _record(name, line, found[name], again[name]) for name in found for line in kept[name]
         ]
-        told = {"schema": 2, "site": site, "series": records, "signatures": signed}
-        print(json.dumps(told, indent=1))
+        answer = {"schema": 2, "site": site, "series": records, "signatures": signed}
+        print(json.dumps(answer, indent=1))
     else:
         for name, judged in found.items():
             _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))

@@ -62,15 +62,15 @@ def _preview(found: Sequence[Path], to: Path) -> bool:
     for source in found:
         try:
             why = public.refusal(source, to)
-            told = [] if why else fields.fields(source, to)
+            listed = [] if why else fields.fields(source, to)
         except UserError as error:
-            why, told = str(error), []
+            why, listed = str(error), []
         if why:
             print(f"would be refused: {why}", file=sys.stderr)
             refused = True
             continue
-        new, changed = (sum(one.is_new for one in told), sum(bool(one.fresh) for one in told))
-        typer.echo(f"{source}: {len(told)} fields, {new} new, {changed - new} with new values")
-        for one in sorted(told, key=lambda field: (not field.is_new, not field.fresh)):
+        new, changed = (sum(one.is_new for one in listed), sum(bool(one.fresh) for one in listed))
+        typer.echo(f"{source}: {len(listed)} fields, {new} new, {changed - new} with new values")
+        for one in sorted(listed, key=lambda field: (not field.is_new, not field.fresh)):
             typer.echo(f"  {one.line}")
     return refused

@@ -45,9 +45,9 @@ def build(
 ) -> Path:
     """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
 
-    `bundles` is ``run_dir/bundles`` by default; `tell` is told why it is not signed.  UserError if
-    `run_dir` is not the tree of a campaign run, or if no launch of it completed: a report of
-    nothing must not look like a success.
+    `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
+    UserError if `run_dir` is not the tree of a campaign run, or if no launch of it completed: a
+    report of nothing must not look like a success.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -99,8 +99,8 @@ def _write(
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     environment = Environment.read(run_dir)
     campaign = confined.text(run_dir / "campaign.toml")
-    told = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [*environment.hosts(), *named(told)]
+    records_of = [each for launch in launches for each in (launch.case, launch.run)]
+    hosts = [*environment.hosts(), *named(records_of)]
     names = Disclosure(Pseudonyms(hosts, site_key.of(state["site"])), environment.words())
     rows, made = _samples(passed, run_dir, names), make.tables(cases.told(launches, state, names))
     disk.write_frame(rows, folder / "samples.parquet")

@@ -57,8 +57,8 @@ def _split(line: str) -> re.Match[str] | None:
 
 
 def _lines(data: Mapping[str, Any], keys: tuple[str, ...], names: Disclosure) -> list[str]:
-    told = {key: names.fields(data[key], f"{_FILE} {key}") for key in keys if key in data}
-    return [f"{key} = {_value(value)}" for key, value in told.items()]
+    kept = {key: names.fields(data[key], f"{_FILE} {key}") for key in keys if key in data}
+    return [f"{key} = {_value(value)}" for key, value in kept.items()]
 
 
 def _value(value: Any) -> str:

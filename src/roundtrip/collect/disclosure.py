@@ -36,7 +36,7 @@ _SECRETIVE = re.compile(rf"(?:{_CALLED}|auth|cookie|_key)(?![a-z])", re.IGNORECA
 #: What looks like a credential; a group is the part that does, without it all is.
 _CREDENTIALS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END[A-Z -]*-----|\Z)"),
-    re.compile(r"[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
+    re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
     re.compile(r"\b(?:basic|bearer|digest|negotiate)\s+([\w.~+/=-]{12,})", re.IGNORECASE),
     re.compile(
         rf"(?:{_CALLED}|authorization|\bpass)\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
@@ -58,10 +58,10 @@ _NAMES_OF = r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:n
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 #: What names a person, an account, a host or a folder.
 _PRIVATE = (
-    re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE),
+    re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE),
     # user@host and mail; of package@1.2, and of case@system:partition+environ, nothing.
     re.compile(
-        r"[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
+        r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
         r"(?:[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+|\d{4}-\d\d-\d\dT[\d:]+)"
     ),
     re.compile(
@@ -71,7 +71,8 @@ _PRIVATE = (
     re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
     re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
     re.compile(
-        r"\b[a-z][a-z0-9-]*\.(?:[a-z0-9-]*[a-z][a-z0-9-]*\.)+[a-z]{2,}\b(?!\()", re.IGNORECASE
+        r"(?<![\w.-])[a-z][a-z0-9-]*\.(?:(?=[\d-]*[a-z])[a-z0-9-]+\.)+[a-z]{2,}\b(?!\()",
+        re.IGNORECASE,
     ),
     re.compile(rf"(?<![\w.])(?:{_BYTE}\.){{3}}{_BYTE}(?![\w.])"),
     re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
@@ -86,6 +87,8 @@ _PRIVATE = (
 )
 _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
 _MANY = 1 << 16
+#: Characters of the longest text that is looked through; no program says more of itself.
+_LONGEST = 10_000
 
 
 class Disclosure:
@@ -120,10 +123,10 @@ class Disclosure:
 
     def kept(self, text: str, place: str = "") -> str:
         """As `text`, for what names no host of the run by its name alone."""
-        told, is_credential = self._cut(text)
+        cleaned, is_credential = self._cut(text)
         if is_credential and place:
             self.refused.add(place)
-        return told
+        return cleaned
 
     message = text
 
@@ -151,9 +154,10 @@ class Disclosure:
 
     def _value(self, data: Any, place: str, key: str) -> Any:
         if isinstance(data, dict):
+            named = [(self.kept(str(name), place), name) for name in data]
             return {
-                self.kept(str(name), place): self._value(value, f"{place} {name}".strip(), name)
-                for name, value in data.items()
+                shown: self._value(data[name], f"{place} {shown}".strip(), name)
+                for shown, name in named
             }
         if isinstance(data, list | tuple):
             return [self._value(item, place, key) for item in data]
@@ -165,13 +169,15 @@ class Disclosure:
 
     def _cut_once(self, text: str) -> tuple[str, bool]:
         """The text with digests, and whether there was a credential in it."""
-        told = text
+        if len(text) > _LONGEST:
+            return self.digest(text), False
+        cleaned = text
         for pattern in _CREDENTIALS:
-            told = pattern.sub(self._digested, told)
-        is_credential = told != text
+            cleaned = pattern.sub(self._digested, cleaned)
+        is_credential = cleaned != text
         for pattern in (*_PRIVATE, self._words):
-            told = pattern.sub(self._digested, told)
-        return told, is_credential
+            cleaned = pattern.sub(self._digested, cleaned)
+        return cleaned, is_credential
 
     def _digested(self, found: re.Match[str]) -> str:
         whole, part = found[0], (found[1] if found.re.groups else None)

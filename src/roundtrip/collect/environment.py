@@ -81,13 +81,13 @@ def _only(**shape: Rule) -> Rule:
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
             return _private(names, data, place)
-        told = {
+        kept = {
             key: shape[key](names, value, f"{place} {key}")
             for key, value in data.items()
             if key in shape
         }
         rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
-        return {**told, _REST: _private(names, rest, place)} if rest else told
+        return {**kept, _REST: _private(names, rest, place)} if rest else kept
 
     return apply
 
@@ -236,15 +236,15 @@ class Environment:
         for name, text in self.texts.items():
             rule, data = _known(name), _json(text)
             if rule and data is not None:
-                told = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
-                (folder / name).write_bytes(told.encode())
+                shown = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
+                (folder / name).write_bytes(shown.encode())
 
 
 def _known(name: str) -> Rule | None:
     return _FILES.get(name.split(_AGAIN)[0])
 
 
-#: Options of a scheduler that name who pays, who is told and where; they are in `access`.
+#: Options of a scheduler that name an account, a person, a folder or nodes.
 _WHO = re.compile(
     r"(?:--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)[= ]"
     r"|-[ADwxq][= ]?)[\"']?([^\s\"']+)"

@@ -56,8 +56,8 @@ class Pseudonyms:
 
     def digest(self, value: str) -> str:
         """64 hex digits that tell two private values apart, and that need the key."""
-        told = f"private\0{value}".encode(errors="surrogateescape")
-        return hmac.digest(self._key, told, hashlib.sha256).hex()
+        content = f"private\0{value}".encode(errors="surrogateescape")
+        return hmac.digest(self._key, content, hashlib.sha256).hex()
 
     def message(self, text: str) -> str:
         """A message of a program, with host names replaced."""

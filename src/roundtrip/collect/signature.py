@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from roundtrip import paths
 from roundtrip.collect import confined, disclosure, manifest, site_key
@@ -34,11 +34,16 @@ _TIMEOUT = 60  # s
 _HOW = "install openssh-client"
 
 
+State = Literal["signed", "foreign", "unchecked", "unsigned"]
+#: From what counts most to what counts least.
+STATES: tuple[State, ...] = get_args(State)
+
+
 @dataclass(frozen=True)
 class Signature:
     """Who signed a night: `key` is fingerprint and comment, "" of an unsigned one."""
 
-    state: Literal["signed", "foreign", "unsigned", "unchecked"]
+    state: State
     key: str = ""
 
     @property
@@ -58,7 +63,7 @@ UNSIGNED = Signature("unsigned")
 def add(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Sign the bundle with the key of its site; its manifest, which names the key.
 
-    Where it cannot be signed, `tell` is told why in one line, and it stays as it is, unsigned.
+    Where it cannot be signed, `tell` gets the reason in one line, and it stays unsigned.
     """
     site = checked.data["site"]
     try:
@@ -91,8 +96,8 @@ def of(bundle: Path, checked: Manifest) -> Signature:
         return Signature("unchecked", key)
     own = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
     if not _verified(content, given, own, site):
-        told = f"it was changed since it was signed, or it is not signed by {key}"
-        raise UserError(told, bundle / manifest.FILE_NAME)
+        why = f"it was changed since it was signed, or it is not signed by {key}"
+        raise UserError(why, bundle / manifest.FILE_NAME)
     allowed = _allowed(site)
     is_ours = _blob(signer) == _blob(_public(site_key.signing(site)))
     is_listed = is_ours or bool(allowed and _verified(content, given, allowed, site))

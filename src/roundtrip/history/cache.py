@@ -75,7 +75,7 @@ def load(site: Path) -> Cache:
             return Cache()
         tables = zip(_MEMBERS[1:], (NIGHTS, PROVENANCE, PAIRS), strict=True)
         nights, facts, between = (_table(parts[name], schema) for name, schema in tables)
-        signed = {digest: Signature(*told) for digest, told in index["signed"].items()}
+        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
         return Cache(nights, facts, index["stamps"], between, signed)
     except _ANYTHING:
         return Cache()
@@ -84,9 +84,9 @@ def load(site: Path) -> Cache:
 def store(site: Path, cache: Cache) -> None:
     """Replace what is there at once; nothing if the folder cannot be written."""
     signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
-    told = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
+    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
     frames = (cache.nights, cache.provenance, cache.pairs)
-    contents = [json.dumps(told).encode(), *map(_bytes, frames)]
+    contents = [json.dumps(index).encode(), *map(_bytes, frames)]
     with contextlib.suppress(OSError):
         handle, name = tempfile.mkstemp(prefix=".history-", dir=site)
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import imported
-from roundtrip.collect import analysis
+from roundtrip.collect import analysis, manifest, signature
 from roundtrip.collect.reader import Reader
 from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
@@ -94,27 +94,38 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
 
 
 def _once(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
-    """Revisions whose samples no earlier one has under another date, and a warning for each other.
+    """Revisions without those whose samples another one has under another date; a warning for each.
 
-    A run is one night, however often somebody gives its bundle another date.
+    A run is one night, however often somebody gives its bundle another date.  What its site signed
+    counts first, then what is older.
     """
-    first: dict[str, Revision] = {}
-    kept, warnings = [], []
+    groups: dict[str, list[Revision]] = {}
     for one in revisions:
-        known = first.setdefault(one.samples, one) if one.samples else one
-        if known.started == one.started:
-            kept.append(one)
-        else:
-            warnings.append(
-                f"{one.path}: its samples are those of {known.path}: one run, one night"
-            )
-    return kept, warnings
+        groups.setdefault(one.samples or one.digest, []).append(one)
+    others: dict[Path, Path] = {}
+    for same in groups.values():
+        if len({one.started for one in same}) > 1:
+            best = min(same, key=_doubt)
+            others |= {one.path: best.path for one in same if one.started != best.started}
+    kept = [one for one in revisions if one.path not in others]
+    return kept, [
+        f"{p}: its samples are those of {o}: one run, one night" for p, o in others.items()
+    ]
+
+
+def _doubt(one: Revision) -> int:
+    """How little the signature of a revision is worth; most of one that is forged or damaged."""
+    try:
+        state = signature.of(one.bundle, manifest.verify(one.bundle)).state
+    except UserError:
+        return len(signature.STATES)
+    return signature.STATES.index(state)
 
 
 def _chain(folder: Path, revisions: Sequence[Revision]) -> list[str]:
     """A line for each night that names another one before it than lies there now.
 
-    A night that is not there at all was perhaps never published here: nothing is said of it.
+    A night that is not there at all was perhaps never published here, so it gets no line.
     """
     named = [one for one in revisions if one.before]
     there = published.every_digest(folder) if named else set()

@@ -133,10 +133,10 @@ def _read(path: Path) -> Revision:
         mine, other = number(path.name), number(str(supersedes))
         if not mine or not other or other >= mine:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
-    return Revision(path, str(digest), supersedes, *_told(listing))
+    return Revision(path, str(digest), supersedes, *_from_manifest(listing))
 
 
-def _told(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
+def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     """`samples`, `started` and `before` of a revision; its reader checks whether they are right."""
     try:
         data = files.parse_json(listing.decode())
@@ -153,8 +153,8 @@ def _told(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
 
 def every_digest(site: Path) -> set[str]:
     """The digests of the bundles of all revisions, also of those that a later one supersedes."""
-    told = (read_facts(path) for night in nights(site) for path in revisions(night))
-    return {str(facts.get("digest")) for facts in told if facts}
+    every = (read_facts(path) for night in nights(site) for path in revisions(night))
+    return {str(facts.get("digest")) for facts in every if facts}
 
 
 def _without(path: Path, error: UserError) -> str:

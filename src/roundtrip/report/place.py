@@ -55,12 +55,12 @@ def require(revision: Path, checked: Manifest) -> None:
         return
     there = (night.parent.parent.name, night.parent.name, published.date(night))
     date = str(checked.data["started"])[:10]
-    for told, own in zip(
+    for given, own in zip(
         (checked.data["campaign"], checked.data["site"], date), there, strict=True
     ):
-        if told != own:
+        if given != own:
             raise UserError(
-                f"its bundle is of {told}, but it lies in the folder of {own}", revision
+                f"its bundle is of {given}, but it lies in the folder of {own}", revision
             )
 
 
@@ -71,8 +71,8 @@ def require_once(folder: Path, checked: Manifest) -> None:
             held = _listing(path)
             is_same = manifest.samples(held) == checked.samples != ""
             if is_same and held.get("started") != checked.data["started"]:
-                told = f"its samples are those of {path}: one run is one night, whatever its date"
-                raise UserError(told)
+                why = f"its samples are those of {path}: one run is one night, whatever its date"
+                raise UserError(why)
 
 
 def _is_of(revision: Path, checked: Manifest) -> bool:

@@ -70,8 +70,8 @@ def fields(folder: Path, public: Path) -> list[Field]:
 def _last(folder: Path, public: Path) -> Path | None:
     """The newest revision of the same campaign and site in `public`."""
     try:
-        told = files.read_json(folder / published.BUNDLE / manifest.FILE_NAME)
-        site = public / str(told["campaign"]) / str(told["site"])
+        facts = files.read_json(folder / published.BUNDLE / manifest.FILE_NAME)
+        site = public / str(facts["campaign"]) / str(facts["site"])
     except (UserError, KeyError, TypeError):
         return None
     every = [path for night in published.nights(site) for path in published.revisions(night)]

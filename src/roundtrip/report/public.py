@@ -86,6 +86,7 @@ def refusal(source: Path, public: Path) -> str:
             store.require_whole(source)
         else:
             checked, _, _ = _checked(source)
+            reader.require(source / published.BUNDLE)
             place.require_once(place.site(checked, public), checked)
     except UserError as error:
         return str(error)
@@ -118,8 +119,8 @@ def _require_rebuilt(source: Path) -> None:
     """UserError for a report that is not what its bundle gives."""
     reader.require(source / published.BUNDLE)
     if changed := publish.verify(source):
-        told = f"{_first(changed)} differs when rebuilt: edited, or by another version of Roundtrip"
-        raise UserError(f"{told}; `roundtrip report` with --supersedes makes it anew", source)
+        why = f"{_first(changed)} differs when rebuilt: edited, or by another version of Roundtrip"
+        raise UserError(f"{why}; `roundtrip report` with --supersedes makes it anew", source)
 
 
 def _first(changed: Sequence[str]) -> str:

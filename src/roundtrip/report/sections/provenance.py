@@ -52,9 +52,9 @@ def _withheld(data: Data) -> tuple[str, ...]:
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
     if not isinstance(places, list) or not places:
         return ()
-    told = units.plural(len(places), "field holds", "fields hold")
+    count = units.plural(len(places), "field holds", "fields hold")
     named = ", ".join(map(str, places[:5]))
-    return (f"{told} what looks like a credential; a digest stands in its place: {named}.",)
+    return (f"{count} what looks like a credential; a digest stands in its place: {named}.",)
 
 
 def _later(text: str) -> list[Block]:
