@@ -312,3 +312,8 @@ def test_a_file_in_env_that_is_no_json_stays(make_tree: Maker) -> None:
     ]
     with pytest.raises(UserError, match="missing"):
         manifest.verify(built / "env")
+
+
+def test_the_name_of_a_library_stays_behind_its_path() -> None:
+    text = "rank 1 runs /projects/alice/openmpi/lib/libmpi.so.40.30, not /home/alice/x"
+    assert re.fullmatch(rf"rank 1 runs {DIGEST}/libmpi\.so\.40\.30, not {DIGEST}", NAMES.text(text))

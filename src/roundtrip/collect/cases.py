@@ -11,7 +11,6 @@ from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.tables import make
-from roundtrip.collect.text import without_folders
 
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
@@ -63,7 +62,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dic
         "launch": launch.id,
         **_named(launch.case_id, by_check),
         "status": launch.status,
-        "reason": without_folders(launch.reason),
+        "reason": launch.reason,
         "round": launch.round,
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
@@ -114,7 +113,7 @@ def _missing(
     came = Counter(launch.case_id for launch in launches if launch.status == "passed")
     failed = Counter(launch.case_id for launch in launches if launch.status == "failed")
     rows: list[dict[str, Any]] = []
-    stopped = f"; stopped: {without_folders(state['stopped'])}" if state.get("stopped") else ""
+    stopped = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
         reason = (

@@ -85,6 +85,8 @@ _PRIVATE = (
         r"/[\w.~+-][^\s:;,\"'()<>=|\[\]]*"
     ),
 )
+#: The name of a shared library, which stays behind the digest of its path.
+_LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
 _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
 _MANY = 1 << 16
 #: Characters of the longest text that is looked through; no program says more of itself.
@@ -184,8 +186,9 @@ class Disclosure:
         secret = part or whole
         if re.fullmatch(DIGEST, secret):
             return whole
-        begin = whole.rindex(secret)
-        return whole[:begin] + self.digest(secret) + whole[begin + len(secret) :]
+        begin, library = whole.rindex(secret), _LIBRARY.search(secret)
+        shown = self.digest(secret) + (library[0] if library else "")
+        return whole[:begin] + shown + whole[begin + len(secret) :]
 
 
 def for_everybody(text: str) -> str:
