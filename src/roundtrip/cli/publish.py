@@ -69,8 +69,9 @@ def _preview(found: Sequence[Path], to: Path) -> bool:
             print(f"would be refused: {why}", file=sys.stderr)
             refused = True
             continue
-        new, changed = (sum(one.is_new for one in listed), sum(bool(one.fresh) for one in listed))
-        typer.echo(f"{source}: {len(listed)} fields, {new} new, {changed - new} with new values")
+        new = sum(one.is_new for one in listed)
+        changed = sum(bool(one.fresh) and not one.is_new for one in listed)
+        typer.echo(f"{source}: {len(listed)} fields, {new} new, {changed} with new values")
         for one in sorted(listed, key=lambda field: (not field.is_new, not field.fresh)):
             typer.echo(f"  {one.line}")
     return refused
