@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from support.hosts import pseudonym
 
 from roundtrip.collect import bundle, manifest
+from roundtrip.collect.disclosure import DIGEST
 from roundtrip.errors import UserError
 
 ENVIRON = "openmpi41-boost181"
@@ -94,7 +96,9 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     assert "thunderbolt" not in text.lower()
     host = pseudonym()
     assert f"job error: on {host}; last words: {host}: Killed" in text
-    assert host in (built / "env" / "site-config.py").read_text()
+    site = json.loads((built / "env" / "site-config.json").read_text())
+    assert site["partitions"][0]["name"] == "smp"
+    assert re.fullmatch(DIGEST, site["hostnames"])
 
 
 def test_nothing_is_an_error(make_tree: Maker) -> None:

@@ -118,7 +118,7 @@ def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
     built = bundle.build(tree.path)
     assert sorted(file.name for file in (built / "env").iterdir()) == [
         "host.json",
-        "site-config.py",
+        "site-config.json",
     ]
 
 

@@ -98,9 +98,11 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
         table = pl.read_parquet(folder / "medians.parquet")
         noise = table.select(series).unique().sort(series)
         noise = noise.with_columns(factor=np.exp(SD * rng.standard_normal(noise.height)))
-        values = [pl.col(name) * pl.col("factor") for name in ("median", "low", "high")]
-        made = table.join(noise, on=series).with_columns(values).select(table.columns)
-        made.write_parquet(folder / "medians.parquet")
+        for name, columns in (("medians", ("median", "low", "high")), ("samples", ("value",))):
+            table = pl.read_parquet(folder / f"{name}.parquet")
+            values = [pl.col(column) * pl.col("factor") for column in columns]
+            made = table.join(noise, on=series).with_columns(values).select(table.columns)
+            made.write_parquet(folder / f"{name}.parquet")
         told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
         return manifest.write(folder, {**told, "started": started}).digest
 

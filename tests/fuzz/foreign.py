@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations
@@ -16,7 +17,7 @@ from roundtrip.imported import bring, layout, nights, perflog, sources, store, t
 from roundtrip.imported.schema import LOGGED, VALUES, Read
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
-_NAMES = Pseudonyms(["nid001"], b"k" * 32)
+_NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
 
 
 def seeds(pattern: str) -> Callable[[], list[bytes]]:

@@ -16,6 +16,7 @@ from support.bundles import FORMER
 from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
 from roundtrip.collect import analysis, cases, hosts, records, samples, seal
+from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
@@ -120,7 +121,7 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     file = _written(content, folder / "env", "host.json")
     cores = hosts.cores(file, folder)
     read = Environment.read(folder)
-    names = Pseudonyms(read.hosts(), b"key")
+    names = Disclosure(Pseudonyms(read.hosts(), b"key"), read.words())
     shutil.rmtree(folder / "written", ignore_errors=True)
     read.write(folder / "written", names)
     return cores is not None

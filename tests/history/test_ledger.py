@@ -277,7 +277,7 @@ def test_a_cache_of_other_code_is_made_anew(
     before = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
     assert cache.load(folder).nights.height == 4
-    monkeypatch.setattr(cache, "_format", lambda: "other code")
+    monkeypatch.setattr(cache, "_code", lambda: "other code")
     assert cache.load(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(before.nights)
     assert cache.load(folder).nights.height == 4

@@ -20,7 +20,7 @@ from support.synthetic import Tree
 from typer.testing import CliRunner
 
 from roundtrip.cli.commands import app
-from roundtrip.collect import bundle, manifest, site_key
+from roundtrip.collect import bundle, manifest, signature, site_key
 from roundtrip.errors import UserError
 from roundtrip.imported.bring import Options, bring
 from roundtrip.report import public, publish
@@ -75,11 +75,14 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
     to = tmp_path / "public"
     target = to / "synthetic" / "local" / "2026-11-21" / "r1"
     status, lines, _ = run(revision, "--to", to)
-    assert (status, lines) == (0, [f"published: {target}", f"index: {to}/index.html"])
+    signed = signature.of(target / "bundle", manifest.verify(target / "bundle"))
+    assert signed.state == "signed" and signed.key.endswith(" (roundtrip local)")
+    told = f"published: {target} (signed by {signed.key})"
+    assert (status, lines) == (0, [told, f"index: {to}/index.html"])
     assert publish.verify(target) == []
     assert "2026-11-21/r1/report.html" in (to / "index.html").read_text()
     status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", to)
-    assert (status, lines[0]) == (0, f"already there: {target}")
+    assert (status, lines[0]) == (0, f"already there: {target} (signed by {signed.key})")
     assert len(lines) == 2
     assert {path.name for path in target.iterdir()} == {path.name for path in revision.iterdir()}
 
@@ -94,12 +97,15 @@ def test_a_correction_is_not_published_without_what_it_corrects(
     assert told == [f"refused: {corrected}: it supersedes r1, which is not published: publish both"]
     status, lines, _ = run(corrected, revision, "--to", to)
     assert status == 0
-    assert [Path(line).name for line in lines[:2]] == ["r1", "r2"]
+    assert [Path(line.split(" (")[0]).name for line in lines[:2]] == ["r1", "r2"]
 
 
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere" / "r1"
-    forged(Path(shutil.copytree(revision, elsewhere)), started="2026-11-21T22:00:00Z")
+    tree = Tree(tmp_path / "late", launches=2, sizes=[1, 64], samples=2, seed=2).write()
+    state = json.loads((tree.path / "state.json").read_text())
+    late = {**state, "started": "2026-11-21T22:00:00Z"}
+    (tree.path / "state.json").write_text(json.dumps(late))
+    elsewhere = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
     to = tmp_path / "public"
     assert run(revision, elsewhere, "--to", to)[0] == 0
     nights = sorted(path.name for path in (to / "synthetic" / "local").glob("2026*"))

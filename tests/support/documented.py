@@ -46,7 +46,11 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/imported/test_command.py::test_what_a_log_a_report_and_a_database_tell_counts_once",
         '"import", "local"',
     ),
-    r"roundtrip publish .* --to .*": (
+    r"roundtrip publish \S+ --to \S+ --preview": (
+        "tests/report/test_signed.py::test_a_preview_names_each_field_and_what_is_new",
+        *('"publish"', '"--to"', '"--preview"'),
+    ),
+    r"roundtrip publish .* --to \S+": (
         "tests/report/test_public.py::test_a_report_is_copied_once_with_an_index",
         *('"publish"', '"--to"'),
     ),

@@ -274,7 +274,9 @@ class Tree:
         }
         (self.path / "env").mkdir(exist_ok=True)
         (self.path / "env" / "host.json").write_text(json.dumps(host))
-        (self.path / "env" / "site-config.py").write_text("# on thunderbolt\n")
+        smp = {"name": "smp", "scheduler": "local", "launcher": "mpirun", "environs": self.environs}
+        site = {"name": "local", "hostnames": ["thunderbolt"], "partitions": [smp]}
+        (self.path / "env" / "site-config.json").write_text(json.dumps(site))
 
 
 if __name__ == "__main__":

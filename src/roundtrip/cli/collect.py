@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from roundtrip.cli import app
+from roundtrip.cli.report import print_warning
 
 
 @app.command()
@@ -20,4 +21,4 @@ def collect(
     """
     from roundtrip.collect import bundle  # takes a second to load
 
-    typer.echo(f"bundle: {bundle.build(run_dir)}")
+    typer.echo(f"bundle: {bundle.build(run_dir, tell=print_warning)}")

@@ -78,7 +78,9 @@ def history(
             raise UserError(f"{name!r}: {shapes.NAME['description']}")
     places = [one.parent for one in folder.glob(f"*/{site}")]
     names = [campaign] if campaign else sorted(place.name for place in places)
-    found = {name: judged for name in names if (judged := _judged(folder, name, site, since))}
+    read = {name: _judged(folder, name, site, since) for name in names}
+    found = {name: one[0] for name, one in read.items() if one}
+    signed = {name: one[1] for name, one in read.items() if one}
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}'", folder)
@@ -93,29 +95,39 @@ def history(
         records = [
             _record(name, line, found[name], again[name]) for name in found for line in kept[name]
         ]
-        print(json.dumps({"schema": 2, "site": site, "series": records}, indent=1))
+        answer = {"schema": 2, "site": site, "series": records, "signatures": signed}
+        print(json.dumps(answer, indent=1))
     else:
         for name, judged in found.items():
             _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))
+            for line in signed[name]:
+                _console.print(f"  {printable(line)}")
     worse = any(line.judgement.is_alarm for lines in kept.values() for line in lines)
     raise typer.Exit(int(worse))
 
 
-def _judged(reports: Path, campaign: str, site: str, since: str) -> Judged | None:
-    """The series of a campaign on a site; None without a night.  Warnings are printed."""
-    from roundtrip.collect import analysis  # takes a second, which other commands need not spend
+def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged, list[str]] | None:
+    """The series of a campaign on a site, and who signed its nights; None without a night.
+
+    Warnings are printed.
+    """
+    from roundtrip.collect import (
+        analysis,
+        signature,
+    )  # takes a second, which other commands need not spend
     from roundtrip.history import annotations, ledger
     from roundtrip.report import nights
 
     said = annotations.of_site(site)
     known = ledger.read(reports, campaign, site, said)
-    for warning in known.warnings:
+    for warning in (*known.warnings, *known.remarks):
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.nights.is_empty():
         return None
     accepted = [one for one in said if one.kind == annotations.ACCEPTED]
     settings = analysis.of_site(site).history
-    return nights.judge(known.nights, known.provenance, settings, accepted, since)
+    judged = nights.judge(known.nights, known.provenance, settings, accepted, since)
+    return judged, signature.summary(known.signed)
 
 
 def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed:

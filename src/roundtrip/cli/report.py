@@ -10,7 +10,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import manifest, reader
+from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def write_pages(reports: Path) -> bool:
         write.write(reports)
     except Exception as error:
         kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-        _print_warning(f"index and history pages: {kind}{error}")
+        print_warning(f"index and history pages: {kind}{error}")
         return False
     return True
 
@@ -90,10 +90,11 @@ def _warn(revision: Path) -> None:
     from roundtrip.report import publish  # as below
 
     for warning in publish.warnings(revision):
-        _print_warning(warning)
+        print_warning(warning)
 
 
-def _print_warning(text: str) -> None:
+def print_warning(text: str) -> None:
+    """One line on standard error."""
     print(f"warning: {text}", file=sys.stderr)
 
 
@@ -102,7 +103,7 @@ def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | 
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(_bundle(source), reports, correction, _print_warning, _annotations)
+    return publish.publish(_bundle(source), reports, correction, print_warning, _annotations)
 
 
 def _annotations(site: str) -> tuple[Annotation, ...]:
@@ -112,7 +113,7 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
     try:
         return annotations.of_site(site)
     except UserError as error:
-        _print_warning(f"{error}; the report is made without annotations")
+        print_warning(f"{error}; the report is made without annotations")
         return ()
 
 
@@ -124,7 +125,7 @@ def _bundle(source: Path) -> Path:
     if (source / "state.json").is_file():
         from roundtrip.collect.bundle import build  # as above
 
-        return build(source)
+        return build(source, tell=print_warning)
     raise UserError("neither a bundle nor the tree of a campaign run", source)
 
 
@@ -136,4 +137,6 @@ def _verify(revision: Path) -> None:
         print(f"{revision / name}: differs when rebuilt", file=sys.stderr)
     if different:
         raise typer.Exit(1)
-    typer.echo("verified: rebuilt byte for byte")
+    held = revision / "bundle"
+    signed = signature.of(held, manifest.verify(held))
+    typer.echo(f"verified: rebuilt byte for byte; {signed.sentence}")

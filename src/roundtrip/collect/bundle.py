@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,18 @@ from roundtrip.collect import (
     analysis,
     cases,
     confined,
+    declared,
     manifest,
     nodes,
     records,
     rounds,
     samples,
     seal,
+    signature,
     site_key,
 )
-from roundtrip.collect.environment import Environment
+from roundtrip.collect.disclosure import Disclosure
+from roundtrip.collect.environment import WITHHELD, Environment
 from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
@@ -36,11 +40,14 @@ _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 _SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
 
 
-def build(run_dir: Path, bundles: Path | None = None) -> Path:
-    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``.
+def build(
+    run_dir: Path, bundles: Path | None = None, tell: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
 
-    `bundles` is ``run_dir/bundles`` by default.  UserError if `run_dir` is not the tree of a
-    campaign run, or if no launch of it completed: a report of nothing must not look like a success.
+    `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
+    UserError if `run_dir` is not the tree of a campaign run, or if no launch of it completed: a
+    report of nothing must not look like a success.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -58,7 +65,8 @@ def build(run_dir: Path, bundles: Path | None = None) -> Path:
                 inner.mkdir()
                 _write(run_dir / rounds.CONFIRMATION, again, thresholds, inner)
             written = _write(run_dir, launches, thresholds, partial)
-            return _keep(partial, folder / written.digest[:16])
+            signed = signature.add(partial, written, tell)
+            return _keep(partial, folder / signed.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -90,19 +98,24 @@ def _write(
     state = records.read(run_dir / "state.json")
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     environment = Environment.read(run_dir)
-    declared = confined.text(run_dir / "campaign.toml")
-    told = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [*environment.hosts(), *named(told), *(n for one in launches for n in one.nodes)]
-    names = Pseudonyms(hosts, site_key.of(state["site"]))
-    rows, made = _samples(passed, run_dir), make.tables(cases.told(launches, state, names))
+    campaign = confined.text(run_dir / "campaign.toml")
+    records_of = [each for launch in launches for each in (launch.case, launch.run)]
+    hosts = [*environment.hosts(), *named(records_of), *(n for one in launches for n in one.nodes)]
+    names = Disclosure(Pseudonyms(hosts, site_key.of(state["site"])), environment.words())
+    rows, made = _samples(passed, run_dir, names), make.tables(cases.told(launches, state, names))
     disk.write_frame(rows, folder / "samples.parquet")
     disk.write(made, folder)
     level = thresholds.statistics.confidence_level
     medians.write(medians.of(rows.lazy(), made.frames["cases"], level), folder)
-    (folder / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-    (folder / "campaign.toml").write_bytes(declared.encode())
+    limits = declared.thresholds(thresholds.text, names)
+    (folder / analysis.FILE_NAME).write_bytes(limits.encode())
+    (folder / "campaign.toml").write_bytes(declared.campaign(campaign, names).encode())
     environment.write(folder / "env", names)
-    return manifest.write(folder, {**_facts(state), **nodes.told(run_dir, names)})
+    facts = {**_facts(state, names), **nodes.told(run_dir, names)}
+    if names.refused:
+        note = {"schema": 1, "looked_like_credentials": sorted(names.refused)}
+        (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
+    return manifest.write(folder, facts)
 
 
 def _identity(launch: Launch) -> str:
@@ -115,7 +128,7 @@ def _nothing(launches: Sequence[Launch]) -> str:
     return f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
 
 
-def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
+def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
     frames = []
     for launch in passed:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
@@ -124,19 +137,23 @@ def _samples(passed: Sequence[Launch], root: Path) -> pl.DataFrame:
         if seal.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
         frame = samples.parse_confined(content, file).frame
-        labels = [pl.lit(launch.id).alias("launch"), pl.lit(launch.case_id).alias("case_id")]
+        labels = [
+            pl.lit(launch.id).alias("launch"),
+            pl.lit(names.kept(launch.case_id)).alias("case_id"),
+        ]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)
 
 
-def _facts(state: dict[str, Any]) -> dict[str, Any]:
+def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
     git = state.get("git") or {}
+    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
     return {
         "campaign": state["campaign"],
         "site": state["site"],
         "started": state["started"],
-        "finished": state.get("finished"),
-        "git": {"commit": git.get("commit"), "dirty": git.get("dirty")},
+        "finished": finished,
+        "git": {"commit": commit, "dirty": git.get("dirty")},
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.tables import make
-from roundtrip.collect.text import without_folders
 
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
@@ -18,37 +18,51 @@ _CASE_ID = re.compile(
 )
 
 
+#: Columns that are names and numbers of ours, or that `_scanned` has replaced names in.
+_OURS = ("launch", "study", "status", "round", "hosts", "placement", "nodes", "started")
+#: Columns that say which case it is: no host of the run is looked for in them.
+_IDENTITY = ("case_id", "check", "system", "partition", "environ")
+
+
 def told(
-    launches: Sequence[Launch], state: dict[str, Any], pseudonyms: Pseudonyms
+    launches: Sequence[Launch], state: dict[str, Any], names: Disclosure
 ) -> list[dict[str, Any]]:
     """A record a launch, as `tables.make` takes them: those scanned, then of `state` those that
-    are missing, and the cases that were skipped."""
+    are missing, and the cases that were skipped.  No text in them is private."""
     studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
-    rows = [_scanned(launch, by_check, pseudonyms) for launch in launches]
+    rows = [_scanned(launch, by_check, names) for launch in launches]
     rows += _missing(launches, state, by_check)
     for number, skipped in enumerate(state["skipped"], 1):
         named = _named(skipped["case"], by_check)
-        reason = pseudonyms.message(skipped["reason"])
+        reason = skipped["reason"]
         rows.append(
             {"launch": f"skipped/{number:04d}", **named, "status": "skipped", "reason": reason}
         )
     wanted = {expected["case"]: expected["launches"] for expected in state["expected"]}
-    return [{**row, "wanted": wanted.get(row["case_id"])} for row in rows]
+    return [_open({**row, "wanted": wanted.get(row["case_id"])}, names) for row in rows]
+
+
+def _open(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
+    """The record with pseudonyms for hosts in its texts, and digests for what is private."""
+    kept = {name: row[name] for name in _OURS if name in row}
+    kept |= {n: names.kept(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
+    texts = {name: value for name, value in row.items() if name not in kept}
+    return {**names.fields(texts, "cases.parquet"), **kept}
 
 
 def require_fits(launch: Launch) -> None:
     """Make the rows of one launch; raises whatever a value that fits no column raises."""
-    make.tables([_scanned(launch, {}, Pseudonyms((), b""))])
+    make.tables([_scanned(launch, {}, Disclosure(Pseudonyms((), b"")))])
 
 
-def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dict[str, Any]:
+def _scanned(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:
     case, run = launch.case, launch.run
     row = {
         "launch": launch.id,
         **_named(launch.case_id, by_check),
         "status": launch.status,
-        "reason": names.message(without_folders(launch.reason)),
+        "reason": launch.reason,
         "round": launch.round,
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
@@ -87,8 +101,8 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Pseudonyms) -> dic
             "timing": run.get("timing"),
             "simulation": run.get("simulated") if launch.status == "passed" else None,
             "warmup_discarded": run.get("warmup_discarded"),
-            "points": names.fields(run["points"]),
-            "details": names.fields(details),
+            "points": run["points"],
+            "details": details,
         }
     return row
 
@@ -100,7 +114,7 @@ def _missing(
     failed = Counter(launch.case_id for launch in launches if launch.status == "failed")
     partial = Counter(launch.case_id for launch in launches if launch.status == "partial")
     rows: list[dict[str, Any]] = []
-    stopped = f"; stopped: {without_folders(state['stopped'])}" if state.get("stopped") else ""
+    stopped = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
         reason = (

@@ -1,30 +1,209 @@
-"""What a run recorded about its machine and software: ``env/``, with pseudonyms for hosts."""
+"""What a run recorded about its machine and software, ``env/``: which of its fields leave the site.
+
+A file that is not in `_FILES` stays in the run tree, and so does a field that its shape does not
+name; of all such fields of an object one digest is kept, so that a change of them shows.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip import files
 from roundtrip.collect import confined
+from roundtrip.collect.disclosure import SLURM, TUNING, Disclosure
 from roundtrip.collect.hosts import named
-from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 
-#: Files that are copied unchanged: people or Spack wrote them, and they have no field for a host.
-_VERBATIM = (".lock", ".toml")
+#: The file in ``env/`` of a bundle that lists values which looked like credentials.
+WITHHELD = "withheld.json"
+#: The key of the digest of all fields that have no name here.
+_REST = "withheld"
 #: ``<file>.resumed-<n>`` is what a resumed run recorded where it differs.
 _AGAIN = ".resumed-"
+#: What of a value may leave: of data at a place.
+Rule = Callable[[Disclosure, Any, str], Any]
+
+
+def _text(names: Disclosure, data: Any, place: str) -> Any:
+    """Numbers and texts at any depth; the texts as `Disclosure.text`."""
+    return names.fields(data, place)
+
+
+def _host(names: Disclosure, data: Any, place: str) -> Any:
+    return names.fields({"hosts": data}, place)["hosts"]
+
+
+def _private(names: Disclosure, data: Any, place: str) -> Any:
+    """A digest; what looks like a credential in it is put down."""
+    if data in (None, "", []):
+        return data
+    text = data if isinstance(data, str) else _canonical(data)
+    names.kept(text, place)
+    return names.digest(text)
+
+
+def _variables(names: Disclosure, data: Any, place: str) -> Any:
+    pairs: Any = list(data.items()) if isinstance(data, dict) else data
+    if not isinstance(pairs, list):
+        return _private(names, data, place)
+    return [
+        names.variable(str(pair[0]), pair[1], place)
+        if isinstance(pair, list | tuple) and len(pair) == 2
+        else _private(names, pair, place)
+        for pair in pairs
+    ]
+
+
+def _each(rule: Rule) -> Rule:
+    """Every item of a list, or of an object with any keys."""
+
+    def apply(names: Disclosure, data: Any, place: str) -> Any:
+        if isinstance(data, list):
+            return [rule(names, item, place) for item in data]
+        if not isinstance(data, dict):
+            return _private(names, data, place)
+        return {
+            names.kept(key, place): rule(names, value, f"{place} {names.kept(key)}")
+            for key, value in data.items()
+        }
+
+    return apply
+
+
+def _only(**shape: Rule) -> Rule:
+    """The fields of an object that `shape` names, and a digest of all others."""
+
+    def apply(names: Disclosure, data: Any, place: str) -> Any:
+        if not isinstance(data, dict):
+            return _private(names, data, place)
+        kept = {
+            key: shape[key](names, value, f"{place} {key}")
+            for key, value in data.items()
+            if key in shape
+        }
+        rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
+        return {**kept, _REST: _private(names, rest, place)} if rest else kept
+
+    return apply
+
+
+def _texts(*keys: str) -> dict[str, Rule]:
+    return dict.fromkeys(keys, _text)
+
+
+_HOST = _only(
+    hostname=_host,
+    cpu=_only(
+        **_texts("model", "microcode", "logical", "usable", "cores", "sockets", "smt", "quota"),
+        **_texts("governors", "turbo", "caches", "mitigations"),
+    ),
+    memory=_only(
+        **_texts("total_kib", "swap_kib", "numa_nodes", "numa_balancing"),
+        **_texts("transparent_huge_pages"),
+    ),
+    system=_only(
+        **_texts("kernel", "distribution", "firmware", "clocksource", "virtual", "hypervisor"),
+        **_texts("container"),
+    ),
+    **_texts("schema", "load_average", "steal_share", "fingerprint", "microarchitecture"),
+    **_texts("versions", "packages"),
+)
+_ENVIRONMENT = _only(
+    **_texts("name", "cc", "cxx", "ftn", "features", "target_systems"),
+    env_vars=_variables,
+    modules=_private,
+    prepare_cmds=_private,
+    extras=_only(
+        **_texts("toolchain", "mpi", "mpi_version", "boost_version", "transport", "launcher"),
+        **_texts("launcher_options", "launcher_options_oversubscribed", "spec", "specs", "build"),
+    ),
+)
+_INSTALLED = _only(
+    **_texts("schema", "name", "key"),
+    mpi=_only(**_texts("family", "version", "origin")),
+    boost=_only(**_texts("version", "origin")),
+    compiler=_only(**_texts("id", "version", "flags")),
+)
+_PARTITION = _only(
+    **_texts("name", "descr", "scheduler", "launcher", "environs", "features", "max_jobs"),
+    **_texts("time_limit"),
+    access=_private,
+    sched_options=_private,
+    resources=_private,
+    modules=_private,
+    prepare_cmds=_private,
+    env_vars=_variables,
+    processor=_only(
+        **_texts("arch", "vendor", "model", "platform", "num_cpus", "num_cpus_per_core"),
+        **_texts("num_cpus_per_socket", "num_sockets"),
+    ),
+    extras=_only(
+        **_texts("fabric", "binding", "transport", "device", "interface", "processors"),
+        **_texts("emulated", "simulated", "assumed", "side_by_side"),
+        **_texts("nodes", "cores", "sockets", "memory_gb"),
+        across=_private,
+        lease=_private,
+    ),
+)
+_SITE = _only(
+    **_texts("name", "descr", "modules_system", "max_local_jobs"),
+    hostnames=_private,
+    env_vars=_variables,
+    modules=_private,
+    prepare_cmds=_private,
+    partitions=_each(_PARTITION),
+)
+_NODES = _only(
+    schema=_text,
+    partitions=_each(
+        _only(hosts=_host, not_measured=_each(_only(host=_host, **_texts("state", "reason"))))
+    ),
+)
+_PAIRS = _only(
+    schema=_text,
+    partitions=_each(
+        _only(
+            tournaments=_each(_only(hosts=_host, **_texts("size", "before", "rounds"))),
+            pairs=_each(_only(hosts=_host, **_texts("pair_round", "pair_night_round"))),
+        )
+    ),
+)
+_LOCK = _only(
+    _meta=_text,
+    spack=_only(**_texts("version", "type", "commit")),
+    roots=_each(_only(**_texts("hash", "spec"))),
+    concrete_specs=_each(
+        _only(
+            **_texts("name", "version", "arch", "compiler", "namespace", "parameters"),
+            **_texts("dependencies", "hash", "package_hash", "annotations", "patches"),
+            external=_only(path=_private, module=_private, extra_attributes=_private),
+        )
+    ),
+)
+_FILES: Mapping[str, Rule] = {
+    "host.json": _HOST,
+    "toolchains.json": _each(_only(reframe=_ENVIRONMENT, installed=_INSTALLED)),
+    "tools.json": _text,
+    "site-config.json": _SITE,
+    "nodes.json": _NODES,
+    "pairs.json": _PAIRS,
+    "scheduler.json": _only(silences=_each(_only(**_texts("start", "seconds")))),
+    "confirmation.json": _only(**_texts("schema", "launches", "why_not")),
+    "spack.lock": _LOCK,
+}
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The texts of the files of ``env/``, by name."""
+    """The texts of the files of ``env/``, by name, and the name of the tree's owner, "" unknown."""
 
     texts: dict[str, str]
+    owner: str = ""
 
     @staticmethod
     def read(run_dir: Path) -> Environment:
@@ -37,18 +216,75 @@ class Environment:
             if file.is_file() and not file.is_symlink():
                 content = confined.read(file, run_dir)
                 texts[_plain(file)] = content.decode("utf-8", errors="replace")
-        return Environment(texts)
+        return Environment(texts, _owner(run_dir))
 
     def hosts(self) -> Iterator[str]:
         """Names of hosts in fields that hold one."""
         for text in self.texts.values():
             yield from named(_json(text))
 
-    def write(self, folder: Path, names: Pseudonyms) -> None:
-        """Write the files to a new folder."""
+    def words(self) -> Iterator[str]:
+        """Words of private fields, which no text may hold: accounts, users, values of variables."""
+        yield self.owner
+        for name, text in self.texts.items():
+            if (data := _json(text)) is not None and _known(name):
+                yield from _words(data, "")
+
+    def write(self, folder: Path, names: Disclosure) -> None:
+        """Write the files to a new folder, as far as they may leave the site."""
         folder.mkdir()
         for name, text in self.texts.items():
-            (folder / name).write_bytes(_scrubbed(name, text, names).encode())
+            rule, data = _known(name), _json(text)
+            if rule and data is not None:
+                shown = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
+                (folder / name).write_bytes(shown.encode())
+
+
+def _known(name: str) -> Rule | None:
+    return _FILES.get(name.split(_AGAIN)[0])
+
+
+#: Options of a scheduler that name an account, a person, a folder or nodes.
+_WHO = re.compile(
+    r"(?:--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)[= ]"
+    r"|-[ADwxq][= ]?)[\"']?([^\s\"']+)"
+)
+_OPTIONS = ("access", "sched_options", "across", "resources")
+_LONG_ENOUGH = 6
+
+
+def _words(data: Any, key: str) -> Iterator[str]:
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _words(value, str(name))
+    elif isinstance(data, list) and key == "env_vars":
+        for pair in data:
+            if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
+                yield from _of_variable(str(pair[0]), pair[1])
+    elif isinstance(data, list) and key in _OPTIONS:
+        yield from (word for found in _WHO.findall(_line(data)) for word in found.split(","))
+    elif isinstance(data, list):
+        for item in data:
+            yield from _words(item, key)
+
+
+def _of_variable(name: str, value: str) -> Iterator[str]:
+    """The value of a private variable, unless it is a number, a word of every day or a path."""
+    is_open = name.startswith(TUNING) or name in SLURM
+    if not is_open and len(value) >= _LONG_ENOUGH and re.search(r"[^a-z]", value):
+        yield value
+
+
+def _line(options: list[Any]) -> str:
+    return " ".join(" ".join(one) if isinstance(one, list) else str(one) for one in options)
+
+
+def _owner(run_dir: Path) -> str:
+    try:
+        name = run_dir.owner()
+    except (OSError, KeyError):
+        return ""
+    return "" if name == "root" else name
 
 
 def _plain(file: Path) -> str:
@@ -58,22 +294,13 @@ def _plain(file: Path) -> str:
     return file.name
 
 
-def _scrubbed(name: str, text: str, names: Pseudonyms) -> str:
-    kind = Path(name.split(_AGAIN)[0]).suffix
-    if kind in _VERBATIM:
-        return text
-    if kind == ".py":
-        return names.source(text)
-    data = _json(text)
-    if kind != ".json" or data is None:
-        return names.message(text)
-    replaced = names.fields(data)
-    return text if replaced == data else json.dumps(replaced, indent=1, ensure_ascii=False) + "\n"
-
-
 def _json(text: str) -> Any:
     """The data of a text that is JSON, else None."""
     try:
         return files.parse_json(text)
     except UserError:
         return None
+
+
+def _canonical(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, ensure_ascii=False)

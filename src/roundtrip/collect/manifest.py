@@ -17,15 +17,20 @@ from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 FILE_NAME = "manifest.json"
+#: What `signature` lays beside a manifest that names its signer.
+SIGNATURE = f"{FILE_NAME}.sig"
 #: Of what is written; bundles of schema 1 are read as well.
 SCHEMA = 2
 #: The folder of what a bundle holds besides its own measurement: the nights before it.
 HISTORY = "history/"
+_MEASURED = ("samples.parquet", "cases.parquet")
 _LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
 _KEYS = {
     *("schema", "campaign", "site", "started", "finished", "git", "tools", "files"),
-    "nodes_not_measured",
+    *("nodes_not_measured", "before", "signer"),
 }
+#: Of these keys, what was measured does not depend: the night before, and who signed.
+_ABOUT = ("before", "signer")
 
 
 @dataclass(frozen=True)
@@ -44,17 +49,37 @@ class Manifest:
     def measurement(self) -> str:
         """The digest of the bundle without the nights before it: it names what was measured."""
         own = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
-        return _digest(_text({**self.data, "files": own}))
+        facts = {key: value for key, value in self.data.items() if key not in _ABOUT}
+        return _digest(_text({**facts, "files": own}))
+
+    @property
+    def samples(self) -> str:
+        """What two bundles of one run have in common, whatever date they give."""
+        return samples(self.data)
 
 
-def write(bundle: Path, facts: dict[str, Any]) -> Manifest:
-    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema."""
+def samples(data: Any) -> str:
+    """The digests of samples and launches by the data of a manifest; "" if it lists none."""
+    listed = data.get("files") if isinstance(data, dict) else None
+    entries = [listed.get(name) for name in _MEASURED] if isinstance(listed, dict) else []
+    return json.dumps(entries, sort_keys=True) if entries and all(entries) else ""
+
+
+def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:
+    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema.
+
+    What is written anew is not signed: a signature is removed, and `signer` is the public key of
+    who will sign.
+    """
+    (bundle / SIGNATURE).unlink(missing_ok=True)
     entries = {
         file.relative_to(bundle).as_posix(): _entry(file)
         for file in sorted(bundle.rglob("*"))
         if file.is_file() and file != bundle / FILE_NAME
     }
-    data = {"schema": SCHEMA, **facts, "files": entries}
+    signed = {"signer": signer} if signer else {}
+    kept = {key: value for key, value in facts.items() if key not in ("files", "signer")}
+    data = {"schema": SCHEMA, **kept, **signed, "files": entries}
     text = _text(data)
     (bundle / FILE_NAME).write_bytes(text.encode())
     return Manifest(data, _digest(text))
@@ -77,7 +102,7 @@ def verify(bundle: Path) -> Manifest:
     for name, entry in data["files"].items():
         if _entry(_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)
-    listed = {*data["files"], FILE_NAME}
+    listed = {*data["files"], FILE_NAME, *([SIGNATURE] if "signer" in data else [])}
     for found in sorted(bundle.rglob("*")):
         name = found.relative_to(bundle).as_posix()
         if (found.is_symlink() or not found.is_dir()) and name not in listed:
@@ -105,7 +130,7 @@ def _inside(bundle: Path, name: str, manifest: Path) -> Path:
     """The regular file `name` of the bundle; UserError for `..`, `/` or a symbolic link in it."""
     pure = PurePosixPath(name)
     plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
-    if not plain or pure.as_posix() != name or "\\" in name or name == FILE_NAME:
+    if not plain or pure.as_posix() != name or "\\" in name or name in (FILE_NAME, SIGNATURE):
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
     if len(name.encode()) > _LONGEST:
         raise UserError(f"path {name[:40]!r}... is too long", manifest)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.collect import records
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.disclosure import Disclosure
 
 #: In a run tree: what the scheduler said of the nodes of each partition before the launches.
 FILE = Path("env", "nodes.json")
 
 
-def told(run_dir: Path, names: Pseudonyms) -> dict[str, Any]:
+def told(run_dir: Path, names: Disclosure) -> dict[str, Any]:
     """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each.
 
     Nothing of a run that did not ask the scheduler.  UserError for a file that cannot be read.
@@ -23,7 +23,7 @@ def told(run_dir: Path, names: Pseudonyms) -> dict[str, Any]:
     found = {
         node["host"]: {
             "node": names.of(node["host"]),
-            "state": node["state"],
+            "state": names.kept(node["state"]),
             "reason": names.message(node["reason"]),
         }
         for partition in partitions.values()

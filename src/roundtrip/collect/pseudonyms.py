@@ -1,4 +1,4 @@
-"""Replaces the names of hosts by pseudonyms, in fields that hold a host and in messages.
+"""Replaces the names of hosts by pseudonyms, alone and in messages.
 
 Other words stay as they are, even those that could be host names, such as `open` or `mpi`.
 """
@@ -9,19 +9,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from typing import Any
 
-from roundtrip.collect.hosts import FIELDS
-
-#: Fields of JSON that hold a message of a program.
-_MESSAGES = ("reason", "error", "finding", "message")
 _KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
-_COMMENT = re.compile(r"#.*$", re.MULTILINE)
-_HOSTNAMES = re.compile(r"(?<=hostnames)[\"']\s*:\s*\[[^\]]*\]")
-
-
-#: Fields of JSON that hold the name of a switch.
-_SWITCHES = ("switch",)
 #: A pseudonym.  Older bundles count: node1, node2, ..., other hosts in each bundle.
 STABLE = r"node-[0-9a-f]{8}"
 
@@ -52,7 +41,6 @@ class Pseudonyms:
             rf"(?P<before>{_KEYWORD}|@)(?P<host>{words})(?![\w-])",
             rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
         )
-        self._account = _pattern(rf"(?P<before>@)(?P<host>{_any_of(hosts)})(?![\w-])")
 
     def of(self, host: str) -> str:
         """The pseudonym of `host`; an unknown name is returned as it is."""
@@ -66,9 +54,10 @@ class Pseudonyms:
         told = hmac.digest(self._key, name.encode(errors="surrogateescape"), hashlib.sha256)
         return told.hex()[:8]
 
-    def fields(self, data: Any) -> Any:
-        """JSON data with the host names in fields and in messages replaced."""
-        return self._value(data, "")
+    def digest(self, value: str) -> str:
+        """64 hex digits that tell two private values apart, and that need the key."""
+        content = f"private\0{value}".encode(errors="surrogateescape")
+        return hmac.digest(self._key, content, hashlib.sha256).hex()
 
     def message(self, text: str) -> str:
         """A message of a program, with host names replaced."""
@@ -76,33 +65,8 @@ class Pseudonyms:
             text = pattern.sub(self._replace, text)
         return text
 
-    def library(self, text: str) -> str:
-        """A library's description of itself, with the host of a ``user@host`` replaced."""
-        for pattern in self._account:
-            text = pattern.sub(self._replace, text)
-        return text
-
-    def source(self, text: str) -> str:
-        """A site's configuration, with hosts replaced in comments and in ``hostnames``."""
-        text = _HOSTNAMES.sub(lambda found: self._words(found[0]), text)
-        return _COMMENT.sub(lambda found: self.message(found[0]), text)
-
-    def _words(self, text: str) -> str:
-        return re.sub(r"[^\W_][\w-]*(?:\.[\w-]+)*", lambda found: self.of(found[0]), text)
-
     def _replace(self, found: re.Match[str]) -> str:
         return found["before"] + self.of(found["host"])
-
-    def _value(self, data: Any, key: str) -> Any:
-        if isinstance(data, dict):
-            return {name: self._value(value, name) for name, value in data.items()}
-        if isinstance(data, list):
-            return [self._value(item, key) for item in data]
-        if isinstance(data, str) and key in FIELDS:
-            return self.of(data)
-        if isinstance(data, str) and key in _SWITCHES:
-            return self.of_switch(data)
-        return self.message(data) if isinstance(data, str) and key in _MESSAGES else data
 
 
 def _any_of(hosts: Iterable[str]) -> str:

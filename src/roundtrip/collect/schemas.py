@@ -286,6 +286,13 @@ MANIFEST = record(
             "type": "array",
             "items": record({"node": HOST, "state": LABEL, "reason": TEXT}),
         },
+        "before": record({"digest": SHA256, "started": TEXT}),
+        "signer": {
+            "type": "string",
+            "pattern": r"\A[a-z0-9@.-]{5,40} [A-Za-z0-9+/]{40,4000}={0,2}"
+            r"( [^\x00-\x1f\x7f-\x9f]{1,200})?\Z",
+            "description": "a public key of ssh-keygen: kind, key, comment",
+        },
     },
 )
 #: Columns of cases.parquet that hold JSON in bundles of schema 1; `points`, the long one, apart.

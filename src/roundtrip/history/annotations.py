@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import paths, tables
+from roundtrip.collect import disclosure
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import yamlfile
 
@@ -45,6 +46,8 @@ def _moment(value: Any) -> str:
 
 Moment = Annotated[str, BeforeValidator(_moment)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABLE)]
+#: A text that is published.
+Said = Annotated[Text, AfterValidator(disclosure.for_everybody)]
 
 
 class Annotation(tables.Table):
@@ -55,7 +58,7 @@ class Annotation(tables.Table):
 
     start: Moment = Field(alias="from")
     to: Moment | None = None
-    text: Text
+    text: Said
     series: Text = "*"
     leave_out: bool = False
     kind: Literal["change", "maintenance", "incident", "note", "accepted"] = "note"

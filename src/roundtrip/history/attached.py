@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -37,7 +38,8 @@ def is_in(checked: Manifest) -> bool:
 def add(
     bundle: Path, checked: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
 ) -> Manifest:
-    """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew.
+    """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew
+    and not signed.  It names the night before it.
 
     What `annotations` say of these nights and of this one goes with them.  A bundle without a night
     before it stays as it is.
@@ -60,7 +62,16 @@ def add(
     ]
     if levels:
         disk.write_frame(pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED)
-    return manifest.write(bundle, {k: v for k, v in checked.data.items() if k != "files"})
+    return manifest.write(bundle, {**checked.data, **_before(before)})
+
+
+def _before(before: Ledger) -> dict[str, Any]:
+    """The newest night that was published, which the next one names; nothing if none was."""
+    own = before.nights.filter(~pl.col("foreign")).sort("night", "digest")
+    if own.is_empty():
+        return {}
+    started, digest = own.select("night", "digest").row(-1)
+    return {"before": {"digest": digest, "started": started}}
 
 
 def read(bundle: Path, checked: Manifest) -> Ledger:

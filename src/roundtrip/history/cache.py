@@ -1,7 +1,8 @@
 """The history of a campaign on a site as it was last read: derived, and made anew when in doubt.
 
-It is a zip beside the nights, whose checksums tell damage.  A night is taken from it while no file
-of its bundle has changed since it was read.
+It is a zip beside the nights.  Whoever derived it from their bundles proves so with the key of the
+site; one that anybody else wrote or changed is not taken.  A night is taken from it while no file
+of its bundle, and no key that may sign for the site, has changed since it was read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import hmac
 import io
 import json
 import os
@@ -21,18 +23,24 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import __version__
-from roundtrip.collect import reader
+from roundtrip.collect import reader, signature, site_key
+from roundtrip.collect.signature import Signature
 from roundtrip.history.schema import NIGHTS, PAIRS, PROVENANCE, Schema
 
 FILE_NAME = ".history.zip"
 _INDEX, _NIGHTS, _PROVENANCE = "index.json", "nights.parquet", "provenance.parquet"
-_PAIRS = "pairs.parquet"
+_PAIRS, _PROOF = "pairs.parquet", "proof"
+_MEMBERS = (_INDEX, _NIGHTS, _PROVENANCE, _PAIRS)
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
+def _format(site: str) -> str:
+    """What changes with the code of this room, or with whose signature counts for the site."""
+    return f"{_code()} {hashlib.sha256(signature.trust(site)).hexdigest()}"
+
+
 @functools.cache
-def _format() -> str:
-    """What changes with the code of this room: then the same bundles may give other rows."""
+def _code() -> str:
     code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
     return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
@@ -41,44 +49,51 @@ def _format() -> str:
 class Cache:
     """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
 
-    A stamp is that of `Revision`, by the digest of the bundle.
+    A stamp is that of `Revision`, by the digest of the bundle; `signed` says who signed it.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
     provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
     stamps: Mapping[str, str] = field(default_factory=dict)
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    signed: Mapping[str, Signature] = field(default_factory=dict)
 
 
 def load(site: Path) -> Cache:
-    """What the folder of a campaign on a site has; an empty one if it is missing or damaged."""
+    """What the folder of a campaign on a site has; an empty one if it is missing or not ours."""
     if not (site / FILE_NAME).is_file():
         return Cache()
     try:
         reader.require_tables([site / FILE_NAME])
         with zipfile.ZipFile(site / FILE_NAME) as archive:
-            index = json.loads(archive.read(_INDEX))
-            if index["format"] != _format():
-                return Cache()
-            nights = _table(archive.read(_NIGHTS), NIGHTS)
-            facts = _table(archive.read(_PROVENANCE), PROVENANCE)
-            between = _table(archive.read(_PAIRS), PAIRS)
-            return Cache(nights, facts, index["stamps"], between)
+            parts = {name: archive.read(name) for name in _MEMBERS}
+            proof = archive.read(_PROOF).decode()
+        if not proof or not hmac.compare_digest(proof, site_key.proof(site.name, *parts.values())):
+            return Cache()
+        index = json.loads(parts[_INDEX])
+        if index["format"] != _format(site.name):
+            return Cache()
+        tables = zip(_MEMBERS[1:], (NIGHTS, PROVENANCE, PAIRS), strict=True)
+        nights, facts, between = (_table(parts[name], schema) for name, schema in tables)
+        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
+        return Cache(nights, facts, index["stamps"], between, signed)
     except _ANYTHING:
         return Cache()
 
 
 def store(site: Path, cache: Cache) -> None:
     """Replace what is there at once; nothing if the folder cannot be written."""
+    signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
+    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
+    frames = (cache.nights, cache.provenance, cache.pairs)
+    contents = [json.dumps(index).encode(), *map(_bytes, frames)]
     with contextlib.suppress(OSError):
         handle, name = tempfile.mkstemp(prefix=".history-", dir=site)
         try:
             with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-                archive.writestr(_NIGHTS, _bytes(cache.nights))
-                archive.writestr(_PROVENANCE, _bytes(cache.provenance))
-                archive.writestr(_PAIRS, _bytes(cache.pairs))
-                told = {"format": _format(), "stamps": dict(cache.stamps)}
-                archive.writestr(_INDEX, json.dumps(told))
+                for member, content in zip(_MEMBERS, contents, strict=True):
+                    archive.writestr(member, content)
+                archive.writestr(_PROOF, site_key.proof(site.name, *contents))
             Path(name).chmod(0o644)
             Path(name).replace(site / FILE_NAME)
         finally:

@@ -67,6 +67,8 @@ _INSTALLED = {
     "compiler.version": "compiler of the toolchain",
     "compiler.flags": "flags of the toolchain",
 }
+#: Of a partition in site-config.json.
+_PARTITION = {"access": "access", "sched_options": "options", "prepare_cmds": "preparation"}
 _LAUNCHED = {
     "mpi_library": "MPI library",
     "mpi_build": "build of the MPI library",
@@ -89,7 +91,8 @@ def of(
     `launches` are those that passed, with columns launch, environ and `COLUMNS`; `placement` has
     the columns launch, rank and cpus.
     """
-    found = [*_campaign(checked), *_host(bundle), *_toolchains(bundle), *_spack(bundle, checked)]
+    found = [*_campaign(checked), *_host(bundle), *_site(bundle)]
+    found += [*_toolchains(bundle), *_spack(bundle, checked)]
     found += [*_launched(launches), *_bindings(launches, placement)]
     found += [*_nodes(bundle, checked, launches)]
     found += [*_emulated(bundle, checked, launches), *_simulated(launches)]
@@ -119,10 +122,24 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
     for environ, entry in hosts.read(bundle / "env" / "toolchains.json", bundle).items():
         for path, name in _INSTALLED.items():
             yield environ, name, _told(_at(entry, f"installed.{path}"))
-        variables = _at(entry, "reframe.env_vars")
-        for pair in variables if isinstance(variables, list) else ():
-            if isinstance(pair, list) and len(pair) == 2:
-                yield environ, f"variable {pair[0]}", _told(pair[1])
+        yield from ((environ, *one) for one in _variables(_at(entry, "reframe.env_vars")))
+
+
+def _site(bundle: Path) -> Iterator[Fact]:
+    """What the site says of its partitions; of what is private, the digest."""
+    partitions = hosts.read(bundle / "env" / "site-config.json", bundle).get("partitions")
+    for one in partitions if isinstance(partitions, list) else ():
+        name = _told(_at(one, "name"))
+        for key, title in _PARTITION.items():
+            yield "", f"{title} of partition {name}", _told(_at(one, key))
+        for variable, value in _variables(_at(one, "env_vars")):
+            yield "", f"{variable} of partition {name}", value
+
+
+def _variables(pairs: Any) -> Iterator[tuple[str, str]]:
+    for pair in pairs if isinstance(pairs, list) else ():
+        if isinstance(pair, list) and len(pair) == 2:
+            yield f"variable {pair[0]}", _told(pair[1])
 
 
 def _spack(bundle: Path, checked: Manifest) -> Iterator[Fact]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from roundtrip import imported
-from roundtrip.collect import analysis
+from roundtrip.collect import analysis, manifest, signature
 from roundtrip.collect.reader import Reader
+from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import Annotation, mark
@@ -34,6 +35,7 @@ class Ledger:
     holds `notes`, columns `NOTES`: what annotations say of nights, and `accepted`,
     columns `ACCEPTED`: levels that they accept.  `pairs`, columns `PAIRS`, are
     launches between pairs of nodes; `nights` has a series for each node that they tell of.
+    `signed` says by night who signed it, and `remarks` what is odd of nights that are there.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
@@ -42,6 +44,8 @@ class Ledger:
     notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
     accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTED))
+    signed: Mapping[str, Signature] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def before(self, started: str, most: int) -> Ledger:
         """The newest `most` nights that began before `started`, ISO 8601."""
@@ -62,6 +66,8 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
     """
     folder = reports / campaign / site
     revisions, warnings = published.counting(folder)
+    revisions, more = _once(revisions)
+    warnings += more
     stamps = {one.digest: one.stamp() for one in revisions}
     held = cache.load(folder)
     same = {digest for digest, stamp in stamps.items() if held.stamps.get(digest) == stamp}
@@ -71,7 +77,8 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
     facts = pl.concat([_of(held.provenance, same), made.provenance])
     between = pl.concat([_of(held.pairs, same), made.pairs]).sort(PAIRS.keys())
     kept = {digest: stamps[digest] for digest in (*same, *made.stamps)}
-    now = Cache(nights, facts.sort(facts.columns), kept, between)
+    signed = {**{d: held.signed[d] for d in same if d in held.signed}, **made.signed}
+    now = Cache(nights, facts.sort(facts.columns), kept, between, signed)
     if now.stamps != held.stamps:
         cache.store(folder, now)
     newest = _newest(now.nights, revisions)
@@ -81,7 +88,54 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
         pl.concat([_of(now.provenance, newest), found.provenance]),
         (*warnings, *more, *found.warnings),
         pairs=_of(now.pairs, newest),
+        remarks=tuple(_chain(folder, revisions)),
+        signed={one.started: signed[one.digest] for one in revisions if one.digest in newest},
     )
+
+
+def _once(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
+    """Revisions without those whose samples another one has under another date; a warning for each.
+
+    A run is one night, however often somebody gives its bundle another date.  What its site signed
+    counts first, then what is older.
+    """
+    groups: dict[str, list[Revision]] = {}
+    for one in revisions:
+        groups.setdefault(one.samples or one.digest, []).append(one)
+    others: dict[Path, Path] = {}
+    for same in groups.values():
+        if len({one.started for one in same}) > 1:
+            best = min(same, key=_doubt)
+            others |= {one.path: best.path for one in same if one.started != best.started}
+    kept = [one for one in revisions if one.path not in others]
+    return kept, [
+        f"{p}: its samples are those of {o}: one run, one night" for p, o in others.items()
+    ]
+
+
+def _doubt(one: Revision) -> int:
+    """How little the signature of a revision is worth; most of one that is forged or damaged."""
+    try:
+        state = signature.of(one.bundle, manifest.verify(one.bundle)).state
+    except UserError:
+        return len(signature.STATES)
+    return signature.STATES.index(state)
+
+
+def _chain(folder: Path, revisions: Sequence[Revision]) -> list[str]:
+    """A line for each night that names another one before it than lies there now.
+
+    A night that is not there at all was perhaps never published here, so it gets no line.
+    """
+    named = [one for one in revisions if one.before]
+    there = published.every_digest(folder) if named else set()
+    known = {one.started for one in revisions}
+    return [
+        f"{one.path}: the night of {one.before[1]} is not the one that it names before it, "
+        f"{one.before[0][:16]}: that was changed or replaced"
+        for one in named
+        if one.before and one.before[1] in known and one.before[0] not in there
+    ]
 
 
 def _imported(folder: Path) -> Ledger:
@@ -101,7 +155,7 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
     dead = {path for path, _ in warnings}
     told = [f"{path}: {why}" for path, why in warnings]
     nights, facts, digests = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)], []
-    between = [pl.DataFrame(schema=PAIRS)]
+    between, signed = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
     alive = [one for one in revisions if one.path not in dead]
     for start in range(0, len(alive), _BATCH):
         found: list[Night] = []
@@ -118,6 +172,7 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
         ]
         good = [one for one in found if one.revision.digest not in wrong]
         digests += [one.revision.digest for one in good]
+        signed |= {one.revision.digest: one.signed for one in good}
         between += [one.pairs for one in good if one.pairs.height]
         nights.append(rows)
         facts.append(known)
@@ -125,7 +180,7 @@ def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cach
     every = pl.concat(between)
     nights.append(nodes.series(every, thresholds.nodes, level))
     stamps = dict.fromkeys(digests, "")
-    return Cache(pl.concat(nights), pl.concat(facts), stamps, every), told
+    return Cache(pl.concat(nights), pl.concat(facts), stamps, every, signed), told
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, manifest, samples
+from roundtrip.collect import analysis, manifest, samples, signature
+from roundtrip.collect.signature import Signature
 from roundtrip.collect.tables import disk, medians
 from roundtrip.collect.tables.rules import RULES, TIME
 from roundtrip.collect.tables.schema import ADDED, CASES, LABELS, PLACEMENT
@@ -40,15 +41,18 @@ class Night:
     medians: pl.DataFrame
     facts: list[Fact]
     pairs: pl.DataFrame
+    signed: Signature
 
 
 def read(revision: Revision, campaign: str, site: str) -> Night:
     """The night of a revision that was published for `campaign` on `site`.
 
-    UserError if the bundle does not match its manifest, cannot be decoded, or is of something else.
+    UserError if the bundle does not match its manifest or its signature, cannot be decoded, or is
+    of something else.
     """
     bundle = revision.bundle
     checked = manifest.verify(bundle)
+    signed = signature.of(bundle, checked)
     mine = {"campaign": campaign, "site": site}
     if other := [name for name, value in mine.items() if checked.data[name] != value]:
         raise UserError(f"its bundle is of {other[0]} {checked.data[other[0]]!a}")
@@ -65,7 +69,7 @@ def read(revision: Revision, campaign: str, site: str) -> Night:
     found = found.filter(~pl.col("launch").is_in(apart))
     label = {"night": started, "digest": revision.digest}
     rows = between.with_columns(**{k: pl.lit(v) for k, v in label.items()}).select(*PAIRS)
-    return Night(revision, started, passed.select(*_NEEDED), found, told, rows)
+    return Night(revision, started, passed.select(*_NEEDED), found, told, rows, signed)
 
 
 def _tables(

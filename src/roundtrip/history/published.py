@@ -31,6 +31,10 @@ class Revision:
     path: Path
     digest: str
     supersedes: str | None
+    #: Of its manifest: what re-dated copies of it have in common, and the night that it names.
+    samples: str = ""
+    started: str = ""
+    before: tuple[str, str] | None = None
 
     @property
     def bundle(self) -> Path:
@@ -72,6 +76,11 @@ def nights(site: Path) -> list[Path]:
     found = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
     dated = [(name[1], int(name[2] or 1), path) for name, path in found if name]
     return [path for _, _, path in sorted(dated) if path.is_dir() and not path.is_symlink()]
+
+
+def is_night(name: str) -> bool:
+    """Whether a folder of this name is that of a night."""
+    return _NIGHT.fullmatch(name) is not None
 
 
 def date(night: Path) -> str:
@@ -124,7 +133,28 @@ def _read(path: Path) -> Revision:
         mine, other = number(path.name), number(str(supersedes))
         if not mine or not other or other >= mine:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
-    return Revision(path, str(digest), supersedes)
+    return Revision(path, str(digest), supersedes, *_from_manifest(listing))
+
+
+def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
+    """`samples`, `started` and `before` of a revision; its reader checks whether they are right."""
+    try:
+        data = files.parse_json(listing.decode())
+    except (UserError, UnicodeDecodeError):
+        return "", "", None
+    if not isinstance(data, dict):
+        return "", "", None
+    before, started = data.get("before"), str(data.get("started"))
+    if not isinstance(before, dict):
+        return manifest.samples(data), started, None
+    named = str(before.get("digest")), str(before.get("started"))
+    return manifest.samples(data), started, named
+
+
+def every_digest(site: Path) -> set[str]:
+    """The digests of the bundles of all revisions, also of those that a later one supersedes."""
+    every = (read_facts(path) for night in nights(site) for path in revisions(night))
+    return {str(facts.get("digest")) for facts in every if facts}
 
 
 def _without(path: Path, error: UserError) -> str:

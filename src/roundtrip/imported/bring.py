@@ -18,6 +18,7 @@ from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with
 )
 
 from roundtrip.collect import records, site_key
+from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
@@ -76,9 +77,9 @@ def bring(
     empty = sum(one.read.empty for one in found)
     if not values.height:
         return Brought(None, len(found), 0, 0, empty, shown)
-    names = _pseudonyms(site, values)
+    names = _disclosure(site, values)
     kept = nights.once(as_kept(values, names))
-    # Neither the user's folders nor hosts are in what is kept, because it may be published.
+    # Nothing private is in what is kept, because it may be published.
     told = [names.message(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
     source = {"campaign": campaign, "site": site, **_source(found, options)}
     written = store.write(reports / campaign / site / store.FOLDER, kept, source, told)
@@ -98,9 +99,9 @@ def _source(found: list[sources.Source], options: Options) -> dict[str, Any]:
     }
 
 
-def _pseudonyms(site: str, values: pl.DataFrame) -> Pseudonyms:
+def _disclosure(site: str, values: pl.DataFrame) -> Disclosure:
     hosts = {host for joined in values["hosts"].unique() for host in _hosts(joined)}
-    return Pseudonyms(hosts, site_key.of(site))
+    return Disclosure(Pseudonyms(hosts, site_key.of(site)))
 
 
 def _hosts(joined: str) -> list[str]:
@@ -113,7 +114,7 @@ def _hosts(joined: str) -> list[str]:
     return names if len(names) <= _MOST_NODES else []
 
 
-def as_kept(values: pl.DataFrame, names: Pseudonyms) -> pl.DataFrame:
+def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
     """The rows as they are stored: cases by our names, hosts by pseudonyms."""
     place = ["name", "system", "partition", "environ"]
     who = values.select(place).unique(maintain_order=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roundtrip import studies
+from roundtrip.collect import disclosure
+from roundtrip.collect.text import printable
 from roundtrip.report import decision, judging, simulated, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
@@ -30,6 +32,10 @@ class Correction:
 
     supersedes: str
     reason: str
+
+    def for_everybody(self) -> Correction:
+        """The same, with a reason that may leave the site."""
+        return replace(self, reason=disclosure.for_everybody(printable(self.reason)))
 
 
 def build(data: Data, correction: Correction | None = None) -> Report:

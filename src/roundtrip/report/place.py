@@ -45,12 +45,47 @@ def night(folder: Path, checked: Manifest, corrects: bool) -> Path:
     return folder / f"{date[1]}.{number}"
 
 
+def require(revision: Path, checked: Manifest) -> None:
+    """UserError if the folder of a night, with its campaign and site, is not that of its bundle.
+
+    A revision that lies elsewhere may be of anything.
+    """
+    night = revision.absolute().parent
+    if not published.is_night(night.name):
+        return
+    there = (night.parent.parent.name, night.parent.name, published.date(night))
+    date = str(checked.data["started"])[:10]
+    for given, own in zip(
+        (checked.data["campaign"], checked.data["site"], date), there, strict=True
+    ):
+        if given != own:
+            raise UserError(
+                f"its bundle is of {given}, but it lies in the folder of {own}", revision
+            )
+
+
+def require_once(folder: Path, checked: Manifest) -> None:
+    """UserError if the samples of a bundle were published as another night of the site `folder`."""
+    for night in published.nights(folder):
+        for path in published.revisions(night):
+            held = _listing(path)
+            is_same = manifest.samples(held) == checked.samples != ""
+            if is_same and held.get("started") != checked.data["started"]:
+                why = f"its samples are those of {path}: one run is one night, whatever its date"
+                raise UserError(why)
+
+
 def _is_of(revision: Path, checked: Manifest) -> bool:
     """Whether a revision is of the same run, also one that is damaged in part."""
     if published.measurement(published.read_facts(revision)) == checked.measurement:
         return True
+    return bool(_listing(revision).get("started") == checked.data["started"])
+
+
+def _listing(revision: Path) -> dict[str, Any]:
+    """The manifest of a revision's bundle; empty if it cannot be read."""
     try:
-        listing: Any = files.read_json(revision / published.BUNDLE / manifest.FILE_NAME)
+        listing = files.read_json(revision / published.BUNDLE / manifest.FILE_NAME)
     except UserError:
-        return False
-    return isinstance(listing, dict) and listing.get("started") == checked.data["started"]
+        return {}
+    return listing if isinstance(listing, dict) else {}

@@ -11,30 +11,31 @@ import fcntl
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from roundtrip import files, imported
 from roundtrip import partial as partials
-from roundtrip.collect import manifest, shapes
+from roundtrip.collect import manifest, reader, shapes, signature
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
 from roundtrip.imported import store
-from roundtrip.report import place, revision
+from roundtrip.report import place, publish, revision
 
 _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
 
 
 @dataclass(frozen=True)
 class Copied:
-    """Where a report or an import is now, and whether it was there before."""
+    """Where a report or an import is now, whether it was there before, and who signed a report."""
 
     path: Path
     was_there: bool
+    signed: str = ""
 
 
 def found(places: Iterable[Path]) -> list[Path]:
@@ -59,8 +60,9 @@ def found(places: Iterable[Path]) -> list[Path]:
 def copy(source: Path, public: Path) -> Copied:
     """Copy a revision or an import into the tree `public`.
 
-    UserError for one that is damaged, of a run with uncommitted changes, or that would overwrite
-    another; then nothing is changed.  Several processes may copy at the same time.
+    A report is rebuilt first.  UserError for one that differs or is damaged, whose signature is
+    forged, of a run with uncommitted changes, or that would overwrite another; then nothing is
+    changed.  Several processes may copy at the same time.
     """
     return _copy_import(source, public) if _is_import(source) else _copy_report(source, public)
 
@@ -77,16 +79,52 @@ def _order(folder: Path) -> tuple[str, int, str]:
     return str(folder.parent), published.number(folder.name) or 0, folder.name
 
 
-def _copy_report(source: Path, public: Path) -> Copied:
+def refusal(source: Path, public: Path) -> str:
+    """Why `copy` would refuse it, before it rebuilds anything; "" if it would not."""
+    try:
+        if _is_import(source):
+            store.require_whole(source)
+        else:
+            checked, _, _ = _checked(source)
+            reader.require(source / published.BUNDLE)
+            place.require_once(place.site(checked, public), checked)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
+    """The manifest and the facts of a revision that may be published, and who signed it."""
     checked, facts = _whole(source)
     _require_clean(checked, source)
+    return checked, facts, signature.of(source / published.BUNDLE, checked).sentence
+
+
+def _copy_report(source: Path, public: Path) -> Copied:
+    checked, facts, signed = _checked(source)
     with _site(public, checked.data["campaign"], checked.data["site"]) as site:
         night = place.night(site, checked, corrects=False)
         target = night / source.name
         older = facts.get("supersedes")
         if older is not None and not (night / str(older)).is_dir():
             raise UserError(f"it supersedes {older}, which is not published: publish both", source)
-        return _copy(source, target, revision.whole(facts))
+        wanted = revision.whole(facts)
+        if not target.exists():
+            place.require_once(site, checked)
+            _require_rebuilt(source)
+        return replace(_copy(source, target, wanted), signed=signed)
+
+
+def _require_rebuilt(source: Path) -> None:
+    """UserError for a report that is not what its bundle gives."""
+    reader.require(source / published.BUNDLE)
+    if changed := publish.verify(source):
+        why = f"{_first(changed)} differs when rebuilt: edited, or by another version of Roundtrip"
+        raise UserError(f"{why}; `roundtrip report` with --supersedes makes it anew", source)
+
+
+def _first(changed: Sequence[str]) -> str:
+    return changed[0] + (f" (and {len(changed) - 1} more)" if len(changed) > 1 else "")
 
 
 def _copy_import(source: Path, public: Path) -> Copied:
@@ -112,8 +150,7 @@ def _whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
     if checked.digest != facts.get("digest"):
         changed = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed]
     if changed:
-        more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
-        raise UserError(f"{changed[0]}{more} is not as it was published", source)
+        raise UserError(f"{_first(changed)} is not as it was published", source)
     return checked, facts
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from roundtrip import partial as partials
-from roundtrip.collect import manifest
+from roundtrip.collect import manifest, signature
 from roundtrip.errors import UserError, writing
 from roundtrip.history import attached, ledger, published
 from roundtrip.history.annotations import Annotation
@@ -44,17 +44,22 @@ def publish(
     The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is told of
     revisions that had to be left out; `annotations` gives those of a site.  A run that was
     published with other launches is corrected.
-    Two processes at the same time publish one revision.  UserError for a bundle that does not match
-    its manifest, a correction of a revision that does not exist, and a damaged revision.
+    Two processes at the same time publish one revision.  A bundle that its site signed is signed
+    again with the nights before it.  UserError for a bundle that does not match its manifest or
+    signature, samples that were published as another night, a correction of a revision that does
+    not exist, and a damaged revision.
     """
     checked = manifest.verify(bundle)
+    signed = signature.of(bundle, checked)
     site = place.site(checked, reports)
+    correction = correction and correction.for_everybody()
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
         with _alone(site):
             night = place.night(site, checked, correction is not None)
             if found := _published(night, checked, correction):
                 return found
+            place.require_once(site, checked)
             if correction and not _exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
             note = correction or _again(night)
@@ -62,13 +67,21 @@ def publish(
             try:
                 partial.chmod(0o755)
                 copied = _copy(bundle, partial / published.BUNDLE, checked)
-                if not attached.is_in(copied):
+                # What another site signed stays as it is: nobody else could sign it again.
+                is_ours = signed == signature.UNSIGNED or signature.is_own(copied)
+                if not is_ours:
+                    tell(f"{signed.sentence}: no nights before it are put into its report")
+                elif not attached.is_in(copied):
                     facts = copied.data
                     said = annotations(facts["site"])
                     known = ledger.read(reports, facts["campaign"], facts["site"], said)
-                    for warning in known.warnings:
+                    for warning in (*known.warnings, *known.remarks):
                         tell(warning)
-                    copied = attached.add(partial / published.BUNDLE, copied, known, said)
+                    held = partial / published.BUNDLE
+                    added = attached.add(held, copied, known, said)
+                    if added != copied and signed != signature.UNSIGNED:
+                        added = signature.add(held, added, tell)
+                    copied = added
                 write(partial / published.BUNDLE, partial, note)
                 told = {**revision.identity(copied, note), "files": revision.contents(partial)}
                 (partial / FACTS).write_text(revision.facts_text(told), encoding="utf-8")
@@ -155,12 +168,15 @@ def verify(path: Path) -> list[str]:
     """Rebuild a published revision from its own bundle; return the paths that differ.
 
     Everything in the revision is compared, also links and files that do not belong to it.
-    UserError if this is no published report, or if its bundle does not match its manifest.
+    UserError if this is no published report, if its bundle does not match its manifest or its
+    signature, or if it is of another campaign, site or date than its folder.
     """
     facts = published.read_facts(path)
     if facts is None:
         raise UserError("not a published report", path / FACTS)
     checked = manifest.verify(path / published.BUNDLE)
+    signature.of(path / published.BUNDLE, checked)
+    place.require(path, checked)
     if checked.digest != facts.get("digest"):
         return [f"{published.BUNDLE}/{manifest.FILE_NAME}"]
     note = facts.get("supersedes")
@@ -168,7 +184,7 @@ def verify(path: Path) -> list[str]:
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         rebuilt = Path(folder)
         write(path / published.BUNDLE, rebuilt, correction)
-        expected = revision.contents(rebuilt) | revision.of_bundle(checked)
+        expected = revision.contents(rebuilt) | revision.of_bundle(path, checked)
     wanted = revision.identity(checked, correction)
     if "files" in facts:  # which revisions from before lack
         wanted["files"] = expected
@@ -184,7 +200,8 @@ def _plain(text: str) -> str:
 
 
 def _copy(bundle: Path, target: Path, checked: manifest.Manifest) -> manifest.Manifest:
-    for name in (*checked.files, manifest.FILE_NAME):
+    signed = [manifest.SIGNATURE] if "signer" in checked.data else []
+    for name in (*checked.files, manifest.FILE_NAME, *signed):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle / name, target / name)
     return checked

@@ -55,10 +55,16 @@ def contents(folder: Path) -> dict[str, str]:
     return found
 
 
-def of_bundle(checked: manifest.Manifest) -> dict[str, str]:
-    """`contents` of the copy of a bundle in its revision, from its manifest."""
+def of_bundle(revision: Path, checked: manifest.Manifest) -> dict[str, str]:
+    """`contents` of the copy of a bundle in its revision, from its manifest.
+
+    A signature is taken as it lies there: nobody but the signer could make it again.
+    """
     listed = {name: str(entry["sha256"]) for name, entry in checked.data["files"].items()}
     listed[manifest.FILE_NAME] = checked.digest
+    if "signer" in checked.data:
+        given = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
+        listed[manifest.SIGNATURE] = hashlib.sha256(given).hexdigest()
     return {f"{BUNDLE}/{name}": digest for name, digest in listed.items()}
 
 

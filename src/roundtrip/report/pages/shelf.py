@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import imported, paths
-from roundtrip.collect import analysis
+from roundtrip.collect import analysis, site_key
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import judged, ledger, published
@@ -131,7 +131,10 @@ def history(of: Source) -> History | None:
         judged.histories(known.nights, of.thresholds.history),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
         links,
-        [(Strong("Left out: "), _relative(one, site)) for one in (*known.warnings, *of.warnings)],
+        [
+            *((Strong("Left out: "), _relative(o, site)) for o in (*known.warnings, *of.warnings)),
+            *((Strong("Note: "), _relative(one, site)) for one in known.remarks),
+        ],
         _HOME,
         [one for one in of.annotations if one.kind == remarks.ACCEPTED],
     )
@@ -210,6 +213,9 @@ def stored(site: Path, made_from: str, page: Path) -> Summary | None:
     """The summary of a page that was made from the same; None if it was not, or was changed."""
     try:
         record = json.loads((site / STATE).read_text(encoding="utf-8"))
+        proof = record.pop("proof")
+        if not proof or proof != _proof(site.name, record):
+            return None
         if record["made_from"] != made_from or record["page"] not in ("", _digest(page)):
             return None
         counts = [(Verdict(name), int(count)) for name, count in record["counts"]]
@@ -231,7 +237,12 @@ def state(made_from: str, page: Path, summary: Summary) -> str:
         "mark": summary.mark,
         "nights": summary.nights,
     }
-    return json.dumps(record)
+    return json.dumps({**record, "proof": _proof(page.parent.name, record)})
+
+
+def _proof(site: str, record: Mapping[str, Any]) -> str:
+    """Who wrote the record holds the key of the site."""
+    return site_key.proof(site, json.dumps(record, sort_keys=True).encode())
 
 
 def _digest(page: Path) -> str:

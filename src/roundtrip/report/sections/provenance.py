@@ -7,7 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip.collect import signature
+from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.schemas import NODE_FACTS
+from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -39,7 +42,19 @@ def part(data: Data) -> Part:
         Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
         Fold("Files of the bundle, with checksums", (_files(data),)),
     ]
-    return Part("provenance", "Provenance: what this was measured with", tuple(blocks))
+    title = "Provenance: what this was measured with"
+    return Part("provenance", title, tuple(blocks), warnings=_withheld(data))
+
+
+def _withheld(data: Data) -> tuple[str, ...]:
+    """That values looked like credentials: somebody wrote them where they do not belong."""
+    note = data.environment.get(WITHHELD)
+    places = note.get("looked_like_credentials") if isinstance(note, dict) else None
+    if not isinstance(places, list) or not places:
+        return ()
+    count = units.plural(len(places), "field holds", "fields hold")
+    named = ", ".join(map(str, places[:5]))
+    return (f"{count} what looks like a credential; a digest stands in its place: {named}.",)
 
 
 def _later(text: str) -> list[Block]:
@@ -66,8 +81,18 @@ def _code(data: Data) -> Table:
         ("Finished", facts["finished"] or "did not finish: see the launches that are missing"),
         ("Collected with", tools),
         ("Bundle digest", data.manifest.digest),
+        ("Signature", _signer(data)),
+        ("Night before", str((facts.get("before") or {}).get("digest", "none in this bundle"))),
     )
     return _pairs("Code and campaign.", rows)
+
+
+def _signer(data: Data) -> str:
+    """The key that the manifest names; whether it signed it, the page cannot prove."""
+    signer = data.manifest.data.get("signer")
+    if not signer:
+        return "unsigned"
+    return f"signed by {signature.described(signer)}; `roundtrip report DIR --verify` checks it"
 
 
 def _machine(data: Data) -> list[Block]:

@@ -1,0 +1,196 @@
+"""What of a text, a variable or a record may leave the site; the rest becomes a digest.
+
+A digest is ``private-3fa2c1d9e5b7``, the beginning of an HMAC-SHA256 with the key of the site: the
+same value has the same digest every night, and nobody without the key can guess the value.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from roundtrip.collect.hosts import FIELDS
+from roundtrip.collect.pseudonyms import Pseudonyms
+
+#: Beginnings of the names of variables that tune MPI, its transports and its threads.
+TUNING = (
+    *("FI_", "GOMP_", "HCOLL_", "HFI_", "HYDRA_", "I_MPI_", "KMP_", "MPICH_", "MPIR_", "MV2_"),
+    *("MVP_", "NCCL_", "OMP_", "OMPI_", "OPENBLAS_", "OPAL_", "PMIX_MCA_", "PRTE_", "PSM2_"),
+    *("PSM3_", "SHARP_", "SMPI_", "UCC_", "UCX_"),
+)
+#: Variables of Slurm that place and bind ranks; others name accounts, jobs and nodes.
+SLURM = (
+    *("SLURM_CPU_BIND", "SLURM_CPU_FREQ_REQ", "SLURM_DISTRIBUTION", "SLURM_EXACT", "SLURM_HINT"),
+    *("SLURM_MEM_BIND", "SLURM_MPI_TYPE", "SLURM_OVERCOMMIT", "SLURM_OVERLAP"),
+    *("SLURM_PMIX_DIRECT_CONN", "SLURM_THREADS_PER_CORE", "SLURM_WHOLE"),
+)
+DIGEST = r"private-[0-9a-f]{12}"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_VALUE = re.compile(r"[\w.,:;=+^*%{}()\[\]'\" -]{0,300}", re.ASCII)
+
+_CALLED = r"pass(?:word|wd|phrase)|token|secret|credentials?|api[_-]?key|private[_-]?key"
+_SECRETIVE = re.compile(rf"(?:{_CALLED}|auth|cookie|_key)(?![a-z])", re.IGNORECASE)
+#: What looks like a credential; a group is the part that does, without it all is.
+_CREDENTIALS = (
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END[A-Z -]*-----|\Z)"),
+    re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
+    re.compile(r"\b(?:basic|bearer|digest|negotiate)\s+([\w.~+/=-]{12,})", re.IGNORECASE),
+    re.compile(
+        rf"(?:{_CALLED}|authorization|\bpass)\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:{_CALLED})[\"']?\s+[\"']?((?=\S*\d)[^\s\"',;]{{6,}})", re.IGNORECASE),
+    re.compile(r"\b(?:gh[oprsu]_|github_pat_|glpat-|hf_|npm_|pypi-|sk-|xox[abeprs]-)[\w-]{10,}"),
+    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),
+    # A long word in which digits, small and capital letters are mixed; digests have no capitals.
+    re.compile(
+        r"(?<![\w+])(?=[a-zA-Z+]*\d)(?=[A-Z\d+]*[a-z])(?=[a-z\d+]*[A-Z])[A-Za-z\d+]{24,}(?!\w)=*"
+    ),
+)
+_HOST_WORD = (
+    r"[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?(?!node-)((?=[\w.-]*[\d.])[A-Za-z][\w-]*(?:\.\w[\w-]*)*)"
+)
+_NAMES_OF = r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:name)?|wckey"
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+#: What names a person, an account, a host or a folder.
+_PRIVATE = (
+    re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE),
+    # user@host and mail; of package@1.2, and of case@system:partition+environ, nothing.
+    re.compile(
+        r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
+        r"(?:[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+|\d{4}-\d\d-\d\dT[\d:]+)"
+    ),
+    re.compile(
+        r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
+        r"(?:=|\s+)(\S+)"
+    ),
+    re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
+    re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
+    re.compile(
+        r"(?<![\w.-])[a-z][a-z0-9-]*\.(?:(?=[\d-]*[a-z])[a-z0-9-]+\.)+[a-z]{2,}\b(?!\()",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<![\w.])(?:{_BYTE}\.){{3}}{_BYTE}(?![\w.])"),
+    re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
+    re.compile(r"(?<![\w./~])~[\w.-]*/[^\s:;,\"'()<>=|]+"),
+    # An absolute path, also behind -I and its like; what every system has is no secret.
+    re.compile(
+        r"(?:(?<![\w./~-])|(?<=[\s\"',]-[BFIL])|(?<=^-[BFIL]))"
+        r"(?!/usr(?![\w./-])|/usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
+        r"|/(?:bin|lib(?:32|64)?|sbin)(?![\w.-]))"
+        r"/[\w.~+-][^\s:;,\"'()<>=|\[\]]*"
+    ),
+)
+#: The name of a shared library, which stays behind the digest of its path.
+_LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
+_USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
+_MANY = 1 << 16
+#: Characters of the longest text that is looked through; no program says more of itself.
+_LONGEST = 10_000
+
+
+class Disclosure:
+    """The rules of one site.  It names hosts as `names` does.
+
+    `words` are names that stand in private fields (accounts, users): no text keeps them.  `refused`
+    lists the places, as ``file field``, of values that looked like credentials.
+    """
+
+    def __init__(
+        self,
+        names: Pseudonyms,
+        words: Iterable[str] = (),
+        digest: Callable[[str], str] | None = None,
+    ) -> None:
+        self.of, self.of_switch = names.of, names.of_switch
+        self.refused: set[str] = set()
+        #: ``private-`` and 12 hex digits; another `digest` where there is no key of a site.
+        self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
+        self._message = names.message
+        listed = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
+        either = "|".join(map(re.escape, listed)) or "(?!)"
+        self._words = re.compile(rf"(?<![\w-])(?:{either})(?![\w-])")
+        self._cut = functools.lru_cache(_MANY)(self._cut_once)
+
+    def text(self, text: str, place: str = "") -> str:
+        """A text with a pseudonym for each host, and a digest for whatever is private.
+
+        A credential in it is put down under `place`.
+        """
+        return self.kept(self._message(text), place)
+
+    def kept(self, text: str, place: str = "") -> str:
+        """As `text`, for what names no host of the run by its name alone."""
+        cleaned, is_credential = self._cut(text)
+        if is_credential and place:
+            self.refused.add(place)
+        return cleaned
+
+    message = text
+
+    def library(self, text: str) -> str:
+        """A library's description of itself; ``user@host`` is left out."""
+        return self.text(_USER_AT_HOST.sub("", text), "cases.parquet mpi_library")
+
+    def fields(self, data: Any, place: str = "") -> Any:
+        """JSON data: names of hosts and switches in their fields, and all texts, as `text`."""
+        return self._value(data, place, "")
+
+    def variable(self, name: str, value: Any, place: str) -> list[str]:
+        """Name and value of an environment variable; the value if it tunes MPI, else its digest."""
+        text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        known = name if _NAME.fullmatch(name) else self.digest(name)
+        if _SECRETIVE.search(name) or self._cut(text)[1]:
+            self.refused.add(f"{place} {known}")
+        elif (
+            (name.startswith(TUNING) or name in SLURM)
+            and _VALUE.fullmatch(text)
+            and self.text(text) == text
+        ):
+            return [known, text]
+        return [known, self.digest(text)]
+
+    def _value(self, data: Any, place: str, key: str) -> Any:
+        if isinstance(data, dict):
+            named = [(self.kept(str(name), place), name) for name in data]
+            return {
+                shown: self._value(data[name], f"{place} {shown}".strip(), name)
+                for shown, name in named
+            }
+        if isinstance(data, list | tuple):
+            return [self._value(item, place, key) for item in data]
+        if not isinstance(data, str):
+            return data
+        if key in FIELDS:
+            return self.of(data)
+        return self.of_switch(data) if key == "switch" else self.text(data, place)
+
+    def _cut_once(self, text: str) -> tuple[str, bool]:
+        """The text with digests, and whether there was a credential in it."""
+        if len(text) > _LONGEST:
+            return self.digest(text), False
+        cleaned = text
+        for pattern in _CREDENTIALS:
+            cleaned = pattern.sub(self._digested, cleaned)
+        is_credential = cleaned != text
+        for pattern in (*_PRIVATE, self._words):
+            cleaned = pattern.sub(self._digested, cleaned)
+        return cleaned, is_credential
+
+    def _digested(self, found: re.Match[str]) -> str:
+        whole, part = found[0], (found[1] if found.re.groups else None)
+        secret = part or whole
+        if re.fullmatch(DIGEST, secret):
+            return whole
+        begin, library = whole.rindex(secret), _LIBRARY.search(secret)
+        shown = self.digest(secret) + (library[0] if library else "")
+        return whole[:begin] + shown + whole[begin + len(secret) :]
+
+
+def for_everybody(text: str) -> str:
+    """What a person wrote to be published, such as an annotation: what is private is withheld."""
+    return Disclosure(Pseudonyms((), b""), digest=lambda _: "[withheld]").kept(text)

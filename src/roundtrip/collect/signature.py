@@ -1,0 +1,211 @@
+"""Signs the manifest of a night with a key of its site, and says by whom one is signed.
+
+The signature is that of ``ssh-keygen -Y sign``, ``manifest.json.sig`` beside the manifest.  The
+manifest names the public key, so that a signature that was taken away is missed.  Whether a key is
+one of the site says ``site-configs/<site>/allowed_signers`` (see ssh-keygen(1)), besides the key of
+whoever asks.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from roundtrip import paths
+from roundtrip.collect import confined, disclosure, manifest, site_key
+from roundtrip.collect.manifest import Manifest
+from roundtrip.errors import UserError
+from roundtrip.files import read_bytes
+
+#: What is signed is for this purpose alone.
+NAMESPACE = "roundtrip-night"
+ALLOWED = "allowed_signers"
+_LARGEST = 1 << 16  # bytes of a signature
+_TIMEOUT = 60  # s
+_HOW = "install openssh-client"
+
+
+State = Literal["signed", "foreign", "unchecked", "unsigned"]
+#: From what counts most to what counts least.
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed a night: `key` is fingerprint and comment, "" of an unsigned one."""
+
+    state: State
+    key: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return {
+            "signed": f"signed by {self.key}",
+            "foreign": f"signed by {self.key}, which is no key that the site lists",
+            "unsigned": "unsigned",
+            "unchecked": f"names {self.key} as its signer; not checked: no {site_key.KEYGEN} here",
+        }[self.state]
+
+
+UNSIGNED = Signature("unsigned")
+
+
+def add(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
+    """Sign the bundle with the key of its site; its manifest, which names the key.
+
+    Where it cannot be signed, `tell` gets the reason in one line, and it stays unsigned.
+    """
+    site = checked.data["site"]
+    try:
+        key = site_key.make_signing(site)
+        public = _public(key)
+        if not public:
+            raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
+        signed = manifest.write(bundle, checked.data, public)
+        content = (bundle / manifest.FILE_NAME).read_bytes()
+        done = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
+        if done.returncode:
+            raise UserError(_last_line(done.stderr), key)
+    except UserError as error:
+        why = f"there is no {site_key.KEYGEN}: {_HOW}" if _is_missing() else str(error)
+        tell(f"this night is not signed: {why}")
+        return manifest.write(bundle, checked.data)
+    (bundle / manifest.SIGNATURE).write_bytes(done.stdout)
+    return signed
+
+
+def of(bundle: Path, checked: Manifest) -> Signature:
+    """Who signed a verified bundle; UserError if it is not signed by the key that it names."""
+    signer = checked.data.get("signer")
+    if signer is None:
+        return UNSIGNED
+    key, site = described(signer), str(checked.data["site"])
+    given = confined.read(bundle / manifest.SIGNATURE, bundle, _LARGEST)
+    content = (bundle / manifest.FILE_NAME).read_bytes()
+    if _is_missing():
+        return Signature("unchecked", key)
+    own = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
+    if not _verified(content, given, own, site):
+        why = f"it was changed since it was signed, or it is not signed by {key}"
+        raise UserError(why, bundle / manifest.FILE_NAME)
+    allowed = _allowed(site)
+    is_ours = _blob(signer) == _blob(_public(site_key.signing(site)))
+    is_listed = is_ours or bool(allowed and _verified(content, given, allowed, site))
+    return Signature("signed" if is_listed else "foreign", key)
+
+
+def is_own(checked: Manifest) -> bool:
+    """Whether we hold the key that a manifest names."""
+    signer = checked.data.get("signer")
+    own = _public(site_key.signing(str(checked.data["site"])))
+    return bool(signer) and _blob(str(signer)) == _blob(own)
+
+
+def described(signer: str) -> str:
+    """``SHA256:... (comment)`` of a public key."""
+    kind, blob, *comment = signer.split(" ", 2)
+    try:
+        digest = hashlib.sha256(base64.b64decode(blob, validate=True)).digest()
+    except binascii.Error:
+        raise UserError(f"signer: {kind} {blob[:20]}... is no public key") from None
+    shown = base64.b64encode(digest).decode().rstrip("=")
+    return f"SHA256:{shown}" + (f" ({comment[0]})" if comment else "")
+
+
+def summary(signed: Mapping[str, Signature]) -> list[str]:
+    """One line for each way in which nights, of `signed` by their start, are signed."""
+    nights: dict[str, list[str]] = {}
+    for night, one in sorted(signed.items()):
+        nights.setdefault(one.sentence, []).append(night[:10])
+    return [
+        f"{len(those)} night{'s' * (len(those) > 1)} {sentence}"
+        + (f": {', '.join(those[:3])}{', ...' * (len(those) > 3)}" if len(nights) > 1 else "")
+        for sentence, those in sorted(nights.items(), key=lambda one: -len(one[1]))
+    ]
+
+
+def trust(site: str) -> bytes:
+    """What changes when other keys are those of `site`, or can be checked."""
+    own = _blob(_public(site_key.signing(site)))
+    return f"{own} {_is_missing()} ".encode() + _allowed(site)
+
+
+def _public(key: Path) -> str:
+    """The public half of a private key, "" if there is none; its comment may leave the site."""
+    try:
+        stamp = key.stat()
+    except OSError:
+        return ""
+    return _derived(key, stamp.st_mtime_ns, stamp.st_mode)
+
+
+@functools.cache
+def _derived(key: Path, _modified: int, _mode: int) -> str:
+    try:
+        done = _keygen(["-y", "-P", "", "-f", str(key)], b"")
+    except UserError:
+        return ""
+    words = done.stdout.decode(errors="replace").split()
+    if done.returncode or len(words) < 2:
+        return ""
+    comment = disclosure.for_everybody(" ".join(words[2:]))[:100]
+    return " ".join([*words[:2], comment]).strip()
+
+
+def _blob(public: str) -> str:
+    return " ".join(public.split(" ")[:2])
+
+
+def _allowed(site: str) -> bytes:
+    try:
+        file = paths.checkout() / "site-configs" / site / ALLOWED
+        return read_bytes(file) if file.is_file() else b""
+    except UserError:
+        return b""
+
+
+def _verified(content: bytes, given: bytes, allowed: bytes, site: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="roundtrip-") as folder:
+        signers, file = Path(folder, ALLOWED), Path(folder, manifest.SIGNATURE)
+        signers.write_bytes(allowed)
+        file.write_bytes(given)
+        asked = ["-Y", "verify", "-f", str(signers), "-I", _principal(site)]
+        done = _keygen([*asked, "-n", NAMESPACE, "-s", str(file)], content)
+    return done.returncode == 0
+
+
+def _principal(site: str) -> str:
+    return site.replace(" ", "_")
+
+
+def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+    """In a session of its own: it cannot ask for a passphrase."""
+    try:
+        return subprocess.run(
+            [site_key.KEYGEN, *arguments],
+            input=content,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{site_key.KEYGEN}: {error}") from None
+
+
+def _is_missing() -> bool:
+    return shutil.which(site_key.KEYGEN) is None
+
+
+def _last_line(text: bytes) -> str:
+    lines = text.decode(errors="replace").strip().splitlines()
+    return f"{site_key.KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}"

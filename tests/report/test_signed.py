@@ -1,0 +1,330 @@
+"""Signed nights: who signed one, and forgeries that publishing and the history refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import stat
+import subprocess
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+from support.synthetic import Tree
+from typer.testing import CliRunner
+
+from roundtrip import paths
+from roundtrip.cli.commands import app
+from roundtrip.collect import bundle, manifest, signature, site_key
+from roundtrip.errors import UserError
+from roundtrip.history import cache, ledger, published
+from roundtrip.report import preview, public, publish
+from roundtrip.report.pages import shelf
+from roundtrip.report.pages.write import write
+from roundtrip.report.revision import contents, facts_text
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which(site_key.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
+)
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two nights of one site, published in ``reports``."""
+    folder = tmp_path_factory.mktemp("signed")
+    for seed in (1, 2):
+        publish.publish(bundle.build(tree(folder / f"run{seed}", seed)), folder / "reports")
+    return folder
+
+
+def tree(folder: Path, seed: int) -> Path:
+    made = Tree(
+        folder, launches=2, sizes=[1, 64], samples=2, seed=seed, environs=(ENVIRON,)
+    ).write()
+    state = json.loads((folder / "state.json").read_text())
+    state["started"] = f"2026-11-2{seed}T07:00:00Z"
+    (folder / "state.json").write_text(json.dumps(state))
+    return made.path
+
+
+@pytest.fixture
+def reports(master: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(master / "reports", tmp_path / "reports"))
+
+
+def night(reports: Path, day: int) -> Path:
+    return reports / "synthetic" / "local" / f"2026-11-2{day}" / "r1"
+
+
+def redone(revision: Path) -> Path:
+    """The revision with digests of its files, and of its bundle, as they are now."""
+    facts = json.loads((revision / "report.json").read_text())
+    (revision / "report.json").unlink()
+    facts["digest"] = hashlib.sha256(
+        (revision / "bundle" / "manifest.json").read_bytes()
+    ).hexdigest()
+    facts.pop("measurement", None)
+    facts["files"] = contents(revision)
+    (revision / "report.json").write_text(facts_text(facts))
+    return revision
+
+
+def listed_anew(revision: Path, **changes: Any) -> Path:
+    """The revision with a manifest of its files as they are now, and its old signature."""
+    held = revision / "bundle"
+    facts = {**json.loads((held / "manifest.json").read_text()), **changes}
+    given = (held / manifest.SIGNATURE).read_bytes()
+    manifest.write(held, facts, facts["signer"])
+    (held / manifest.SIGNATURE).write_bytes(given)
+    return redone(revision)
+
+
+def unsigned(revision: Path, **changes: Any) -> Path:
+    """The revision as somebody without the key can write it, its page drawn from what is in it."""
+    held = revision / "bundle"
+    manifest.write(held, {**json.loads((held / "manifest.json").read_text()), **changes})
+    for name in ("report.html", "report.md"):
+        (revision / name).unlink()
+    shutil.rmtree(revision / "figures")
+    publish.write(held, revision)
+    return redone(revision)
+
+
+def read(reports: Path) -> ledger.Ledger:
+    return ledger.read(reports, "synthetic", "local")
+
+
+def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> None:
+    first, second = (manifest.verify(night(reports, day) / "bundle") for day in (1, 2))
+    assert second.data["before"] == {"digest": first.digest, "started": first.data["started"]}
+    assert "before" not in first.data
+    for day, checked in ((1, first), (2, second)):
+        signed = signature.of(night(reports, day) / "bundle", checked)
+        assert signed.state == "signed" and signed.key.startswith("SHA256:")
+        page = (night(reports, day) / "report.html").read_text()
+        assert signed.key in page and "unsigned" not in page
+        assert publish.verify(night(reports, day)) == []
+    assert second.measurement not in (second.digest, first.measurement)
+    found = read(reports)
+    assert found.warnings == found.remarks == ()
+    assert signature.summary(found.signed) == [f"2 nights signed by {signed.key}"]
+
+
+def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path: Path) -> None:
+    key = paths.state() / "sites" / "local.signing"
+    assert [stat.S_IMODE(key.stat().st_mode), key.stat().st_nlink] == [0o400, 1]
+    (tmp_path / "signers").write_text(f"local {key.with_name('local.signing.pub').read_text()}")
+    held = night(reports, 2) / "bundle"
+    asked = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
+    asked += ["-n", signature.NAMESPACE, "-s", str(held / manifest.SIGNATURE)]
+    done = subprocess.run(asked, input=(held / "manifest.json").read_bytes(), capture_output=True)
+    assert done.returncode == 0 and b'Good "roundtrip-night" signature for local' in done.stdout
+    private = key.read_bytes().splitlines()[2]
+    assert not [
+        file for file in reports.rglob("*") if file.is_file() and private in file.read_bytes()
+    ]
+
+
+def test_an_edited_page_whose_digest_was_redone_is_refused(reports: Path, tmp_path: Path) -> None:
+    page = night(reports, 1) / "report.html"
+    page.write_text(page.read_text().replace("</body>", "<script>alert(1)</script></body>"))
+    with pytest.raises(UserError, match=r"report\.html \(and 1 more\) differs when rebuilt"):
+        public.copy(redone(night(reports, 1)), tmp_path / "public")
+    assert not list((tmp_path / "public").rglob("report.html"))
+
+
+def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -> None:
+    revision = night(reports, 2)
+    for table, columns in (("samples", ["value"]), ("medians", ["median", "low", "high"])):
+        file = revision / "bundle" / f"{table}.parquet"
+        pl.read_parquet(file).with_columns(pl.col(columns) * 1.5).write_parquet(file)
+    listed_anew(revision)
+    for refuse in (
+        lambda: public.copy(revision, tmp_path / "public"),
+        lambda: publish.verify(revision),
+    ):
+        with pytest.raises(UserError, match="changed since it was signed"):
+            refuse()
+    found = read(reports)
+    assert "changed since it was signed" in found.warnings[0]
+    assert found.nights["night"].unique().to_list() == ["2026-11-21T07:00:00Z"]
+
+
+def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
+    (night(reports, 2) / "bundle" / manifest.SIGNATURE).unlink()
+    with pytest.raises(UserError, match=r"manifest\.json\.sig: missing"):
+        publish.verify(redone(night(reports, 2)))
+    held = night(reports, 1) / "bundle"
+    manifest.write(held, json.loads((held / "manifest.json").read_text()))
+    (held / manifest.SIGNATURE).write_text("")
+    with pytest.raises(UserError, match=r"manifest\.json\.sig is not in the manifest"):
+        manifest.verify(held)
+
+
+def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
+    Nights(tmp_path, series=10).write(3)
+    before = ledger.read(tmp_path, CAMPAIGN, SITE)
+    file = tmp_path / CAMPAIGN / SITE / cache.FILE_NAME
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    buffer = BytesIO()
+    worse = pl.read_parquet(BytesIO(parts["nights.parquet"])).with_columns(pl.col("median") * 1.5)
+    worse.write_parquet(buffer)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in {**parts, "nights.parquet": buffer.getvalue()}.items():
+            archive.writestr(name, content)
+    assert cache.load(file.parent).nights.is_empty()
+    assert ledger.read(tmp_path, CAMPAIGN, SITE).nights.equals(before.nights)
+    assert cache.load(file.parent).nights.height == before.nights.height
+
+
+def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:
+    for revision in Nights(tmp_path, series=2).write(2):
+        (revision / "report.html").write_text("")
+    write(tmp_path)
+    page = tmp_path / CAMPAIGN / SITE / "history.html"
+    before = page.read_bytes()
+    page.write_bytes(before + b"<script></script>")
+    state = page.parent / shelf.STATE
+    record = json.loads(state.read_text())
+    state.write_text(json.dumps({**record, "page": hashlib.sha256(page.read_bytes()).hexdigest()}))
+    write(tmp_path)
+    assert page.read_bytes() == before
+
+
+def test_a_manifest_of_another_site_and_year_is_not_this_night(reports: Path) -> None:
+    revision = night(reports, 1)
+    signer = manifest.verify(revision / "bundle").data["signer"]
+    listed_anew(revision, site="elsewhere", started="2019-11-21T07:00:00Z", signer=signer)
+    with pytest.raises(UserError, match="changed since it was signed"):
+        publish.verify(revision)
+    with pytest.raises(
+        UserError, match="its bundle is of elsewhere, but it lies in the folder of lo"
+    ):
+        publish.verify(unsigned(revision))
+    with pytest.raises(UserError, match="its bundle is of 2019-11-21"):
+        publish.verify(unsigned(revision, site="local"))
+
+
+def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Path) -> None:
+    for day in (0, 3, 4):
+        copied = Path(shutil.copytree(night(reports, 1), night(reports, day)))
+        unsigned(copied, started=f"2026-11-2{day}T07:00:00Z")
+    found = read(reports)
+    assert found.nights["night"].n_unique() == 2
+    assert [one.split(" are ")[0] for one in found.warnings] == [
+        f"{night(reports, day)}: its samples" for day in (0, 3, 4)
+    ]
+    assert all(f"those of {night(reports, 1)}: one run" in one for one in found.warnings)
+    public.copy(night(reports, 1), tmp_path / "public")
+    why = "its samples are those of .*2026-11-21/r1: one run is one night"
+    for put in (
+        lambda: public.copy(night(reports, 3), tmp_path / "public"),
+        lambda: publish.publish(night(reports, 3) / "bundle", tmp_path / "public"),
+    ):
+        with pytest.raises(UserError, match=why):
+            put()
+    assert len(published.nights(tmp_path / "public" / "synthetic" / "local")) == 1
+
+
+def test_a_night_that_was_replaced_after_it_was_named_is_told(reports: Path) -> None:
+    unsigned(night(reports, 1), finished=None)
+    found = read(reports)
+    assert len(found.remarks) == 1 and "is not the one that it names before it" in found.remarks[0]
+    assert sorted(one.state for one in found.signed.values()) == ["signed", "unsigned"]
+
+
+def test_a_foreign_key_says_so_until_the_site_lists_it(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revision = night(reports, 1)
+    checked = manifest.verify(revision / "bundle")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    signed = signature.of(revision / "bundle", checked)
+    assert signed.state == "foreign" and signed.sentence.endswith("no key that the site lists")
+    again, lines = (
+        publish.publish(revision / "bundle", tmp_path / "mine", tell=(said := []).append),
+        said,
+    )
+    assert lines == [f"{signed.sentence}: no nights before it are put into its report"]
+    assert manifest.verify(again / "bundle") == checked
+    folder = tmp_path / "checkout" / "site-configs" / "local"
+    for room in ("campaigns", "checks", "site-configs/local"):
+        (tmp_path / "checkout" / room).mkdir(parents=True)
+    (folder / signature.ALLOWED).write_text(f"local {checked.data['signer']}\n")
+    monkeypatch.chdir(tmp_path / "checkout")
+    assert signature.of(revision / "bundle", checked).state == "signed"
+    (folder / signature.ALLOWED).write_text(f"else {checked.data['signer']}\n")
+    assert signature.of(revision / "bundle", checked).state == "foreign"
+
+
+def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    said: list[str] = []
+    built = bundle.build(tree(tmp_path / "run3", 3), tell=said.append)
+    why = "this night is not signed: there is no ssh-keygen: install openssh-client"
+    assert said == [why]
+    assert signature.of(built, manifest.verify(built)) == signature.UNSIGNED
+    held = night(reports, 1) / "bundle"
+    assert signature.of(held, manifest.verify(held)).state == "unchecked"
+    assert "unsigned" in (publish.publish(built, tmp_path / "mine") / "report.md").read_text()
+
+
+def test_a_key_that_others_can_read_signs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    site_key.make_signing("local").chmod(0o440)
+    said: list[str] = []
+    built = bundle.build(tree(tmp_path / "run", 1), tell=said.append)
+    assert "signer" not in manifest.verify(built).data
+    assert len(said) == 1 and said[0].startswith("this night is not signed: ")
+
+
+def test_the_key_of_a_variable_is_taken_or_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tmp_path / "shared"
+    asked = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
+    subprocess.run([str(one) for one in asked], check=True)
+    monkeypatch.setenv(site_key.SIGNING, str(key))
+    built = bundle.build(tree(tmp_path / "run", 1))
+    signed = signature.of(built, manifest.verify(built))
+    assert signed.state == "signed" and signed.key.endswith("([withheld])")
+    monkeypatch.setenv(site_key.SIGNING, str(tmp_path / "none"))
+    said: list[str] = []
+    bundle.build(tree(tmp_path / "other", 2), tell=said.append)
+    assert said[0].endswith(
+        "missing: ROUNDTRIP_SIGNING_KEY names it; put the key of the site there"
+    )
+
+
+def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Path) -> None:
+    to = tmp_path / "public"
+    public.copy(night(reports, 1), to)
+    runner = CliRunner()
+    done = runner.invoke(app, ["publish", str(night(reports, 2)), "--to", str(to), "--preview"])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert re.fullmatch(r"\S+: \d+ fields, \d+ new, \d+ with new values", lines[0])
+    assert any(line.startswith("  new      manifest.json before digest = ") for line in lines)
+    assert any(
+        line.startswith("  changed  manifest.json started = 2026-11-22T07") for line in lines
+    )
+    assert any(line.endswith(" cases.parquet boost = 1.81.0") for line in lines)
+    assert len(published.nights(to / "synthetic" / "local")) == 1
+    shown = {one.name for one in preview.fields(night(reports, 2), to)}
+    assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= shown
+    page = night(reports, 2) / "report.html"
+    page.write_text("")
+    done = runner.invoke(app, ["publish", str(night(reports, 2)), "--to", str(to), "--preview"])
+    assert done.exit_code == 1 and "would be refused: " in done.stderr
