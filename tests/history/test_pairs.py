@@ -23,7 +23,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     writer.night(0), writer.night(1)
     known = ledger.read(tmp_path, CAMPAIGN, SITE)
     assert known.warnings == ()
-    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth"}
+    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert known.pairs["night"].n_unique() == 2
     found = judge(nodes.measures(known.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
     why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.named}  # type: ignore[attr-defined]
