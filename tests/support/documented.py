@@ -38,7 +38,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/history/test_command.py::test_all_shows_what_did_not_change",
         *('"--all"', '"--series"'),
     ),
-    r"roundtrip nodes SITE( nightly --json)?": (
+    r"roundtrip nodes SITE( nightly --json| --drain-command)?": (
         "tests/cli/test_nodes.py::test_a_sick_node_is_named_and_the_status_is_one",
         *('"nodes", SITE', '"--json"'),
     ),
