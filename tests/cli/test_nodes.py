@@ -153,6 +153,15 @@ def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
     assert told["hosts"] == {pseudonym(3): "n 3'"}
 
 
+def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
+    writer = Pairs(site, nodes=8)
+    writer.night(0), writer.night(1)
+    asked = ["history", SITE, "--reports", str(site), "--all", "--series", pseudonym(3)]
+    found = CliRunner().invoke(app, asked, env={"COLUMNS": "200"})
+    assert f"n 3' ({pseudonym(3)})" in found.stdout
+    assert pseudonym(5) not in found.stdout
+
+
 def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> None:
     writer = Pairs(site, slow={3: 100e-6, 9: 100e-6})
     writer.night(0), writer.night(1)
