@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -37,6 +38,7 @@ _RECOVERED = 0.05
 
 
 _Count = int | np.ndarray
+_Value = TypeVar("_Value", str, tuple[str, str])
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,15 @@ class Outcomes:
         known = list(rows)
         names = sorted({name for nodes, *_ in known for name in nodes})
         at = {name: number for number, name in enumerate(names)}
-        nights = sorted({night for *_, night, _ in known})
-        strata = sorted({(night, kind) for *_, night, kind in known})
+        nights = _numbers(night for *_, night, _ in known)
+        strata = _numbers((night, kind) for *_, night, kind in known)
         on = [(row, at[name]) for row, (nodes, *_) in enumerate(known) for name in set(nodes)]
         pairs = np.array(on, dtype=np.int64).reshape(-1, 2)
         return cls(
             tuple(names),
             np.array([bool(failed) for _, failed, *_ in known], dtype=bool),
-            np.array([nights.index(night) for *_, night, _ in known], dtype=np.int64),
-            np.array([strata.index((night, kind)) for *_, night, kind in known], dtype=np.int64),
+            np.array([nights[night] for *_, night, _ in known], dtype=np.int64),
+            np.array([strata[night, kind] for *_, night, kind in known], dtype=np.int64),
             pairs[:, 0],
             pairs[:, 1],
         )
@@ -131,27 +133,27 @@ class _Window:
             is_flaky = self._tested(group, aside) is not None
             groups.append(group)
             found, patience = (len(groups), 0) if is_flaky else (found, patience + 1)
-        told = []
+        verdicts = []
         for group in groups[:found]:
             others = [node for one in groups[:found] if one != group for node in one]
-            told.append(self._tested(group, others))
-        return [one for one in told if one]
+            verdicts.append(self._tested(group, others))
+        return [one for one in verdicts if one]
 
     def _most_likely(self, aside: Sequence[int]) -> tuple[int, ...]:
         """The node whose failures the others' rate explains least, and who shares them all."""
         kept = self._without(aside)
-        tonight = kept & (self.outcomes.night >= self.first)
-        bad = self._count(tonight & self.outcomes.failed)
+        window = kept & (self.outcomes.night >= self.first)
+        bad = self._count(window & self.outcomes.failed)
         if not bad.any():
             return ()
-        every = self._count(tonight)
+        every = self._count(window)
         nights = kept & (self.outcomes.night >= self.since)
         wrong = nights & self.outcomes.failed
         away = int(wrong.sum()) - self._count(wrong)
         well = int(nights.sum()) - self._count(nights) - away
         chance = _chance(bad, every, away, well)
         worst = int(np.argmin(np.where(bad > 0, chance, np.inf)))
-        failed = tonight & self.outcomes.failed & self._on(worst)
+        failed = window & self.outcomes.failed & self._on(worst)
         shared = self._count(failed)
         twins = np.flatnonzero((shared == bad[worst]) & (bad == bad[worst]))
         return tuple(int(one) for one in twins) if len(twins) <= 2 else (worst,)
@@ -221,6 +223,11 @@ def _chance(bad: _Count, every: _Count, away: _Count, well: _Count) -> np.ndarra
     each = scipy.stats.betabinom.pmf(counts, np.atleast_1d(every), *map(np.atleast_1d, rates))
     found: np.ndarray = np.where(counts >= bad, each, 0.0).sum(axis=0)
     return found
+
+
+def _numbers(values: Iterable[_Value]) -> dict[_Value, int]:
+    """A number for each value, in their order."""
+    return {value: number for number, value in enumerate(sorted(set(values)))}
 
 
 def _counts(failed: np.ndarray) -> tuple[int, int]:
