@@ -1,7 +1,7 @@
 """Launches on pairs of nodes that a campaign names: one for each pair, or for each node alone.
 
 The environment variable ROUNDTRIP_PAIRS names them, in JSON: ``hosts``, lists of one or two nodes,
-and the round in which they meet.  Without it the scheduler chooses the nodes.
+and the round of the schedule.  Without it the scheduler chooses the nodes.
 """
 
 import json

@@ -4,6 +4,8 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
+from roundtrip.sites import launchers
+
 from . import launcher
 from .skipped import tell_if_skipped
 
@@ -48,6 +50,8 @@ class Placement(rfm.RegressionTestPlugin):
         extras = self.current_environ.extras
         self.job.launcher = launcher.of_environment(self.job, extras)
         usual = extras.get("launcher_options", [])
-        self.job.launcher.options += extras.get(self.launcher_options_in, usual)
+        options = extras.get(self.launcher_options_in, usual)
+        ends = launchers.at_first_failure(self.job.launcher.registered_name)
+        self.job.launcher.options += [*options, *ends]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += [f"--nodes={self.num_hosts}"]

@@ -99,13 +99,6 @@ class AcrossNodes(rfm.RegressionTestPlugin):
     """What a ring over a network needs, on two nodes or on many."""
 
     @run_before("run")
-    def end_with_the_first_rank_that_dies(self):
-        # When a rank dies, the others wait for the token for ever. Other launchers end them; srun
-        # does so only with this option.
-        if self.job.launcher.registered_name in ("srun", "srunalloc"):
-            self.job.launcher.options += ["--kill-on-bad-exit=1"]
-
-    @run_before("run")
     def name_the_network(self):
         if interface := self.current_partition.extras.get("interface"):
             self.executable_opts += [f"--interface={interface}"]

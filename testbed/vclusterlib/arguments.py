@@ -77,7 +77,9 @@ def _add_fault(fault: Any) -> None:
     add = fault.add_argument
     add("--latency", type=units.rtt, help="that its cable adds each way, 0..100ms")
     add("--loss", type=units.loss, help="share of frames that its cable loses each way: 0.5%%")
-    add("--cpu", type=units.cpu, help="share of a processor that its programs have: 25%%..100%%")
+    add("--cpu", type=units.cpu, help="share of a processor that its programs have: 25%%..6400%%")
+    cable = "let our link program be its cable, also where that adds and loses nothing"
+    add("--cable", action="store_true", default=None, help=cable)
     add("--clear", action="store_true", help="take all its faults away")
 
 

@@ -127,10 +127,10 @@ def _run(options: argparse.Namespace) -> int:
             request = {"do": "power", "node": options.node, "on": options.way == "on"}
             client.ask(state, request)
         case "fault":
-            fields = {name: getattr(options, name) for name in ("latency", "loss", "cpu")}
+            fields = {name: getattr(options, name) for name in ("latency", "loss", "cpu", "cable")}
             changes = {name: value for name, value in fields.items() if value is not None}
             if bool(changes) == options.clear:
-                raise UserError("fault: give --latency, --loss or --cpu, or --clear alone")
+                raise UserError("fault: give --latency, --loss, --cpu or --cable, or --clear alone")
             request = {"do": "fault", "node": options.node, "changes": changes}
             print(json.dumps(client.ask(state, {**request, "clear": options.clear})["faults"]))
         case "lease":

@@ -25,11 +25,14 @@ from vclusterlib.state import State
 @dataclass(frozen=True)
 class Fault:
     """What a node suffers from: seconds that its cable adds each way, share of frames that it loses
-    each way, share of a processor that its programs have together (0: all)."""
+    each way, share of a processor that its programs have together (0: all).
+
+    `cable`: its cable is our link program, also where that adds and loses nothing."""
 
     latency: float = 0.0
     loss: float = 0.0
     cpu: float = 0.0
+    cable: bool = False
 
 
 class Faults:
@@ -47,7 +50,7 @@ class Faults:
         """By node: its faults."""
         return {name: asdict(fault) for name, fault in sorted(self._now.items())}
 
-    def change(self, name: str, changes: dict[str, float], clear: bool) -> None:
+    def change(self, name: str, changes: dict[str, Any], clear: bool) -> None:
         """Change what `name` suffers from; with `clear` it is well.  UserError if it cannot be."""
         if self._spec.fabric != "wan":
             raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
@@ -60,12 +63,13 @@ class Faults:
             self._now[name] = asked
 
     def _set_cable(self, node: Node, asked: Fault) -> None:
-        sick = bool(asked.latency or asked.loss)
-        if sick and node.name not in self._cables:
+        inserted = bool(asked.cable or asked.latency or asked.loss)
+        if inserted and node.name not in self._cables:
             self._cables[node.name] = self._insert(node)
-        if sick:
+        if inserted:
             settings = LinkSettings(rtt=2 * asked.latency, loss=asked.loss)
-            network.segment_in_software(["eth1"], settings.packets, node.name)
+            # All cables see single packets, so that one that loses some differs in nothing else.
+            network.segment_in_software(["eth1"], True, node.name)
             self._cables[node.name].apply(settings)
         elif self._cables.pop(node.name, None):
             self._daemons.stop(f"cable-{node.name}", 2)
@@ -77,7 +81,7 @@ class Faults:
         ports = [f"f-{node.name}", f"x-{node.name}"]
         senders = [f"y-{node.name}"]
         name = f"cable-{node.name}"
-        return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders)
+        return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders, True)
 
     def _processes(self, name: str) -> list[int]:
         first = int(pid_file(self._state, name).read_text())

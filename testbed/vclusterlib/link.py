@@ -76,7 +76,8 @@ class Link(Protocol):
 class UserspaceLink:
     """Our program, which is controlled by a unix datagram socket.
 
-    `senders` are the devices that send to it.  Its socket is relative to the working folder, which
+    `senders` are the devices that send to it, in single packets if it asks for them or if
+    `in_packets`.  Its socket is relative to the working folder, which
     is the state's run/.
     """
 
@@ -90,6 +91,7 @@ class UserspaceLink:
         ports: list[str],
         name: str = "link",
         senders: Sequence[str] = (),
+        in_packets: bool = False,
     ) -> None:
         self.program = Path(program).name
         self._socket = f"{name}.sock"
@@ -98,9 +100,10 @@ class UserspaceLink:
         daemons.start(name, command)
         daemons.await_ready(name, self._answers, 5)
         self._senders = senders
+        self._in_packets = in_packets
 
     def apply(self, settings: LinkSettings) -> None:
-        network.segment_in_software(self._senders, settings.packets)
+        network.segment_in_software(self._senders, self._in_packets or settings.packets)
         self._ask(
             f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
             f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "

@@ -1,9 +1,12 @@
 """Does a campaign over pairs of nodes name the sick ones, and no others?
 
-It boots a virtual cluster and measures quiet nights, after none of which a node may be named.  Then
-it makes three nodes sick (a cable that is 100 us longer, one that loses 0.5 % of its frames, a
-processor that stands still for 3 of 4 ms) and measures nights, after the last of which these three
-must be named and nobody else.  Real launches through real Slurm; a row a night is printed.
+It boots a virtual cluster whose nodes all have the same emulated cable, and measures quiet nights,
+after none of which a node may be named.  Then four nodes become patients: a cable that is 100 us
+longer, one that loses 0.5 % of its frames, half a processor, processes that crash.  Each has a
+control, which carries everything but the fault: the cable without delay and loss, a quota that
+takes nothing away, a watcher that crashes nothing.  After the last night the patients must be
+named, and nobody else.  Real launches through real Slurm; a row a night is printed, then a table of
+patients and controls.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vclusterlib.errors import UserError
 from vclusterlib.spec import Spec, parse_nodes
@@ -45,7 +49,40 @@ partitions = ["clusterA", "clusterB"]
 parameters = {{ variants = ["raw"], mode = ["pingpong"] }}
 variables = {{ budget = {budget}, perturbation = 0, end = 262144 }}
 """
-_CAME = re.compile(r"(\d+) of (\d+) launches completed")
+_COMPLETED = re.compile(r"(\d+) of (\d+) launches completed")
+PROGRAM = "netpipe"
+#: What every node has.
+CABLE = ("--cable",)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Of a patient: options of ``vcluster fault``, and whether a share of its processes crash.
+
+    `control` is the same as `options` without the fault.
+    """
+
+    name: str
+    options: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
+    crashes: bool = False
+
+
+FAULTS = (
+    Fault("slow link", ("--latency", "100us"), ("--latency", "0")),
+    Fault("flaky", crashes=True),
+    Fault("lossy link", ("--loss", "0.5%"), ("--loss", "0")),
+    Fault("half a processor", ("--cpu", "50%"), ("--cpu", "6400%")),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A patient and its control, by the names of their nodes."""
+
+    fault: Fault
+    patient: str
+    control: str
 
 
 @dataclass(frozen=True)
@@ -66,6 +103,17 @@ class Bed:
                 f"vcluster {shlex.join(command)}: {done.stderr.strip() or done.stdout.strip()}"
             )
         return done.stdout
+
+    @contextmanager
+    def crashing(self, node: str, share: float) -> Iterator[None]:
+        """Crash a share of the program's processes on a node, and look on with a share of 0."""
+        watch = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
+        whole = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
+        with subprocess.Popen([*whole, f"PYTHONPATH={CHECKOUT / 'testbed'}", *watch]) as running:
+            try:
+                yield
+            finally:
+                running.terminate()
 
     def roundtrip(self, series: str, *command: str) -> subprocess.CompletedProcess[str]:
         """A command of Roundtrip on the head node; nights of one `series` share their history."""
@@ -102,61 +150,108 @@ def booted(options: argparse.Namespace) -> Iterator[Bed]:
         bed.run("down")
 
 
-def night(bed: Bed, series: str, names: dict[str, str]) -> tuple[str, set[str]]:
-    """Measure one; what to print of it, and the nodes that are named after it."""
+def night(bed: Bed, series: str, names: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Measure one; what to print of it, and by node that is named after it, as what."""
     begin = time.monotonic()
     done = bed.roundtrip(series, "run", str(bed.share / "pairs.toml"), "--site", "virtual")
     took = time.monotonic() - begin
-    came = _CAME.search(done.stderr)
-    if came is None:
+    completed = _COMPLETED.search(done.stderr)
+    if completed is None or done.returncode not in (0, 1):
         sys.exit(f"the night did not run: {done.stderr.strip()[-2000:]}")
     asked = bed.roundtrip(series, "nodes", "virtual", "pairs", "--json")
     if asked.returncode not in (0, 1):
         sys.exit(f"roundtrip nodes: {asked.stderr.strip()[-2000:]}")
-    named = json.loads(asked.stdout)["named"]
-    found = {names.get(one["name"], f"{one['kind']} {one['name']}") for one in named}
-    return f"{came[1]:>4} of {came[2]:<4} {took:6.0f} s  load {os.getloadavg()[0]:4.1f}", found
+    found = named(json.loads(asked.stdout), names)
+    load = f"load {os.getloadavg()[0]:4.1f}"
+    return f"{completed[1]:>4} of {completed[2]:<4} {took:6.0f} s  {load}", found
+
+
+def named(told: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
+    """By node: what ``roundtrip nodes --json`` names it as."""
+    found: dict[str, list[str]] = {}
+    for one in told["named"]:
+        measures = [each["measure"] for each in one["measures"]]
+        words = ["slow processor"] if one["slow_processor"] else list(dict.fromkeys(measures))
+        found.setdefault(names.get(one["name"], f"{one['kind']} {one['name']}"), []).extend(words)
+    for one in told["flaky"]:
+        node = " or ".join(names.get(each, each) for each in one["nodes"])
+        how = f"flaky ({one['failed']} of {one['launches']} failed)"
+        found.setdefault(node, []).append(how)
+    return {node: ", ".join(words) for node, words in found.items()}
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 0 if quiet nights named nobody and sick ones exactly the sick, 1 if not, and 2
+    """Exit status 0 if quiet nights named nobody and sick ones the patients alone, 1 if not, and 2
     for bad input."""
     options = parsed(arguments)
     try:
-        nodes = Spec(*parse_nodes(options.nodes)).nodes
+        nodes = [node.name for node in Spec(*parse_nodes(options.nodes)).nodes]
+        cases = patients(nodes)
     except UserError as error:
         print(f"night: {error}", file=sys.stderr)
         return error.status
-    names = {pseudonym(node.name): node.name for node in nodes}
-    sick = patients([node.name for node in nodes])
-    good = True
-    with booted(options) as bed:
+    names = {pseudonym(node): node for node in nodes}
+    wanted = {one.patient for one in cases}
+    good, found = True, {}
+    with booted(options) as bed, ExitStack() as watchers:
         for series in ("quiet", "sick"):
             shutil.rmtree(bed.share / series, ignore_errors=True)
+        for node in nodes:
+            bed.ok("fault", node, *CABLE)
         for number in range(1, options.quiet + 1):
             told, found = night(bed, "quiet", names)
-            print(row("quiet", number, told, found, set()), flush=True)
+            print(row("quiet", number, told, set(found), set()), flush=True)
             good &= not found
         if options.sick:
-            for node, fault in sick.items():
-                bed.ok("fault", node, *fault)
-                print(f"{node} gets {shlex.join(fault)}", flush=True)
+            for case in cases:
+                make_sick(bed, case, options.crashes, watchers)
         for number in range(1, options.sick + 1):
             told, found = night(bed, "sick", names)
-            print(row("sick", number, told, found, set(sick)), flush=True)
-            good &= number < options.sick or found == set(sick)
+            print(row("sick", number, told, set(found), wanted), flush=True)
+            good &= number < options.sick or set(found) == wanted
+    if options.sick:
+        print("\n".join(table(cases, found)))
     print("as it should be" if good else "NOT as it should be")
     return 0 if good else 1
 
 
-def patients(nodes: list[str]) -> dict[str, list[str]]:
-    """Three nodes, none of them the first or the last, and what each is to suffer from."""
-    quarter = len(nodes) // 4
-    return {
-        nodes[quarter]: ["--latency", "100us"],
-        nodes[2 * quarter + 1]: ["--loss", "0.5%"],
-        nodes[3 * quarter]: ["--cpu", "25%"],
-    }
+def make_sick(bed: Bed, case: Case, crashes: float, watchers: ExitStack) -> None:
+    """Give a patient its fault, and its control everything but that."""
+    for node, options, share in (
+        (case.patient, case.fault.options, crashes),
+        (case.control, case.fault.control, 0.0),
+    ):
+        if options:
+            bed.ok("fault", node, *options)
+        if case.fault.crashes:
+            watchers.enter_context(bed.crashing(node, share))
+
+
+def patients(nodes: list[str]) -> list[Case]:
+    """Two cases in each cluster, on its nodes but the first; UserError where they are too few."""
+    first = nodes[0][0]
+    clusters = [[one for one in nodes if (one[0] == first) is mine] for mine in (True, False)]
+    if min(map(len, clusters)) < LEAST:
+        raise UserError(f"--nodes: at least {LEAST} in each cluster, of which 4 are in the table")
+    pairs = [members[at : at + 2] for members in clusters for at in (1, 3)]
+    return [Case(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
+
+
+#: With fewer nodes in a cluster, two sick ones are more than a third.
+LEAST = 6
+
+
+def table(cases: list[Case], found: dict[str, str]) -> list[str]:
+    """Of each fault: the patient and what it is named as, the control and the same."""
+    rows = [("fault", "patient", "named as", "control", "named as")]
+    for one in cases:
+        each = ((node, found.get(node, "not named")) for node in (one.patient, one.control))
+        rows.append((one.fault.name, *(word for pair in each for word in pair)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+        for line in rows
+    ]
 
 
 def row(series: str, number: int, told: str, found: set[str], wanted: set[str]) -> str:
@@ -174,9 +269,11 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--name", default="night", help="which virtual cluster (night)")
     add("--share", default=str(CHECKOUT / "build" / "night"), help="folder of runs and reports")
-    add("--nodes", default="16+16", help="nodes of each cluster, at least 4+4 (16+16)")
+    add("--nodes", default="16+16", help="nodes of each cluster, at least 6+6 (16+16)")
     add("--quiet", type=int, default=20, help="quiet nights (20)")
-    add("--sick", type=int, default=2, help="nights with three sick nodes (2)")
+    add("--sick", type=int, default=3, help="nights with four patients (3)")
+    share = "share of the flaky patient's processes that crash (0.333)"
+    add("--crashes", type=float, default=1 / 3, help=share)
     add("--rounds", type=int, default=4, help="rounds a night (4)")
     add("--budget", type=float, default=2.0, help="seconds a launch measures (2)")
     add("--minutes", type=float, default=60, help="time limit of a night (60)")

@@ -65,9 +65,9 @@ def loss(text: str) -> float:
 
 
 def cpu(text: str) -> float:
-    """Share of a processor, 0.25 to 1."""
+    """Share of a processor, 0.25 to 64: more than there are takes nothing away."""
     value = _parse(text, "cpu", {"%": 0.01}, "25%")
-    return _within(value, 0.25, 1, "cpu", text, "25% to 100%")
+    return _within(value, 0.25, 64, "cpu", text, "25% to 6400%")
 
 
 def show_rate(bits_per_second: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roundtrip.bench.calibration import __main__ as command
-from roundtrip.bench.calibration import counts, demands, nodes, real
+from roundtrip.bench.calibration import counts, demands, failing, nodes, real
 from roundtrip.bench.calibration.estimates import Estimate, Told
 
 ALARMS = "false alarms, Gauss, 90 nights"
@@ -67,11 +67,14 @@ def test_the_tables_have_a_row_for_every_demand(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(real, "load", lambda _: {"somewhere": dict.fromkeys("abc", series)})
     monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
     monkeypatch.setattr(nodes, "quiet", lambda *_, **__: 0)
+    monkeypatch.setattr(failing, "ProcessPoolExecutor", _Here)
+    monkeypatch.setattr(failing, "false", lambda *_, **__: 0)
+    monkeypatch.setattr(failing, "named", lambda *_, **__: True)
     monkeypatch.setattr(nodes, "planted", lambda *_, **__: {3, 11, 20})
     made = command.tables(500, 1, Path())
     rows = [
         told.row
-        for name in ("alarms", "power", "nodes", "real")
+        for name in ("alarms", "power", "nodes", "failing", "real")
         for told in made[name]()
         if isinstance(told, Estimate)
     ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
+import pytest
 from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner
 
 from roundtrip.cli.commands import app
+from roundtrip.collect import host_names, site_key
+from roundtrip.errors import UserError
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad cable"}
 
@@ -53,13 +57,13 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
     night = "was not measured in the night of 2026-01-02"
     assert [line for line in found.stdout.splitlines() if night in line] == [
         f"{CAMPAIGN}: {pseudonym(5)} {night}, last on 2026-01-01 "
-        "(failed: none of 4 launches completed, no answer).",
+        "(failed: all 4 launches failed, no answer).",
         f"{CAMPAIGN}: {pseudonym(6)} {night}, last on 2026-01-01 (drained: bad cable).",
         f"{CAMPAIGN}: {pseudonym(77)} {night}, nor in any night before "
         "(missing: no launch on it was made).",
     ]
     assert "No node stands out" in found.stdout
-    assert found.exit_code == 1, "no launch on one of them completed"
+    assert found.exit_code == 1, "all launches on one of them failed"
 
 
 def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> None:
@@ -124,3 +128,89 @@ def test_a_damaged_newest_night_is_warned_of_and_the_others_are_told(tmp_path: P
     assert found.exit_code == 1 and f"{pseudonym(3)} is sick" in first
     assert "was not measured in the night of 2026-01-02" in second
     assert found.stderr.startswith(f"warning: {newest}: bundle/manifest.json: cases.parquet is not")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site with a key, whose run tree names one host of `Pairs`; its folder of reports."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv(site_key.VARIABLE, str(tmp_path / "key"))
+    (tmp_path / "key").write_text("a secret of the whole site")
+    (tmp_path / "key").chmod(0o400)
+    known = host_names.HostNames({pseudonym(3): "n 3'"}, has_key=True)
+    monkeypatch.setattr(host_names, "of", lambda site, runs: known)
+    return tmp_path / "reports"
+
+
+def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
+    writer = Pairs(site, slow={3: 100e-6})
+    writer.night(0), writer.night(1)
+    asked = ["nodes", SITE, "--reports", str(site)]
+    first = CliRunner().invoke(app, asked).stdout.splitlines()[0]
+    assert first.startswith(f"{CAMPAIGN}: n 3' ({pseudonym(3)}) is sick: latency ")
+    told = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert told["hosts"] == {pseudonym(3): "n 3'"}
+
+
+def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
+    writer = Pairs(site, nodes=8)
+    writer.night(0), writer.night(1)
+    asked = ["history", SITE, "--reports", str(site), "--all", "--series", pseudonym(3)]
+    found = CliRunner().invoke(app, asked, env={"COLUMNS": "200"})
+    assert f"n 3' ({pseudonym(3)})" in found.stdout
+    assert pseudonym(5) not in found.stdout
+
+
+def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> None:
+    writer = Pairs(site, slow={3: 100e-6, 9: 100e-6})
+    writer.night(0), writer.night(1)
+    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    assert found.exit_code == 1
+    (line,) = found.stdout.splitlines()
+    words = shlex.split(line)
+    assert words[:4] == ["scontrol", "update", "NodeName=n 3'", "State=DRAIN"]
+    assert words[4].startswith(f"Reason=roundtrip {CAMPAIGN}: latency +") and len(words) == 5
+    assert found.stderr.startswith(f"no command for {pseudonym(9)}: no host of this name")
+
+
+def test_healthy_nodes_give_no_command(site: Path) -> None:
+    Pairs(site).night(0)
+    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    assert (found.exit_code, found.stdout) == (0, "")
+
+
+def test_without_the_key_the_command_says_in_one_line_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv(site_key.VARIABLE, raising=False)
+    Pairs(tmp_path, slow={3: 100e-6}).night(0)
+    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path), "--drain-command"])
+    assert isinstance(found.exception, UserError)
+    told = str(found.exception)
+    assert str(site_key.own(SITE)) in told and site_key.VARIABLE in told and "\n" not in told
+
+
+def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, nodes=16, alone=True, failed=frozenset({5}))
+    writer.night(0), writer.night(1)
+    asked = ["nodes", SITE, "--reports", str(tmp_path)]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 1
+    counts = "16 of 16 launches on it failed, 0 of 176 elsewhere, two nights."
+    assert f"{CAMPAIGN}: {pseudonym(5)} is flaky: {counts}" in found.stdout.splitlines()
+    (one,) = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["flaky"]
+    assert (one["nodes"], one["failed"], one["launches"]) == ([pseudonym(5)], 16, 16)
+    assert one["chance"] < 0.001
+
+
+def test_a_slow_processor_is_said_to_be_one(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, alone=True, halved={3}, narrow={9: 4.0})
+    writer.night(0), writer.night(1)
+    asked = ["nodes", SITE, "--reports", str(tmp_path)]
+    lines = CliRunner().invoke(app, asked).stdout.splitlines()
+    (slow,) = (line for line in lines if pseudonym(3) in line)
+    (link,) = (line for line in lines if pseudonym(9) in line)
+    assert "is sick: its processor is slow: inside the node, without the network, latency +" in slow
+    assert "processor" not in link

@@ -23,7 +23,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     writer.night(0), writer.night(1)
     known = ledger.read(tmp_path, CAMPAIGN, SITE)
     assert known.warnings == ()
-    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth"}
+    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert known.pairs["night"].n_unique() == 2
     found = judge(nodes.measures(known.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
     why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.named}  # type: ignore[attr-defined]
@@ -95,3 +95,52 @@ def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
     assert levels[two] == pytest.approx(3 * levels[one], rel=0.2)
     assert alone["excess"].abs().max() < 0.5
     assert set(pairs.filter(pl.col("other") != "")["place"]) == {f"{SITE}:cluster"}
+
+
+def inside(**effects: list[float]) -> pl.DataFrame:
+    """Launches inside one node: of each measure, the excess of one launch after the other."""
+    rows = [
+        {
+            **{"night": f"2026-01-{n + 1:02d}", "launch": f"{n}", "round": 1, "host": "node-1"},
+            **{"other": "", "measure": measure, "excess": excess},
+        }
+        for measure, several in effects.items()
+        for n, excess in enumerate(several)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"excess": pl.Float64})
+
+
+@pytest.mark.parametrize(
+    ("effects", "pauses"),
+    [
+        ({"latency": [0.7, 0.6], "bandwidth": [0.5, 0.7]}, False),
+        ({"latency": [0.0, 0.1], "bandwidth": [0.0, 0.0], "tail": [1.0, 0.9]}, True),
+        # Memory is slow, not the processor.
+        ({"latency": [0.0, 0.1], "bandwidth": [0.7, 0.7]}, None),
+        ({"latency": [0.15, 0.2], "bandwidth": [0.7, 0.7]}, None),
+        # One launch, or one that disagrees, decides nothing; nor do old launches.
+        ({"latency": [0.7], "bandwidth": [0.7]}, None),
+        ({"latency": [0.7, 0.0], "bandwidth": [0.7, 0.7]}, None),
+        ({"latency": [0.7] * 5 + [0.0] * 6, "bandwidth": [0.7] * 5 + [0.0] * 6}, None),
+        ({"failure": [1.0, 1.0]}, None),
+    ],
+)
+def test_a_slow_processor_slows_short_messages_and_copies_alike(
+    effects: dict[str, list[float]], pauses: bool | None
+) -> None:
+    found = nodes.slow_processors(inside(**effects), THRESHOLDS.nodes)
+    assert {host: one.pauses for host, one in found.items()} == (
+        {} if pauses is None else {"node-1": pauses}
+    )
+
+
+def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
+    Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
+    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs
+    made = nodes.outcomes(pairs)
+    assert set(made.names) == {pseudonym(node) for node in range(8)}
+    assert (made.failed.size, made.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)
+    on = np.bincount(made.node, weights=made.failed[made.launch])
+    assert on[made.names.index(pseudonym(5))] == 8 and on.sum() == 2 * 4 + 4
+    levels = pairs.filter(measure="failure").select("other", "level").unique()
+    assert levels["level"].is_between(0.1, 0.3).all()

@@ -38,6 +38,10 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/history/test_command.py::test_all_shows_what_did_not_change",
         *('"--all"', '"--series"'),
     ),
+    r"roundtrip nodes SITE --drain-command": (
+        "tests/cli/test_nodes.py::test_the_commands_that_drain_nodes_are_printed_for_a_shell",
+        *('"nodes", SITE', '"--drain-command"'),
+    ),
     r"roundtrip nodes SITE( nightly --json)?": (
         "tests/cli/test_nodes.py::test_a_sick_node_is_named_and_the_status_is_one",
         *('"nodes", SITE', '"--json"'),

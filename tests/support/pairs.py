@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,10 +37,11 @@ def pseudonym(node: int) -> str:
 class Pairs:
     """A writer of such nights: `each` rounds a night, of `nodes` (an even number).
 
-    `slow` adds seconds to each message of a node, `narrow` divides its bandwidth, `lossy` is the
-    share of its messages that take 0.2 s.  `failed` nodes bring no launch back.  Times scatter by
-    `noise` from launch to launch.  `alone` launches on single nodes come besides.  `plan` is what
-    env/pairs.json says of each partition, `emulated` what each launch says of its nodes.
+    `slow` adds seconds to each message of a node, `narrow` divides the bandwidth to others, `lossy`
+    is the share of its messages that take 0.2 s, `halved` nodes have processors of half the speed.
+    All launches of `failed` nodes fail.  Times scatter by `noise` from launch to launch.  `alone`
+    launches on single nodes come besides.  `plan` is what env/pairs.json says of each partition,
+    `emulated` what each launch says of its nodes.
     """
 
     reports: Path
@@ -52,6 +53,7 @@ class Pairs:
     slow: Mapping[int, float] = field(default_factory=dict)
     narrow: Mapping[int, float] = field(default_factory=dict)
     lossy: Mapping[int, float] = field(default_factory=dict)
+    halved: Collection[int] = ()
     failed: frozenset[int] = frozenset()
     switches: int = 0
     alone: bool = False
@@ -135,7 +137,11 @@ class Pairs:
         nodes = one[2]
         factor = np.exp(self.noise * rng.standard_normal())
         start = (0.5e-6 if len(nodes) == 1 else 50e-6) + sum(self.slow.get(n, 0) for n in nodes)
-        byte = 1e-9 * np.prod([self.narrow.get(node, 1) for node in nodes])
+        byte = 1e-9
+        if len(nodes) > 1:
+            byte *= np.prod([self.narrow.get(node, 1) for node in nodes])
+        if set(self.halved) & set(nodes):
+            start, byte = 2 * start, 2 * byte
         size = np.repeat(SIZES, self.messages)
         times = factor * (start + size * byte) * np.exp(0.03 * rng.standard_normal(size.size))
         lost = rng.random(size.size) < sum(self.lossy.get(node, 0) for node in nodes)

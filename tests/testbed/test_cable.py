@@ -30,7 +30,7 @@ def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(told):
     sick.change("a2", {"loss": 0.2}, clear=False)
     links = [one for one in told if isinstance(one, LinkSettings)]
     assert links == [LinkSettings(rtt=2e-3), LinkSettings(rtt=2e-3, loss=0.2)]
-    assert sick.to_json() == {"a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0}}
+    assert sick.to_json() == {"a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0, "cable": False}}
     sick.change("a2", {}, clear=True)
     assert ("stop", "cable-a2") in told
     assert sick.to_json() == {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,15 +28,45 @@ def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
     assert night.pseudonym("a5") == Pseudonyms(["a5"], night.KEY).of("a5")
 
 
-def test_three_nodes_are_sick_each_in_its_own_way() -> None:
+def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
-    sick = night.patients(names)
-    assert list(sick) == ["a9", "b2", "b9"]
+    cases = night.patients(names)
+    assert [(one.patient, one.control) for one in cases] == [
+        *(("a2", "a3"), ("a4", "a5"), ("b2", "b3"), ("b4", "b5"))
+    ]
     read = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
-    assert [read[option](value) for option, value in sick.values()] == pytest.approx(
-        [1e-4, 5e-3, 0.25]
-    )
-    assert len(night.patients(names[:4] + names[16:20])) == 3
+    for one in night.FAULTS:
+        assert [key for key in one.options if key in read] == [k for k in one.control if k in read]
+        assert one.crashes == (not one.options)
+        for key, value in zip(one.options[::2], one.options[1::2], strict=True):
+            assert read[key](value) > 0
+    controls = [
+        read[key](value) for key, value in (one.control for one in night.FAULTS if one.control)
+    ]
+    assert controls == [0, 0, 64]
+
+
+def test_what_is_named_is_read_from_the_answer_in_json() -> None:
+    names = {"node-1": "a1", "node-2": "a2", "node-3": "a3"}
+    slow = {"kind": "node", "name": "node-1", "slow_processor": True, "measures": []}
+    link = {
+        **{"kind": "node", "name": "node-2", "slow_processor": False},
+        "measures": [{"measure": "latency"}, {"measure": "tail"}, {"measure": "latency"}],
+    }
+    flaky = {"nodes": ["node-2", "node-3"], "failed": 3, "launches": 9}
+    assert night.named({"named": [slow, link], "flaky": [flaky]}, names) == {
+        "a1": "slow processor",
+        "a2": "latency, tail",
+        "a2 or a3": "flaky (3 of 9 failed)",
+    }
+
+
+def test_the_table_has_patients_and_controls() -> None:
+    cases = [night.Case(night.FAULTS[0], "a2", "a3")]
+    assert night.table(cases, {"a2": "latency"}) == [
+        "fault      patient  named as  control  named as",
+        "slow link  a2       latency   a3       not named",
+    ]
 
 
 def test_a_row_says_who_is_missing_and_who_is_there_falsely() -> None:
@@ -45,7 +75,7 @@ def test_a_row_says_who_is_missing_and_who_is_there_falsely() -> None:
     assert night.row("quiet", 1, "8 of 8", set(), set()).endswith("8 of 8  named: none")
 
 
-@pytest.mark.parametrize("nodes", ["3", "0+4"])
+@pytest.mark.parametrize("nodes", ["3", "0+4", "5+6"])
 def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     nodes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,11 +99,14 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
 ) -> None:
     @contextmanager
     def booted(options: Any) -> Iterator[Any]:
-        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "")
+        watch = lambda node, share: nullcontext()  # noqa: E731
+        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crashing=watch)
 
     nights = {"quiet": iter(quiet), "sick": iter(sick)}
     monkeypatch.setattr(night, "booted", booted)
-    monkeypatch.setattr(night, "night", lambda bed, series, names: ("", next(nights[series])))
-    monkeypatch.setattr(night, "patients", lambda names: {"a2": ("--cpu",), "b2": ("--loss",)})
+    answers = lambda bed, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
+    monkeypatch.setattr(night, "night", answers)
+    cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[2], "b2", "b3")]
+    monkeypatch.setattr(night, "patients", lambda names: cases)
     asked = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
     assert night.main(asked) == status

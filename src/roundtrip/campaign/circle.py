@@ -1,4 +1,4 @@
-"""Who meets whom in which round, so that all meet all and nobody plays twice in a round.
+"""Round-robin schedule by the circle method: each pair once, and no node twice in a round.
 
 The circle method: one stays, the others turn by one place a round.  An odd one out has a bye.
 Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def rounds(players: int) -> int:
-    """How many rounds it takes until each pair of `players` has met once."""
+    """How many rounds it takes until each pair of `players` had its launch."""
     return players - 1 + players % 2 if players > 1 else 0
 
 

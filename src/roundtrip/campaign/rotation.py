@@ -1,4 +1,4 @@
-"""Which nodes meet tonight: some rounds of a tournament that goes on over the nights.
+"""Which pairs of nodes are launched tonight: some rounds of a round robin over the nights.
 
 A campaign with ``nodes = "all"`` launches checks of two nodes on pairs of nodes, and checks of one
 node on each node alone.  In a round no node takes part twice.  Pairs follow `circle`; alone, half
@@ -174,7 +174,7 @@ def _is(meeting: Meeting, size: int) -> bool:
 
 
 def _came(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
-    """Round and hosts of the launches of a night that completed, each pair once."""
+    """Round and hosts of the launches of a night that passed, each pair once."""
     found = set()
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
         case: Any = files.read_json(file)

@@ -1,4 +1,4 @@
-"""What a campaign launches tonight: its matrix, and which nodes meet where it runs on all nodes."""
+"""What a campaign launches tonight: its matrix, and pairs of nodes where it runs on all."""
 
 from __future__ import annotations
 

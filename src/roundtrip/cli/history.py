@@ -19,11 +19,12 @@ from rich.table import Table
 
 from roundtrip import paths
 from roundtrip.cli import app, listing
-from roundtrip.collect import shapes
+from roundtrip.collect import host_names, shapes
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
+    from roundtrip.collect.host_names import HostNames
     from roundtrip.report.confirmation import Confirmed
     from roundtrip.report.nights import Judged, Line
 
@@ -81,6 +82,7 @@ def history(
     read = {name: _judged(folder, name, site, since) for name in names}
     found = {name: one[0] for name, one in read.items() if one}
     signed = {name: one[1] for name, one in read.items() if one}
+    hosts = host_names.of(site, paths.runs())
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}'", folder)
@@ -99,7 +101,8 @@ def history(
         print(json.dumps(answer, indent=1))
     else:
         for name, judged in found.items():
-            _print(f"{name} on {site}", judged, again[name], kept[name], everything or bool(series))
+            title, whole = f"{name} on {site}", everything or bool(series)
+            _print(title, judged, again[name], kept[name], whole, hosts)
             for line in signed[name]:
                 _console.print(f"  {printable(line)}")
     worse = any(line.judgement.is_alarm for lines in kept.values() for line in lines)
@@ -175,23 +178,28 @@ def _label(line: Line) -> str:
 
 
 def _print(
-    title: str, judged: Judged, again: Confirmed, lines: Sequence[Line], everything: bool
+    title: str,
+    judged: Judged,
+    again: Confirmed,
+    lines: Sequence[Line],
+    everything: bool,
+    hosts: HostNames,
 ) -> None:
-    """All series in a line, then a row for each that is shown."""
+    """All series in a line, then a row for each that is shown, with the names of `hosts`."""
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
     if again.sentence:
-        _console.print(f"  {printable(again.sentence)}")
+        _console.print(f"  {hosts.named(printable(again.sentence))}")
     if all(one.judgement.verdict == "too few nights" for one in lines):
-        _pairs(judged, lines, everything)
+        _pairs(judged, lines, everything, hosts)
         return
     shown = [one for one in lines if everything or _is_shown(one)]
     table = Table(*_COLUMNS, box=None)
     for line in shown:
-        table.add_row(*_cells(line, judged, again))
+        table.add_row(*map(hosts.named, _cells(line, judged, again)))
     if shown:
         listing.show(table)
     else:
@@ -205,12 +213,12 @@ def _print(
         step = line.known.steps[-1]
         since = judged.calendar.label(judged.calendar.nights[step.night])
         size = f"{step.ratio:.3f} since {since}, less than the least effect"
-        _console.print(f"  no alarm: {_label(line)}: {size}")
+        _console.print(f"  no alarm: {hosts.named(_label(line))}: {size}")
     if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
         _console.print(f"  no alarm: {more} more series that changed by less than the least effect")
 
 
-def _pairs(judged: Judged, lines: Sequence[Line], everything: bool) -> None:
+def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import young
 
@@ -220,7 +228,8 @@ def _pairs(judged: Judged, lines: Sequence[Line], everything: bool) -> None:
     most = len(pairs) if everything else _PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for one in pairs[:most]:
-        table.add_row(_label(one.line), one.before, one.newest, one.ratio, one.distance)
+        label = hosts.named(_label(one.line))
+        table.add_row(label, one.before, one.newest, one.ratio, one.distance)
     listing.show(table)
     if len(pairs) > most:
         _console.print(f"  and {len(pairs) - most} series that differ less (--all)")

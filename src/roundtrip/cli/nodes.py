@@ -1,11 +1,12 @@
-"""``roundtrip nodes``: which node of a site is sick, by all published nights."""
+"""``roundtrip nodes``: which node of a site is sick or flaky, by all published nights."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,25 +15,38 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import shapes
+from roundtrip.collect import shapes, site_key
+from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.collect.text import printable
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
+    from roundtrip.collect.host_names import HostNames
     from roundtrip.history.absent import Absent
-    from roundtrip.stats.nodes.told import Judged, Named
+    from roundtrip.history.nodes import SlowProcessor
+    from roundtrip.stats.nodes.failures import Flaky
+    from roundtrip.stats.nodes.verdicts import Judged, Named
+
+#: More characters of a reason to drain a node tell an operator nothing.
+_REASON = 200
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the nights of a campaign tell, and whom the newest of them did not measure.
+class _Verdict:
+    """What the nights of a campaign say, and which nodes the newest of them did not measure.
 
-    `marks`: what is not real hardware, by environment.
+    `slow`: nodes whose processor is slow.  `marks`: what is not real hardware, by environment.
     """
 
     judged: Judged
+    slow: dict[str, SlowProcessor]
+    flaky: tuple[Flaky, ...]
     gone: list[Absent]
     marks: dict[str, str]
+
+    def is_alarm(self) -> bool:
+        failed = any(one.is_failed for one in self.gone)
+        return bool(self.judged.named or self.flaky) or failed
 
 
 @app.command()
@@ -40,54 +54,116 @@ def nodes(
     site: Annotated[str, typer.Argument(help="The site whose reports are read.")],
     campaign: Annotated[str | None, typer.Argument(help="One campaign; all by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    drain: Annotated[
+        bool,
+        typer.Option(
+            "--drain-command",
+            help="Print the commands that drain the nodes named, and run none of them.",
+        ),
+    ] = False,
     reports: Annotated[
         Path | None, typer.Option(help="Where reports are published; reports/ by default.")
     ] = None,
 ) -> None:
-    """Name the nodes, switches and links of a site that are sick, by all nights of its campaigns
-    over pairs of nodes, and the nodes that the newest night did not measure.
+    """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
+    campaigns over pairs of nodes, and the nodes that the newest night did not measure.
 
-    Worst first.  Exit status: 0 none is sick; 1 some are, or no launch on them completed in the
-    newest night; 2 bad input.
+    Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
+    is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
     """
+    from roundtrip.collect import host_names
     from roundtrip.report import units  # takes a second, which others need not spend
 
     folder = reports or paths.reports()
     for name in filter(None, (site, campaign)):
         if not re.fullmatch(shapes.NAME_PATTERN, name):
             raise UserError(f"{name!r}: {shapes.NAME['description']}")
+    if drain and as_json:
+        raise UserError("--drain-command and --json: give one of them")
+    hosts = host_names.of(site, paths.runs())
+    if drain and not hosts.has_key:
+        raise UserError(
+            f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
+            f"put it at {site_key.own(site)}, or name it in {site_key.VARIABLE}"
+        )
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
     found = {name: one for name in names if (one := _read(folder, name, site))}
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}' over pairs of nodes", folder)
-    if as_json:
-        print(json.dumps(_told(site, found), indent=1))
+    if drain:
+        _print_drain_commands(found, hosts)
+    elif as_json:
+        print(json.dumps(_record(site, found, hosts), indent=1))
     else:
-        for name, told in found.items():
-            for line in _lines(told):
+        for name, verdict in found.items():
+            for line in _lines(verdict):
                 # The words have no-break spaces, which `printable` knows only as "?".
-                print(printable(f"{name}: {line}".translate(units.PLAIN_SPACES)))
-    raise typer.Exit(int(any(_alarms(one) for one in found.values())))
+                print(hosts.named(printable(f"{name}: {line}".translate(units.PLAIN_SPACES))))
+    raise typer.Exit(int(any(one.is_alarm() for one in found.values())))
 
 
-def _lines(told: _Told) -> list[str]:
+def _lines(verdict: _Verdict) -> list[str]:
     from roundtrip.report import nodes as words
 
-    judged, marks = told.judged, told.marks
-    lines = [f"{words.title(one, marks)}: {words.named(one, judged)}." for one in judged.named]
+    judged, marks = verdict.judged, verdict.marks
+    mark = words.marked(marks, marks)
+    lines = [
+        f"{words.title(one, marks)}: {words.named(one, judged, verdict.slow.get(one.name))}."
+        for one in judged.named
+    ]
+    lines += [
+        f"{words.flaky_title(one, mark)}: {words.flaky(one, 'failed')}" for one in verdict.flaky
+    ]
     lines = lines or [words.healthy(judged, marks)]
-    lines += [words.mute(judged.mute)] if judged.mute and judged.named else []
-    lines += [_gone(one) for one in told.gone]
+    lines += [words.too_few(judged.too_few)] if judged.too_few and judged.named else []
+    lines += [_gone(one) for one in verdict.gone]
     return lines
 
 
-def _read(reports: Path, campaign: str, site: str) -> _Told | None:
-    """What all nights of a campaign tell; None for one that is not over pairs of nodes."""
+def _print_drain_commands(found: Mapping[str, _Verdict], hosts: HostNames) -> None:
+    """One command a node that is named; on standard error, why there is none for the others."""
+    reasons: dict[str, list[str]] = {}
+    for campaign, verdict in found.items():
+        for who, why in _reasons(verdict):
+            reasons.setdefault(who, []).append(f"{campaign}: {why}")
+    for who, several in reasons.items():
+        host = hosts.known.get(who)
+        if host is None:
+            print(f"no command for {hosts.named(who)}: {_no_command(who)}", file=sys.stderr)
+            continue
+        reason = printable(f"roundtrip {'; '.join(several)}")[:_REASON]
+        words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
+        print(shlex.join(words))
+
+
+def _no_command(who: str) -> str:
+    if re.fullmatch(STABLE, who):
+        return "no host of this name is in `sinfo` or in a run tree here"
+    return "it is no single node"
+
+
+def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
+    """Who is to be drained, and why, without a pseudonym or a space that is not plain."""
+    from roundtrip.report import nodes as words
+    from roundtrip.report import units
+
+    judged = verdict.judged
+    for one in judged.named:
+        why = words.named(one, judged, verdict.slow.get(one.name))
+        yield one.name, why.translate(units.PLAIN_SPACES)
+    for each in verdict.flaky:
+        why = words.flaky(each, "failed").removesuffix(".")
+        yield " or ".join(each.names), why.translate(units.PLAIN_SPACES)
+
+
+def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
+    """What all nights of a campaign say; None for one that is not over pairs of nodes."""
     from roundtrip.collect import analysis
     from roundtrip.history import absent, ledger
     from roundtrip.history import nodes as measured
     from roundtrip.report import labels
+    from roundtrip.stats.nodes.failures import flaky
     from roundtrip.stats.nodes.judge import judge
 
     known = ledger.read(reports, campaign, site)
@@ -97,13 +173,13 @@ def _read(reports: Path, campaign: str, site: str) -> _Told | None:
         return None
     thresholds = analysis.of_site(site)
     some = measured.measures(known.pairs, thresholds.nodes)
-    judged = judge(some, thresholds.nodes, thresholds.statistics.confidence_level)
-    gone = absent.of(reports / campaign / site, known.pairs)
-    return _Told(judged, gone, labels.of_history(known.provenance))
-
-
-def _alarms(told: _Told) -> bool:
-    return bool(told.judged.named) or any(one.is_failed for one in told.gone)
+    return _Verdict(
+        judge(some, thresholds.nodes, thresholds.statistics.confidence_level),
+        measured.slow_processors(known.pairs, thresholds.nodes),
+        flaky(measured.outcomes(known.pairs), thresholds.nodes),
+        absent.of(reports / campaign / site, known.pairs),
+        labels.of_history(known.provenance),
+    )
 
 
 def _gone(one: Absent) -> str:
@@ -112,29 +188,45 @@ def _gone(one: Absent) -> str:
     return f"{one.node} was not measured in the night of {one.night[:10]}, {last} ({why})."
 
 
-def _told(site: str, found: Mapping[str, _Told]) -> dict[str, Any]:
-    return {
+def _record(site: str, found: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
+    """What ``--json`` prints; `hosts`, by pseudonym, of the nodes that it names."""
+    record: dict[str, Any] = {
         "site": site,
         "labels": {name: told.marks for name, told in found.items()},
         "named": [
-            _record(name, one, told.marks)
+            _named(name, one, told) for name, told in found.items() for one in told.judged.named
+        ],
+        "flaky": [
+            {
+                "campaign": name,
+                "nodes": list(one.names),
+                "failed": one.here[0],
+                "launches": one.here[1],
+                "failed_elsewhere": one.elsewhere[0],
+                "launches_elsewhere": one.elsewhere[1],
+                "nights": one.nights,
+                "chance": one.chance,
+            }
             for name, told in found.items()
-            for one in told.judged.named
+            for one in told.flaky
         ],
         "cannot_tell": [
             {"campaign": name, "node": one.name, "launches": one.launches, "rounds": one.rounds}
             for name, told in found.items()
-            for one in told.judged.mute
+            for one in told.judged.too_few
         ],
         "not_measured": [
             {"campaign": name, **asdict(one)} for name, told in found.items() for one in told.gone
         ],
     }
+    text = json.dumps(record)
+    return record | {"hosts": {key: host for key, host in hosts.known.items() if key in text}}
 
 
-def _record(campaign: str, one: Named, marks: Mapping[str, str]) -> dict[str, Any]:
+def _named(campaign: str, one: Named, verdict: _Verdict) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
+    marks = verdict.marks
     measures = []
     for each in one.evidence:
         of, told = words.of(each), each.tested
@@ -162,5 +254,6 @@ def _record(campaign: str, one: Named, marks: Mapping[str, str]) -> dict[str, An
         "kind": str(one.kind),
         "name": one.name,
         "nodes": list(one.members),
+        "slow_processor": one.name in verdict.slow,
         "measures": measures,
     }

@@ -23,6 +23,7 @@ from roundtrip.collect import (
     confined,
     displaced,
     disturbance,
+    first_failure,
     hosts,
     identity,
     launch,
@@ -38,6 +39,8 @@ __all__ = ["Launch", "scan"]
 
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
 _LEVELS = 4
+#: Of a standard error, so many bytes are read: a trace of each rank comes after the first failure.
+_ERROR = 1 << 16
 #: Facts that stay the same within a run, by subject and name; and when they were so.
 _Known = dict[tuple[str, str], tuple[Any, str]]
 #: A panic of polars is not an Exception.
@@ -191,7 +194,7 @@ class _Session:
         error = self._error(folder)
         if not came_back and (why := displaced.why(reason, error)):
             return replace(found, status="displaced", reason=why)
-        parts = [reason or read.fault or "left unfinished", _last_words(error)]
+        parts = [reason or read.fault or "left unfinished", first_failure.words(error)]
         return replace(found, reason="; ".join(part for part in parts if part))
 
     def _judged(self, found: Launch, read: launch.Contents) -> Launch:
@@ -218,13 +221,7 @@ class _Session:
     def _error(self, folder: Path) -> str:
         """The end of what the job wrote to standard error, or ""."""
         try:
-            end = confined.tail(folder / "rfm_job.err", self.root)
+            end = confined.tail(folder / "rfm_job.err", self.root, _ERROR)
         except UserError:
             return ""
         return end.decode("utf-8", errors="replace")
-
-
-def _last_words(error: str) -> str:
-    """The last line of an output, or ""."""
-    lines = [line.strip() for line in error.splitlines() if line.strip(" -\t")]
-    return f"last words: {printable(lines[-1])[:160]}" if lines else ""

@@ -36,10 +36,20 @@ def of(site: str) -> bytes:
     """
     if shared := os.environ.get(VARIABLE):
         return _read(Path(shared))
-    file = paths.state() / "sites" / f"{site}.key"
+    file = own(site)
     if not file.exists():
         _make(file)
     return _read(file)
+
+
+def at_hand(site: str) -> bytes | None:
+    """The key of `site`, as `of`, but none is made: None where there is none."""
+    return of(site) if os.environ.get(VARIABLE) or own(site).exists() else None
+
+
+def own(site: str) -> Path:
+    """Where the user's own key of `site` is, made or not."""
+    return paths.state() / "sites" / f"{site}.key"
 
 
 def proof(site: str, *parts: bytes) -> str:

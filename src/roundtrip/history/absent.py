@@ -28,7 +28,7 @@ class Absent:
     """A node in the night that began at `night`.
 
     `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
-    `FAILED`, if no launch on it completed, or `MISSING`, if none was made.  `last` is the newest
+    `FAILED`, if all launches on it failed, or `MISSING`, if none was made.  `last` is the newest
     night that measured it, "" if none did; times are ISO 8601.
     """
 
@@ -40,7 +40,7 @@ class Absent:
 
     @property
     def is_failed(self) -> bool:
-        """Whether launches were made on it, and none completed."""
+        """Whether launches were made on it, and all failed."""
         return self.state == FAILED
 
 
@@ -87,7 +87,7 @@ def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
         for host in hosts:
             reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
     return {
-        host: (FAILED, f"none of {count} launches completed, {reasons[host].most_common(1)[0][0]}")
+        host: (FAILED, f"all {count} launches failed, {reasons[host].most_common(1)[0][0]}")
         for host, count in counts.items()
     }
 
@@ -99,7 +99,7 @@ def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
 
 
 def _planned(bundle: Path) -> list[str]:
-    """The nodes of the meetings that were planned."""
+    """The nodes of the launches that were planned."""
     file = bundle / between.PLAN
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:
@@ -111,5 +111,6 @@ def _planned(bundle: Path) -> list[str]:
 
 def _last(pairs: pl.DataFrame) -> dict[str, str]:
     """The newest night in which each node was measured."""
-    both = pl.concat([pairs.select("night", "host"), pairs.select("night", host="other")])
+    passed = pairs.filter((pl.col("measure") != between.FAILURE) | (pl.col("excess") == 0))
+    both = pl.concat([passed.select("night", "host"), passed.select("night", host="other")])
     return dict(both.group_by("host").agg(pl.col("night").max()).iter_rows())

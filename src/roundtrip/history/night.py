@@ -124,8 +124,8 @@ def together(
             *(one.launches.select(_digest(one), *LABELS) for one in nights),
         ]
     )
-    mute = [one for one in nights if one.medians.is_empty() and one.pairs.is_empty()]
-    empty = [one.revision.digest for one in mute]
+    failed = [one for one in nights if one.medians.is_empty() and not _measured(one.pairs)]
+    empty = [one.revision.digest for one in failed]
     wrong = dict.fromkeys(empty, "it has no medians")
     for digest, why in _faults(rows, launches):
         wrong.setdefault(digest, why)
@@ -150,6 +150,10 @@ _ROWS: Mapping[str, Any] = {
     **{name: MEDIANS[name] for name in ("campaign_round", "samples", "median", "low", "high")},
     "disturbed": pl.Boolean,
 }
+
+
+def _measured(rows: pl.DataFrame) -> bool:
+    return bool((rows["measure"] != pairs.FAILURE).any())
 
 
 def _digest(one: Night) -> pl.Expr:

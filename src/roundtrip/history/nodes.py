@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from roundtrip.history.pairs import BANDWIDTH, TAIL
+from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.history.schema import NIGHTS
 from roundtrip.stats.intervals import Interval
+from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure
 from roundtrip.stats.nodes.launches import NOBODY, Launches
 from roundtrip.stats.nodes.nightly import effects
 from roundtrip.stats.nodes.settings import Settings
 
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
+#: Launches inside a node that tell of its processor now, and logarithms that are alike.
+_NEWEST, _ALIKE = 6, 2.0
 _NAMES = ["study", "place", "environ", "measure"]
 
 
@@ -37,6 +40,51 @@ class Name:
     unit: str
 
 
+@dataclass(frozen=True)
+class SlowProcessor:
+    """Why a node's processor is slow: (measure, effect as a logarithm) of launches inside the node.
+
+    `pauses`: it stands still at times, else it is slow all the time.
+    """
+
+    effects: tuple[tuple[str, float], ...]
+    pauses: bool
+    launches: int
+
+
+def slow_processors(pairs: pl.DataFrame, settings: Settings) -> dict[str, SlowProcessor]:
+    """By node: that its processor is slow, by its newest launches inside the node.
+
+    No network takes part in these.  A slow processor slows short messages and copies alike, by
+    factors of which neither logarithm exceeds twice the other; slow memory slows copies alone.  One
+    that stands still for milliseconds (throttled, suspended, shared with another program) leaves
+    the medians and lengthens the tail, since shared memory loses no message.  All launches must
+    agree, and two are the least.
+    """
+    inside = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
+    newest = inside.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
+    found: dict[str, dict[str, list[float]]] = {}
+    for host, measure, excess in newest.select("host", "measure", "excess").rows():
+        found.setdefault(host, {}).setdefault(measure, []).append(excess)
+    slow = {host: _slow_processor(own, settings) for host, own in found.items()}
+    return {host: one for host, one in slow.items() if one}
+
+
+def _slow_processor(own: Mapping[str, list[float]], settings: Settings) -> SlowProcessor | None:
+    worse = {
+        measure: float(np.median(effects))
+        for measure, effects in own.items()
+        if len(effects) > 1 and min(effects) > settings.least(is_tail=measure == TAIL)
+    }
+    two = [worse.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
+    if min(two) > 0 and max(two) <= _ALIKE * min(two):
+        effects = ((LATENCY, two[0]), (BANDWIDTH, two[1]))
+        return SlowProcessor(effects, False, len(own[LATENCY]))
+    if TAIL in worse:
+        return SlowProcessor(((TAIL, worse[TAIL]),), True, len(own[TAIL]))
+    return None
+
+
 def measures(pairs: pl.DataFrame, settings: Settings) -> list[Measure]:
     """One for each measure of a study, partition, toolchain and kind of launch in `pairs`."""
     return [
@@ -46,14 +94,27 @@ def measures(pairs: pl.DataFrame, settings: Settings) -> list[Measure]:
 
 
 def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
-    """The rows of each measure, oldest night first."""
-    ordered = pairs.sort("night", "round", "launch").with_columns(is_alone=pl.col("other") == "")
+    """The rows of each measure but failures, oldest night first."""
+    passed = pairs.filter(pl.col("measure") != FAILURE)
+    ordered = passed.sort("night", "round", "launch").with_columns(is_alone=pl.col("other") == "")
     keys = [*_NAMES, "is_alone"]
     for key, rows in ordered.sort(keys, maintain_order=True).group_by(keys, maintain_order=True):
         study, place, environ, measure, is_alone = key
         told = (str(study), str(place), str(environ), str(measure), bool(is_alone))
         last = rows.row(-1, named=True)
         yield Name(*told, last["level"], last["unit"]), rows
+
+
+def outcomes(pairs: pl.DataFrame) -> Outcomes:
+    """Which launches of `pairs` failed; those alike are of one study, place and toolchain."""
+    alike = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
+    rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
+    return Outcomes.of(
+        ([host, *filter(None, [other])], bool(failed), night, kind)
+        for host, other, failed, night, kind in rows.select(
+            "host", "other", "excess", "night", alike.alias("kind")
+        ).rows()
+    )
 
 
 def launches(rows: pl.DataFrame) -> Launches:

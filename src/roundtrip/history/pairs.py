@@ -1,4 +1,5 @@
-"""What launches between pairs of nodes measured: latency, its tail and bandwidth of each launch.
+"""What launches between pairs of nodes measured: latency, its tail and bandwidth of each launch,
+and which failed.
 
 A measure joins all series of a launch that tell the same: of each, how it differs from the median
 over all pairs of the night, so that launches may lack sizes.  The tail is the mean of the messages
@@ -17,6 +18,8 @@ from roundtrip.stats.nodes.settings import Settings
 from roundtrip.studies.metrics import METRICS
 
 LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
+#: Whether the launch failed: its excess is 1, or 0.
+FAILURE = "failure"
 #: Parameters of a launch's check that mark a campaign over pairs: the round of the whole design,
 #: and of the night.
 ROUND, NIGHT_ROUND = "pair_round", "pair_night_round"
@@ -45,8 +48,9 @@ def of(
 
     Of `placement` launch, rank, host and switch are used.
     """
-    known = _launches(launches, parameters, placement)
-    if known.is_empty():
+    every = _launches(launches, parameters, placement)
+    known = every.filter(~pl.col("failed"))
+    if every.is_empty():
         return none()
     small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
@@ -68,8 +72,10 @@ def of(
         usual=usual,
         measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
     )
-    rows = pl.concat([_centres(told), _tails(found.filter(is_time & small))])
-    return rows.join(known, on=["launch", *_GROUP]).select(*_OWN).sort("launch", "measure")
+    rows = [_centres(told), _tails(found.filter(is_time & small)), _failures(every)]
+    return (
+        pl.concat(rows).join(every, on=["launch", *_GROUP]).select(*_OWN).sort("launch", "measure")
+    )
 
 
 def none() -> pl.DataFrame:
@@ -87,7 +93,8 @@ def _is_large(settings: Settings) -> pl.Expr:
 def _launches(
     launches: pl.DataFrame, parameters: pl.DataFrame, placement: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a launch of one or two nodes that passed: what `PAIRS` says of it, and `is_alone`."""
+    """One row a launch of one or two nodes that passed or failed: what `PAIRS` says of it, and
+    `is_alone` and `failed`."""
     told = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
     placed = parameters.filter(pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS))
     sockets = placed.select("launch", on=pl.format(", {}", "value"))
@@ -97,10 +104,10 @@ def _launches(
     switches = placement.select("launch", "host", "switch").unique(
         ["launch", "host"], keep="first", maintain_order=True
     )
-    passed = launches.filter(pl.col("status") == "passed").join(rounds, on="launch")
-    passed = passed.join(sockets, on="launch", how="left")
+    ended = launches.filter(pl.col("status").is_in(["passed", "failed"])).join(rounds, on="launch")
+    ended = ended.join(sockets, on="launch", how="left")
     hosts = pl.col("hosts").list.unique(maintain_order=True)
-    found = passed.filter(hosts.list.len().is_between(1, 2)).select(
+    found = ended.filter(hosts.list.len().is_between(1, 2)).select(
         "launch",
         pl.col("round").cast(pl.Int64, strict=False).fill_null(0),
         "study",
@@ -109,6 +116,7 @@ def _launches(
         host=hosts.list.get(0),
         other=hosts.list.get(1, null_on_oob=True).fill_null(""),
         is_alone=hosts.list.len() == 1,
+        failed=pl.col("status") == "failed",
     )
     for name, column in (("switch", "host"), ("other_switch", "other")):
         of_host = switches.rename({"host": column, "switch": name})
@@ -144,6 +152,14 @@ def _tails(small: pl.DataFrame) -> pl.DataFrame:
         .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
         .select(*_ROW)
     )
+
+
+def _failures(launches: pl.DataFrame) -> pl.DataFrame:
+    """Of each launch, whether it failed; the level is the share that did."""
+    failed = pl.col("failed").cast(pl.Float64)
+    return launches.with_columns(
+        measure=pl.lit(FAILURE), excess=failed, level=failed.mean().over(*_GROUP), unit=pl.lit("1")
+    ).select(*_ROW)
 
 
 _ROW: Sequence[str] = ("launch", *_GROUP, "measure", "excess", "level", "unit")

@@ -56,11 +56,12 @@ NIGHTS: Schema = {
     "left_out": pl.String,
     "foreign": pl.Boolean,
 }
-#: One row a launch of a campaign over pairs of nodes that passed, and a measure of it.  `host` and
+#: One row a launch of a campaign over pairs of nodes, and a measure of it.  `host` and
 #: `other` are its nodes by their pseudonyms, `other` "" for a launch on one node; switches "" where
 #: they are not known.  Launches of one `round` of a night were near each other in time.  `excess`
 #: is how much worse the launch was than the others of its night, as a natural logarithm; `level`
-#: is what these measured, in `unit`.
+#: is what these measured, in `unit`.  Of measure "failure", which failed launches have as well,
+#: `excess` is 1 if the launch failed, else 0, and `level` the share that did.
 PAIRS: Schema = {
     "night": pl.String,
     "digest": pl.String,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from roundtrip.history.nodes import Name
+from roundtrip.history.nodes import Name, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
+from roundtrip.stats.nodes.failures import Flaky
 from roundtrip.stats.nodes.launches import Kind
-from roundtrip.stats.nodes.told import Evidence, Judged, Mute, Named
+from roundtrip.stats.nodes.verdicts import Evidence, Judged, Named, TooFew
 
 #: From here on an effect is told as a factor, not in percent.
 _FACTOR = 3.0
+_MEASURES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -62,8 +64,13 @@ def chance(q: float) -> str:
     return "below 0.000001" if q < 1e-6 else f"{q:.6f}"
 
 
-def named(one: Named, found: Judged) -> str:
-    """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence."""
+def named(one: Named, found: Judged, processor: SlowProcessor | None = None) -> str:
+    """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence.
+
+    Of a node with a slow `processor` that comes first.
+    """
+    if processor:
+        return f"{slow(processor)}; {named(one, found)}"
     # What is between nodes is told first: its partners say whose effect it is.
     first = min(one.evidence, key=lambda each: of(each).is_alone)
     told = first.tested
@@ -75,11 +82,38 @@ def named(one: Named, found: Judged) -> str:
     return f"{what}{partners}, {counted(told.nights, 'night')}{also}{why}"
 
 
+def slow(one: SlowProcessor) -> str:
+    """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
+    effects = ", ".join(
+        f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in one.effects
+    )
+    how = "stands still at times" if one.pauses else "is slow"
+    inside = f"inside the node, without the network, {effects}"
+    return f"its processor {how}: {inside} ({units.plural(one.launches, 'launch', 'launches')})"
+
+
+def flaky_title(one: Flaky, mark: str, verdict: str = "is flaky") -> str:
+    """``node-1a2b is flaky (EMULATED NODES)``, or ``One of node-1a2b and node-3c4d is flaky``."""
+    if len(one.names) > 1:
+        return f"One of {' and '.join(one.names)} {verdict}{mark}"
+    return f"{one.names[0]} {verdict}{mark}"
+
+
+def flaky(one: Flaky, how: str) -> str:
+    """``8 of 25 launches on it failed, 1 of 300 elsewhere, two nights``; `how`: ``failed``."""
+    (bad, count), (others, rest) = one.here, one.elsewhere
+    on = "on it" if len(one.names) == 1 else "on either"
+    nights = counted(one.nights, "night")
+    told = f"{bad} of {count} launches {on} {how}, {others} of {rest} elsewhere, {nights}"
+    if len(one.names) > 1:
+        told += f"; they {how} only together: launches with other partners decide which it is"
+    return f"{told}."
+
+
 def what_of(name: Name) -> str:
     """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
-    words = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
     inside = " inside the node" if name.is_alone else ""
-    return f"{words[name.measure]}{inside}"
+    return f"{_MEASURES[name.measure]}{inside}"
 
 
 def where(name: Name, marks: Mapping[str, str]) -> str:
@@ -125,7 +159,7 @@ def healthy(judged: Judged, marks: Mapping[str, str]) -> str:
 _FEW = "too few nodes were measured"
 
 
-def mute(some: tuple[Mute, ...]) -> str:
+def too_few(some: tuple[TooFew, ...]) -> str:
     """``Cannot judge 3 nodes: needs 2 more rounds``."""
     rounds = max(one.rounds for one in some)
     count = units.plural(len(some), "node")

@@ -27,6 +27,14 @@ _ON_SOCKETS: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 
 
+def at_first_failure(launcher: str) -> list[str]:
+    """Options with which `launcher` ends a launch as soon as a rank fails.
+
+    Else its partner waits for the time limit.  mpirun and mpiexec do so without an option.
+    """
+    return ["--kill-on-bad-exit=1"] if launcher in ("srun", "srunalloc") else []
+
+
 def on_sockets(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
     """The `options` of a launch for a `placement` of `scales.ON_SOCKETS`.
 

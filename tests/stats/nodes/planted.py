@@ -9,7 +9,7 @@ import numpy as np
 from roundtrip.collect import analysis
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
-from roundtrip.stats.nodes.told import Judged
+from roundtrip.stats.nodes.verdicts import Judged
 
 SETTINGS = analysis.default().nodes
 LEAST = SETTINGS.least(is_tail=False)

@@ -106,8 +106,8 @@ def test_a_link_is_named_and_neither_of_its_nodes() -> None:
 
 def test_with_too_few_launches_nothing_is_told_but_how_many_are_missing() -> None:
     found = judged(launches(nights=1, each=3, effects={3: 2.0}))
-    assert found.named == () and len(found.mute) == 16
-    assert {(one.launches, one.rounds) for one in found.mute} == {(3, 3)}
+    assert found.named == () and len(found.too_few) == 16
+    assert {(one.launches, one.rounds) for one in found.too_few} == {(3, 3)}
     assert found.sight[0].would_see is None and found.sight[0].rounds >= 3
     assert judged(launches(nodes=4, each=3)).sight == {}  # too few nodes
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from roundtrip.bench.calibration import counts, demands, nodes, real
+from roundtrip.bench.calibration import counts, demands, failing, nodes, real
 from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
@@ -71,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m roundtrip.bench.calibration")
     parser.add_argument("--series", type=int, default=20_000, help="quiet series a model")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--only", choices=["alarms", "looks", "power", "nodes", "real"])
+    groups = ["alarms", "looks", "power", "nodes", "failing", "real"]
+    parser.add_argument("--only", choices=groups)
     parser.add_argument("--real", type=Path, help="parquet with source, series, night, value")
     asked = parser.parse_args(arguments)
     for option in ("series", "processes"):
@@ -113,6 +114,7 @@ def tables(
         "looks": lambda: alarms_at_looks(looked, processes, settings),
         "power": lambda: power(few, processes, settings),
         "nodes": lambda: nodes.lines(nights, processes, thresholds.nodes),
+        "failing": lambda: failing.lines(nights, processes, thresholds.nodes),
     }
     if file:
         made["real"] = lambda: real.lines(real.load(file), settings, SEED)

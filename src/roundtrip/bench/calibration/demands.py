@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from roundtrip.bench.calibration import counts, nodes
+from roundtrip.bench.calibration import counts, failing, nodes
 from roundtrip.bench.calibration.estimates import Estimate
 from roundtrip.bench.calibration.models import MODELS
 
@@ -57,6 +57,7 @@ DEMANDS: Mapping[str, Demand] = {
         )
         for noise in nodes.NOISES
     },
+    **{f"nodes falsely called flaky, {name}": Demand(0.01, is_most=True) for name in failing.SITES},
     **{
         f"named within two nights, {name}, {noise}": Demand(0.95)
         for noise in nodes.NOISES

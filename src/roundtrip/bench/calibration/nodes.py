@@ -118,7 +118,7 @@ def _measures(
     rng: Rng, noise: Noise, nights: int, sick: Mapping[int, Sick], settings: Settings
 ) -> list[Measure]:
     """Latency, tail and bandwidth of the same launches."""
-    pairs, night, round_ = _design(nights)
+    pairs, night, round_ = design(nights)
     load = rng.normal(0, 0.3, (nights, ROUNDS))[night, round_]
     own = rng.normal(0, 0.02, NODES)
 
@@ -141,8 +141,8 @@ def _measures(
     ]
 
 
-def _design(nights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs by the circle method, night and round of each launch."""
+def design(nights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Launches of all nights: pairs by the circle method, night and round of each."""
     order, plan = list(range(NODES)), []
     for _ in range(NODES - 1):
         plan.append([(order[k], order[-1 - k]) for k in range(NODES // 2)])

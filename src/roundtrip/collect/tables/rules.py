@@ -217,7 +217,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
         _count("round", True),
         Rule("host", _is_host(pl.col("host")), "a name of a host", True),
         *(_short(name, 255) for name in ("other", "switch", "other_switch", "unit")),
-        _one_of("measure", ("latency", "tail", "bandwidth"), True),
+        _one_of("measure", ("latency", "tail", "bandwidth", "failure"), True),
         _number("excess", -_MOST_LOG, _MOST_LOG, True),
         _number("level", 0, samples.MOST_VALUE, True),
     ),

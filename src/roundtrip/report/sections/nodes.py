@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
 from roundtrip.history import nodes as measured
+from roundtrip.history.pairs import FAILURE
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
@@ -23,9 +24,9 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes_effects, nodes_map
-from roundtrip.stats.nodes.counts import Oftener, oftener
+from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
 from roundtrip.stats.nodes.judge import judge
-from roundtrip.stats.nodes.told import Judged
+from roundtrip.stats.nodes.verdicts import Judged
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts
 
@@ -40,16 +41,18 @@ FACTS = Facts(
 _SHOWN = 12
 #: Launches that were made and have no value.
 _LOST = ("failed", "partial")
+_FAILED = pl.col("status").is_in(_LOST)
 
 
 def part(data: Data) -> Part | None:
     """What stands out; None for a report that compares no nodes and of which none stands out."""
-    level = data.analysis.nodes.false_discovery_level
-    counts = {
-        "failed": oftener(_went(data, pl.col("status").is_in(_LOST)), level),
-        "were disturbed": oftener(_went(data, pl.col("disturbed").fill_null(False)), level),
-    }
+    settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
+    failed = measured.outcomes(pairs) if data.pairs.height else _tonight(data, _FAILED)
+    counts = {
+        "failed": flaky(failed, settings),
+        "were disturbed": flaky(_tonight(data, pl.col("disturbed").fill_null(False)), settings),
+    }
     if data.pairs.is_empty() and not any(counts.values()):
         return None
     found = _judged(data, pairs)
@@ -63,7 +66,8 @@ def part(data: Data) -> Part | None:
         *_not_measured(data, words.marked(known, known)),
         _basis(pairs, found),
     ]
-    answers = tuple(_answers(found, counts, data, known))
+    slow = measured.slow_processors(pairs, settings)
+    answers = tuple(_answers(found, slow, counts, data, known))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
 
 
@@ -78,28 +82,32 @@ def _judged(data: Data, pairs: pl.DataFrame) -> Judged:
     return judge(measured.measures(pairs, settings), settings, confidence)
 
 
-def _went(data: Data, wrong: pl.Expr) -> list[tuple[list[str], bool]]:
-    """Hosts of each launch, and whether it went wrong; those that failed count as not disturbed."""
-    known = data.launches.filter(pl.col("status").is_in(["passed", *_LOST])).drop_nulls("hosts")
-    return [(list(hosts), bad) for hosts, bad in known.select("hosts", wrong=wrong).rows()]
+def _tonight(data: Data, wrong: pl.Expr) -> Outcomes:
+    """Launches of this night with known hosts; those that failed count as not disturbed."""
+    ended = data.launches.filter(pl.col("status").is_in(["passed", *_LOST])).drop_nulls("hosts")
+    rows = ended.select("hosts", wrong=wrong, kind="case_id").rows()
+    return Outcomes.of((list(hosts), bad, "", kind) for hosts, bad, kind in rows)
 
 
 def _answers(
-    found: Judged, counts: dict[str, list[Oftener]], data: Data, known: Mapping[str, str]
+    found: Judged,
+    slow: Mapping[str, measured.SlowProcessor],
+    counts: Mapping[str, Sequence[Flaky]],
+    data: Data,
+    known: Mapping[str, str],
 ) -> Iterator[Answer]:
     for one in found.named:
-        told = f"{words.named(one, found)}."
+        told = f"{words.named(one, found, slow.get(one.name))}."
         yield Answer((Strong(f"{words.title(one, known)}: "), told), "bad")
     for how, some in counts.items():
-        for node in some:
-            (bad, count), (others, rest) = node.here, node.elsewhere
-            text = f"{bad} of {count} launches on it {how}, {others} of {rest} elsewhere."
-            mark = words.marked(known, known)
-            yield Answer((Strong(f"{node.name} stands out{mark}: "), text), "bad")
-    if found.nodes and not found.named:
+        for each in some:
+            verdict = "is flaky" if how == "failed" else "stands out"
+            title = words.flaky_title(each, words.marked(known, known), verdict)
+            yield Answer((Strong(f"{title}: "), words.flaky(each, how)), "bad")
+    if found.nodes and not found.named and not counts["failed"]:
         yield Answer((words.healthy(found, known),), "good" if _sees(found) else "plain")
-    if found.mute and _sees(found):
-        yield Answer((words.mute(found.mute),))
+    if found.too_few and _sees(found):
+        yield Answer((words.too_few(found.too_few),))
     if gone := data.manifest.data.get("nodes_not_measured"):
         first = f"{gone[0]['node']} ({gone[0]['state']})"
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
@@ -123,9 +131,10 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 
 def _few(data: Data) -> list[str]:
     """Pairs of which no launch completed this night."""
-    known = data.launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")
+    known = data.launches.filter(_FAILED).drop_nulls("hosts")
     pairs = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
-    came = {tuple(sorted(row)) for row in data.pairs.select("host", "other").unique().rows()}
+    passed = data.pairs.filter(pl.col("measure") != FAILURE)
+    came = {tuple(sorted(row)) for row in passed.select("host", "other").unique().rows()}
     lost = sorted(pairs - came) if not data.pairs.is_empty() else []
     told = [f"{one} and {other}: no launch between them completed." for one, other in lost[:_SHOWN]]
     return told + ([f"and {len(lost) - _SHOWN} more pairs"] if len(lost) > _SHOWN else [])

@@ -19,7 +19,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.origins import Origins
-from roundtrip.stats.nodes.told import Judged
+from roundtrip.stats.nodes.verdicts import Judged
 
 
 def evidence(found: Judged, origins: Origins, marks: Mapping[str, str]) -> Iterator[Block]:

@@ -26,7 +26,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.plot import Cell, Heat
-from roundtrip.stats.nodes.told import Judged
+from roundtrip.stats.nodes.verdicts import Judged
 
 #: Nights behind a map: the newest ones.
 _NIGHTS = 16
@@ -61,7 +61,7 @@ def galleries(told: Nights) -> Iterator[Block]:
         nights = units.plural(len(newest), "night")
         caption = (
             f"Median over the launches of each pair in the newest {nights}: a launch against what "
-            "was usual in its night. Pairs without a cell have not met. * marks what stands out."
+            "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
         )
         members: dict[str, list[str]] = {}
         for node, switch in measured.switches(rows).items():

@@ -1,7 +1,7 @@
 """Names the nodes, switches and links that are sick, over all measures together.
 
 False discoveries are controlled by the method of Y. Benjamini and D. Yekutieli (Annals of
-Statistics 29, 2001), because the effects of nodes that met, of windows that overlap and of
+Statistics 29, 2001), because the effects of nodes of one launch, of windows that overlap and of
 measures of the same launches depend on each other.
 """
 
@@ -17,7 +17,7 @@ from roundtrip.stats.nodes.launches import Kind, Launches, Unit, units
 from roundtrip.stats.nodes.outliers import Search
 from roundtrip.stats.nodes.settings import Settings
 from roundtrip.stats.nodes.sight import sight
-from roundtrip.stats.nodes.told import Evidence, Judged, Mute, Named, Sight, Tested
+from roundtrip.stats.nodes.verdicts import Evidence, Judged, Named, Sight, Tested, TooFew
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Window:
 def judge(measures: list[Measure], settings: Settings, confidence: float) -> Judged:
     """What stands out in any of `measures`; `confidence` is the level of intervals.
 
-    A measure with fewer than `nodes_least` nodes tells nothing.
+    A measure with fewer than `nodes_least` nodes gives no verdict.
     """
     windows = [one for each in measures for one in _windows(each, settings, confidence)]
     every = [(one, tested) for one in windows for tested in one.tested]
@@ -59,11 +59,11 @@ def judge(measures: list[Measure], settings: Settings, confidence: float) -> Jud
     named = [
         Named(*key, tuple(sorted(mine.values(), key=_strength))) for key, mine in found.items()
     ]
-    sights, mute = _sights(windows, len(every))
+    sights, too_few = _sights(windows, len(every))
     nodes = {
         windows_.search.launches.names[one] for windows_ in windows for one in _there(windows_)
     }
-    return Judged(_without_echoes(named), mute, sights, tuple(sorted(nodes)), len(every))
+    return Judged(_without_echoes(named), too_few, sights, tuple(sorted(nodes)), len(every))
 
 
 def _windows(measure: Measure, settings: Settings, confidence: float) -> list[_Window]:
@@ -108,18 +108,18 @@ def _without_echoes(named: list[Named]) -> tuple[Named, ...]:
 
 def _sights(
     windows: list[_Window], tests: int
-) -> tuple[Mapping[Hashable, Sight], tuple[Mute, ...]]:
+) -> tuple[Mapping[Hashable, Sight], tuple[TooFew, ...]]:
     widest = {one.measure.name: one for one in windows}
     found: dict[Hashable, Sight] = {}
-    mute: dict[str, list[Mute]] = {}
+    too_few: dict[str, list[TooFew]] = {}
     for name, one in widest.items():
         found[name], silent = sight(one.search, one.aside, one.tested, tests)
         for each in silent:
-            mute.setdefault(each.name, []).append(each)
-    # A node that any measure tells something of is not mute.
+            too_few.setdefault(each.name, []).append(each)
+    # A node that any measure has enough launches of has a verdict.
     told = {one.unit.name for each in found.values() for one in each.effects}
     rest = [
-        min(some, key=lambda one: one.rounds) for name, some in mute.items() if name not in told
+        min(some, key=lambda one: one.rounds) for name, some in too_few.items() if name not in told
     ]
     return found, tuple(sorted(rest, key=lambda one: one.name))
 

@@ -6,6 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: Keys that are probabilities or shares.
+_SHARES = (
+    "false_discovery_level",
+    "sight_power",
+    "failures_least",
+    "failures_level",
+    "failures_night_level",
+)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -24,6 +33,9 @@ class Settings:
     small_bytes: int
     large_bytes: int
     sight_power: float
+    failures_least: float = 0.03
+    failures_level: float = 0.001
+    failures_night_level: float = 0.03
 
     def least(self, is_tail: bool) -> float:
         """The smallest effect that is named, on the log scale."""
@@ -31,7 +43,7 @@ class Settings:
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """(key, what would be right) of every value that makes no sense beside the others."""
-        for key in ("false_discovery_level", "sight_power"):
+        for key in _SHARES:
             if not 0 < getattr(self, key) < 1:
                 yield key, "must lie between 0 and 1"
         if not self.spread_least > 0:

@@ -17,4 +17,4 @@ export UCX_POSIX_HUGETLB_MODE=try
 export UCX_SYSV_HUGETLB_MODE=try
 export PATH=@SPACK_ENV@/.spack-view/mpich-4.3.2-ya6ts7a/bin:$PATH
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-eg325fc/bin/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-eg325fc/bin/netpipe @OPTIONS@

@@ -22,4 +22,4 @@ export MV2_DEFAULT_PORT=1
 export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-wpnnd5n/bin/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-wpnnd5n/bin/netpipe @OPTIONS@

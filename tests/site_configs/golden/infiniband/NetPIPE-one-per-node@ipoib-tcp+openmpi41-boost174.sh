@@ -22,4 +22,4 @@ export OMPI_MCA_osc=ucx,sm
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-3vuc56r/bin/netpipe @OPTIONS@
+srun --mpi=pmix --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-3vuc56r/bin/netpipe @OPTIONS@

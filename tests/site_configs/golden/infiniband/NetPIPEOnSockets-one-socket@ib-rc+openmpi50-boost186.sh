@@ -24,4 +24,4 @@ export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
 grep -H . /sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id > sockets.txt
-srun --mpi=pmix --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-oyeq55b/bin/netpipe @OPTIONS@
+srun --mpi=pmix --cpu-bind=cores --kill-on-bad-exit=1 --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-oyeq55b/bin/netpipe @OPTIONS@

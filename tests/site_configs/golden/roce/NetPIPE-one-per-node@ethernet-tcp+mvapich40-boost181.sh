@@ -18,4 +18,4 @@ export UCX_IB_GID_INDEX=3
 export UCX_IB_TRAFFIC_CLASS=106
 export PATH=@SPACK_ENV@/.spack-view/mvapich-4.0-pgchq5x/bin:$PATH
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-5j3pesa/bin/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-5j3pesa/bin/netpipe @OPTIONS@

@@ -25,4 +25,4 @@ export MV2_USE_HUGEPAGES=1
 export MV2_USE_RoCE=1
 export MV2_DEFAULT_GID_INDEX=3
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block @SPACK_ENV@/.spack-view/roundtrip-workloads-main-rjqmax5/bin/netpipe @OPTIONS@
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-rjqmax5/bin/netpipe @OPTIONS@

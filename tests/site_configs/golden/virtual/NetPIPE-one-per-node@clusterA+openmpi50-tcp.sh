@@ -17,4 +17,4 @@ export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmix @CHECKOUT@/build/openmpi50-boost181/netpipe/netpipe @OPTIONS@
+srun --mpi=pmix --kill-on-bad-exit=1 @CHECKOUT@/build/openmpi50-boost181/netpipe/netpipe @OPTIONS@

@@ -14,4 +14,4 @@ export FI_UDP_IFACE=eth1
 export UCX_NET_DEVICES=eth1
 export UCX_TLS=tcp,self,posix,sysv
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmi2 @CHECKOUT@/build/mpich40-boost181/netpipe/netpipe @OPTIONS@
+srun --mpi=pmi2 --kill-on-bad-exit=1 @CHECKOUT@/build/mpich40-boost181/netpipe/netpipe @OPTIONS@

@@ -16,4 +16,4 @@ export UCX_NET_DEVICES=eth1
 export MPIR_CVAR_CH4_NETMOD=ofi
 export FI_PROVIDER='udp;ofi_rxd'
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-@CHECKOUT@/testbed/vcluster lease --rtt=4ms --record=link.json --for='NetPIPEWan %wan_rtt=4 %placement=one-per-node %variants=five %mode=pingpong' -- srun --mpi=pmi2 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@
+@CHECKOUT@/testbed/vcluster lease --rtt=4ms --record=link.json --for='NetPIPEWan %wan_rtt=4 %placement=one-per-node %variants=five %mode=pingpong' -- srun --mpi=pmi2 --kill-on-bad-exit=1 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@

@@ -17,4 +17,4 @@ export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
 env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
-srun --mpi=pmix sh -c 'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
+srun --mpi=pmix --kill-on-bad-exit=1 sh -c 'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt

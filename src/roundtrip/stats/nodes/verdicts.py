@@ -1,4 +1,4 @@
-"""What is told of nodes, switches and links."""
+"""What is found of nodes, switches and links."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Mute:
-    """A node of which nothing can be told, and how many more rounds would do."""
+class TooFew:
+    """A node with too few launches for a verdict, and how many more rounds would do."""
 
     name: str
     launches: int
@@ -64,7 +64,7 @@ class Sight:
     `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
     would be told with the power asked for; None if these launches can show none, and then `rounds`
     more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the number of
-    nodes with launches, also those of which too few completed to tell anything.
+    nodes with launches, also those with too few for a verdict.
     """
 
     effects: tuple[Tested, ...]
@@ -76,10 +76,10 @@ class Sight:
 
 @dataclass(frozen=True)
 class Judged:
-    """All that is told.  `nodes` were measured, `tests` were made."""
+    """All that is found.  `nodes` were measured, `tests` were made."""
 
     named: tuple[Named, ...]
-    mute: tuple[Mute, ...]
+    too_few: tuple[TooFew, ...]
     sight: Mapping[Hashable, Sight]
     nodes: tuple[str, ...]
     tests: int

@@ -1,0 +1,52 @@
+"""Runs on a node and crashes a share of the processes of one program: ``crashes NAME SHARE``.
+
+As a node with bad memory does: each process is hit at most once, up to half a second after it was
+first seen.  With a share of 0 it watches the processes and does nothing.  It ends with its parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+#: How often it looks, and how long after that a process crashes at most, s.
+_EVERY, _DELAY = 0.05, 0.5
+
+
+def crash(program: str, share: float) -> None:
+    """Send SEGV to a `share` of the processes named `program`, for ever."""
+    known: set[int] = set()
+    due: dict[int, float] = {}
+    while True:
+        now = time.monotonic()
+        running = {pid for pid in _pids() if _name(pid) == program[:15]}
+        for pid in running - known:
+            if random.random() < share:  # noqa: S311  nothing secret
+                due[pid] = now + random.uniform(0, _DELAY)  # noqa: S311
+        known = running
+        for pid in [pid for pid, when in due.items() if when <= now]:
+            del due[pid]
+            if pid in running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSEGV)
+        time.sleep(_EVERY)
+
+
+def _pids() -> list[int]:
+    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    crash(sys.argv[1], float(sys.argv[2]))

@@ -1,0 +1,116 @@
+"""A node is flaky whose launches fail more often than the others do; its partners are not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stats.nodes.planted import SETTINGS, rounds
+
+from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
+
+Row = tuple[Collection[str], bool, str, str]
+
+
+def nights(
+    rates: Mapping[int, float], nights: int, nodes: int = 32, seed: int = 1, usual: float = 0.0
+) -> list[Row]:
+    """Four rounds of pairs a night and each node alone; nodes fail a launch at their `rates`."""
+    rng, plan = np.random.default_rng(seed), rounds(nodes)
+    found: list[Row] = []
+    for night in range(nights):
+        pairs = [pair for one in range(4) for pair in plan[(4 * night + one) % len(plan)]]
+        for on in [*pairs, *((node,) for node in range(nodes))]:
+            well = (1 - usual) * np.prod([1 - rates.get(node, 0.0) for node in on])
+            names = [f"n{node:02d}" for node in on]
+            found.append((names, rng.random() > well, f"{night:03d}", str(len(on))))
+    return found
+
+
+def named(rows: list[Row]) -> set[str]:
+    return {name for one in flaky(Outcomes.of(rows), SETTINGS) for name in one.names}
+
+
+def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
+    rows = nights({7: 0.2}, nights=6, seed=5)
+    each = [[row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})]
+    assert not any(map(named, each))
+    (one,) = flaky(Outcomes.of(rows), SETTINGS)
+    assert one.names == ("n07",) and one.nights > 1
+    assert one.elsewhere[0] == 0 and one.chance <= SETTINGS.failures_level
+
+
+def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
+    assert named(nights({7: 0.5, 20: 0.5}, nights=3)) == {"n07", "n20"}
+
+
+def test_a_dead_node_is_named_in_one_night_with_both_counts() -> None:
+    (one,) = flaky(Outcomes.of(nights({3: 1.0}, nights=1)), SETTINGS)
+    assert (one.names, one.here, one.elsewhere) == (("n03",), (5, 5), (0, 91))
+
+
+def test_two_nodes_that_fail_only_together_are_named_together_until_others_decide() -> None:
+    quiet: list[Row] = [
+        ([f"n{one}", f"n{other}"], False, "1", "pair")
+        for one in range(8)
+        for other in range(one + 1, 8)
+        for _ in range(3)
+    ]
+    both: list[Row] = [(["n0", "n1"], True, "1", "pair")] * 6
+    (one,) = flaky(Outcomes.of(quiet + both), SETTINGS)
+    assert one.names == ("n0", "n1")
+    alone: list[Row] = [(["n0"], True, "1", "alone")] * 3
+    rest: list[Row] = [([f"n{node}"], False, "1", "alone") for node in range(1, 8)] * 3
+    (one,) = flaky(Outcomes.of(quiet + both + alone + rest), SETTINGS)
+    assert one.names == ("n0",)
+
+
+def test_a_night_in_which_much_failed_names_nobody() -> None:
+    rows = nights({}, nights=8)
+    bad = nights({}, nights=1, usual=0.25, seed=3)
+    assert named([*rows, *((on, failed, "900", kind) for on, failed, _, kind in bad)]) == set()
+
+
+def test_a_node_that_was_mended_is_named_no_longer() -> None:
+    sick = nights({7: 0.5}, nights=3)
+    well = [(on, False, f"9{night}", kind) for on, _, night, kind in nights({}, nights=3)]
+    assert named(sick) == {"n07"}
+    assert named([*sick, *well]) == set()
+
+
+def test_a_rate_that_differs_by_less_than_what_is_of_interest_names_nobody() -> None:
+    rows = nights({7: 0.3}, nights=3)
+    demanding = replace(SETTINGS, failures_least=0.9)
+    assert named(rows) == {"n07"} and flaky(Outcomes.of(rows), demanding) == ()
+
+
+@pytest.mark.parametrize("rows", [[], [(["a"], True, "1", "")], [(["a", "b"], True, "1", "")] * 30])
+def test_launches_that_all_fail_or_none_name_nobody(rows: list[Row]) -> None:
+    assert flaky(Outcomes.of(rows), SETTINGS) == ()
+
+
+LAUNCH = st.tuples(
+    st.sets(st.sampled_from("abcdefg"), min_size=1, max_size=3),
+    st.booleans(),
+    st.sampled_from(["1", "2", "3"]),
+    st.sampled_from(["pair", "alone"]),
+)
+
+
+@given(st.lists(LAUNCH, max_size=60), st.randoms(use_true_random=False))
+def test_the_order_of_launches_does_not_matter_and_counts_are_theirs(
+    rows: list[Row], random: object
+) -> None:
+    found = flaky(Outcomes.of(rows), SETTINGS)
+    mixed = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
+    assert {frozenset(one.names) for one in flaky(Outcomes.of(mixed), SETTINGS)} == {
+        frozenset(one.names) for one in found
+    }
+    for one in found:
+        on = [row for row in rows if one.names[0] in row[0]]
+        assert isinstance(one, Flaky) and 0 < one.here[0] <= one.here[1] <= len(on)
+        assert one.here[0] <= sum(row[1] for row in on) and one.chance <= SETTINGS.failures_level
