@@ -18,7 +18,7 @@ from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.stats.nights.settings import Settings
 
-SEED = 40_000
+SEED = 70_000
 
 
 def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Told]:
@@ -35,14 +35,35 @@ def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[To
         yield Estimate(f"false alarms, {model}, {nights} nights", counted.steps, counted.series)
 
 
+def alarms_at_looks(series: int, processes: int, settings: Settings) -> Iterator[Told]:
+    """Of each model, how many quiet series had an alarm on any morning, and its numbers."""
+    yield f"alarms at any of {len(counts.LOOKS)} looks, {series} quiet series a model:"
+    for model, counted in counts.alarms_at_looks(series, SEED, settings, processes):
+        yield (
+            f"  {model:<16} {counted.steps} of {counted.series} have had a change point; "
+            f"{counted.worse} were worse last night"
+        )
+        yield Estimate(f"alarms at any look, {model}", counted.steps, counted.series)
+
+
 def power(series: int, processes: int, settings: Settings) -> Iterator[Told]:
-    """The table of power, one line a model and step, and its numbers."""
-    yield f"power, {series} series a row, a step in one of five:"
-    for model, (nights, size, new), counted in counts.powers(series, SEED, settings, processes):
-        row = f"power, {model}, +{size} sd, {new} of {nights} nights"
-        found, worse = (one / counted.series for one in (counted.steps, counted.worse))
-        yield f"  {row[7:]:<40} change point {found:6.1%}; worse last night {worse:6.1%}"
+    """The table of power, one line a model and change, and its numbers."""
+    yield f"power, {series} series a row, a change in one of five:"
+    for model, change, counted in counts.powers(counts.CHANGES, series, SEED, settings, processes):
+        row = f"power, {model}, {change}"
+        found, worse, either = (
+            one / counted.series for one in (counted.steps, counted.worse, counted.either)
+        )
+        yield (
+            f"  {row[7:]:<48} change point {found:6.1%}; worse last night {worse:6.1%}; "
+            f"either {either:6.1%}"
+        )
         yield Estimate(row, counted.steps, counted.series)
+    yield f"changes of spread alone, {series} series a row, a change in one of five:"
+    spreads = {"Gauss": counts.SPREADS}
+    for model, change, counted in counts.powers(spreads, series, SEED, settings, processes):
+        yield f"  {model}, {change}: {counted.steps} of {counted.series} have a change point"
+        yield Estimate(f"false alarms, {model}, {change}", counted.steps, counted.series)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m roundtrip.bench.calibration")
     parser.add_argument("--series", type=int, default=20_000, help="quiet series a model")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--only", choices=["alarms", "power", "nodes", "real"])
+    parser.add_argument("--only", choices=["alarms", "looks", "power", "nodes", "real"])
     parser.add_argument("--real", type=Path, help="parquet with source, series, night, value")
     asked = parser.parse_args(arguments)
     for option in ("series", "processes"):
@@ -85,9 +106,11 @@ def tables(
     thresholds = analysis.default()
     settings = thresholds.history
     few = max(counts.SITE, series // 20)
+    looked = max(1, series // 5)
     nights = max(nodes.NIGHTS, series // 200)
     made: dict[str, Callable[[], Iterator[Told]]] = {
         "alarms": lambda: false_alarms(series, processes, settings),
+        "looks": lambda: alarms_at_looks(looked, processes, settings),
         "power": lambda: power(few, processes, settings),
         "nodes": lambda: nodes.lines(nights, processes, thresholds.nodes),
     }

@@ -42,6 +42,10 @@ DEMANDS: Mapping[str, Demand] = {
     "power, Gauss, +2 sd, 10 of 365 nights": Demand(0.80),
     "power, Gauss, +5 sd, 3 of 100 nights": Demand(0.80),
     "power, Gauss, +10 sd, 2 of 100 nights": Demand(0.95),
+    **{
+        f"false alarms, Gauss, {change}": Demand(1 / counts.SITE, is_most=True)
+        for change in counts.SPREADS
+    },
     "real: obvious steps found": Demand(0.92),
     "real: of these, with another within 60 nights before": Demand(0.88),
     "real: alarms unsupported": Demand(0.01, is_most=True),

@@ -20,8 +20,8 @@ from polars.exceptions import PolarsError
 from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.errors import UserError
 from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.segments import separation
-from roundtrip.stats.nights.series import MAD
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
 

@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights import newest, segments
+from roundtrip.stats.nights import modes, newest, segments
+from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.newest import Predictions
 from roundtrip.stats.nights.noise import LONGEST, models, shares
 from roundtrip.stats.nights.segments import Fit
-from roundtrip.stats.nights.series import MAD, Clean, Row, clean, rows
+from roundtrip.stats.nights.series import Clean, Row, clean, rows, usual
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
     Segment,
     SeriesHistory,
+    Shares,
     Step,
 )
 
@@ -91,11 +93,13 @@ def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
         if used.values.size >= settings.nights_least:
             parts += ((number, first, part) for first, part in _stretches(used))
     cleaned = [clean(part, settings) for _, _, part in parts]
+    of_site = usual(cleaned, settings)
+    cleaned = [replace(series, usual=of_site) for series in cleaned]
     fits = [segments.fits(series, settings) for series in cleaned]
     for _ in range(_ROUNDS if fits else 0):
         criteria = np.array([[one.criterion for one in of_series] for of_series in fits])
-        usual = shares(criteria, settings.white_share, settings.share_weight)
-        best = np.argmin(criteria - 2 * np.log(usual), axis=1)
+        known = shares(criteria, settings.white_share, settings.share_weight)
+        best = np.argmin(criteria - 2 * np.log(known), axis=1)
         again = False
         for number, series in enumerate(cleaned):
             points = fits[number][best[number]].points
@@ -107,7 +111,7 @@ def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
             break
     result: list[list[Explained]] = [[] for _ in every]
     for (number, first, part), series, of_series in zip(parts, cleaned, fits, strict=True):
-        chosen = int(np.argmin([one.criterion for one in of_series] - 2 * np.log(usual)))
+        chosen = int(np.argmin([one.criterion for one in of_series] - 2 * np.log(known)))
         result[number].append(Explained(part, first, series, of_series[chosen]))
     return result
 
@@ -155,6 +159,7 @@ def _history(
         _why(row, settings),
         least,
         settings.news_nights,
+        _shares(last, settings) if is_newest else None,
     )
 
 
@@ -177,7 +182,7 @@ def _steps(parts: Sequence[Explained], settings: Settings) -> list[Step]:
     every: list[tuple[float, int, int, Step]] = []
     for index, part in enumerate(parts):
         fit, spread = part.fit, part.series.spread
-        errors = fit.errors * segments.inflation(part.series, fit)
+        errors = fit.errors * segments.inflation(part.series, fit)[0]
         ends = fit.bounds(part.series.nights)[2:]
         for number, point in enumerate(fit.points):
             margin = min(
@@ -255,6 +260,11 @@ def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int
     a_year = series.spread * _NIGHTS_A_YEAR / nights
     values = (math.exp(a_year * (best.slope + away)) for away in (0.0, -half, half))
     return Drift(*values), best.points
+
+
+def _shares(part: Explained, settings: Settings) -> Shares | None:
+    two = part.series.modes
+    return modes.shares(two, settings) if two else None
 
 
 def _is_steep(part: Explained) -> bool:

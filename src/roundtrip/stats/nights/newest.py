@@ -94,7 +94,8 @@ def newest(one: Predictions, bound: float) -> Newest:
     bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), one.freedom))
     error = float(one.errors[-1])
     same = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
-    is_usual = same.sum() > _OWN_SHARE * one.errors.size
+    run = np.flatnonzero(~same)  # nights that are far off and last do not make each other usual
+    is_usual = same[: run[-1] if run.size else 0].sum() > _OWN_SHARE * one.errors.size
     half = bound * one.unit
     return Newest(
         _ratio(one.value),

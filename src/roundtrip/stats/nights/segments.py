@@ -3,8 +3,7 @@
 A kernel segmentation proposes many change points (Z. Harchaoui and O. Cappe, IEEE SSP 2007; S.
 Arlot, A. Celisse and Z. Harchaoui, JMLR 20, 2019).  Under each model of noise they are tested
 together by generalised least squares, and the weakest is dropped until each has its evidence.  What
-remains must also hold against the spread of its own two segments, and must be no mode that the
-series visits anyway.
+remains must also hold against the spread of its own two segments.
 """
 
 from __future__ import annotations
@@ -12,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import ruptures
+import scipy
 
+from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.noise import Noise, models
-from roundtrip.stats.nights.series import MAD, Clean, Excursion
+from roundtrip.stats.nights.series import Clean, Excursion
 from roundtrip.stats.nights.settings import NEVER, Settings
 
 #: Penalties of the proposal, in variances times log(nights), and how many nights a change point
@@ -25,10 +27,10 @@ from roundtrip.stats.nights.settings import NEVER, Settings
 _PENALTY, _PENALTY_MANY, _MANY = 2.5, 8.0, 6
 #: So many nights on either side say what the spread beside a change point is.
 _BESIDE = 60
-#: The spread of all nights counts as so many nights of a segment.
-_WORTH = 4.0
-#: Runs up to this length are visits of a mode, and so many make one.
-_VISIT, _VISITS = 12, 3
+#: A night counts as no farther than so many robust standard deviations from its segment.
+_OUTSIDE = 4.0
+#: A segment scatters more than the series if its variance does with this confidence.
+_SURE = 0.99
 #: An excursion went back if the levels on both sides of it differ by less than this part of it.
 _BACK = 0.5
 #: The nights beside a plain change point scatter at least by this part of the series' spread, and
@@ -130,9 +132,16 @@ def excursion(
 ) -> tuple[Excursion, float] | None:
     """The first segment too short for a level that went back to where it came from, and that level.
 
-    None if there is none.
+    So short a segment at the beginning is no level either: nobody knows where it came from.  None
+    if there is none.
     """
     bounds = [0, *points, series.nights]
+    if points and points[0] < settings.incident_nights:
+        here, new = (
+            float(np.median(series.values[first:last]))
+            for first, last in ((0, bounds[1]), (bounds[1], bounds[2]))
+        )
+        return Excursion(0, points[0], abs(here - new)), new
     for at in range(len(bounds) - 3):
         before, begin, end, after = bounds[at : at + 4]
         if end - begin >= settings.incident_nights:
@@ -212,11 +221,14 @@ def _thresholds(
 
 
 def _was_seen(series: Clean, before: int, point: int) -> bool:
-    """Whether an earlier excursion was about as long and as large as the nights since `point`."""
+    """Whether excursions as long and half as large as the nights since `point` are nothing new.
+
+    One of the series' own is enough, of those of the site as many as `usual` asks for.
+    """
     since = series.nights - point
     level = np.median(series.values[max(before, point - _BESIDE) : point])
     off = abs(float(np.median(series.raw[point:]) - level))
-    return any(
+    return off <= 2 * series.usual.get(since, 0.0) or any(
         one.end - one.begin >= since - 1 and one.size >= off / 2 for one in series.excursions
     )
 
@@ -224,41 +236,67 @@ def _was_seen(series: Clean, before: int, point: int) -> bool:
 def _hold(series: Clean, found: Fit, settings: Settings) -> Iterator[bool]:
     """Of each change point, whether the nights beside it support it."""
     bounds = found.bounds(series.nights)
-    ratios = found.sizes / (found.errors * inflation(series, found))
+    factors, freedom = inflation(series, found)
+    squares = np.expm1(found.evidence**2 / series.nights) / factors**2
+    evidence = np.sqrt(series.nights * np.log1p(squares))
+    own = scipy.stats.norm.isf(scipy.stats.t.sf(evidence, freedom))
+    evidence = np.where(np.isinf(freedom), evidence, np.minimum(own, evidence))
     for index, point in enumerate(found.points):
         first = max(bounds[index], point - _BESIDE)
         last = min(bounds[index + 2], point + _BESIDE)
         apart = separation(series.raw[first:point], series.raw[point:last])
-        t = ratios[index] ** 2 / series.nights
-        yield (
-            math.sqrt(series.nights * math.log1p(t)) >= found.thresholds[index]
+        yield bool(
+            evidence[index] >= found.thresholds[index] - _TINY
             and apart >= settings.separation_least
-            and not _is_visit(series.raw, bounds[index], point, bounds[index + 2], settings)
         )
 
 
-def inflation(series: Clean, found: Fit) -> np.ndarray:
+def inflation(series: Clean, found: Fit) -> tuple[np.ndarray, np.ndarray]:
     """By how much the nights beside each change point scatter more than all nights do, at least 1.
 
-    A factor of its standard error (B. L. Welch, Biometrika 34, 1947), where the spread of all
-    nights counts as so many nights as `_WORTH` says.
+    A factor of its standard error, and the degrees of freedom of the variance that it is from (B.
+    L. Welch, Biometrika 34, 1947); infinite where the factor is 1.  The variance on either side is
+    its own where that is larger with the confidence `_SURE` (chi-square), else that of all nights:
+    few nights that happen to scatter more, or less, do not count.
     """
+    factors, freedom = np.ones(len(found.points)), np.full(len(found.points), math.inf)
     if not found.points:
-        return np.empty(0)
+        return factors, freedom
     parts = np.split(series.values, found.points)
     squares = sum(float(part.var()) * part.size for part in parts)
     pooled = max(squares / max(1, series.nights - len(parts)), _TINY)
     bounds = found.bounds(series.nights)
-    result = np.empty(len(found.points))
     for index, point in enumerate(found.points):
-        expected = actual = 0.0
         first, last = max(bounds[index], point - _BESIDE), min(bounds[index + 2], point + _BESIDE)
-        for part in (series.values[first:point], series.values[point:last]):
-            own = _WORTH * pooled + float(part.var()) * part.size
+        expected = actual = doubt = 0.0
+        for part in (series.raw[first:point], series.raw[point:last]):
+            variance, of = _own(part, pooled)
             expected += pooled / part.size
-            actual += max(own / (_WORTH + part.size - 1), pooled) / part.size
-        result[index] = math.sqrt(actual / expected)
-    return result
+            actual += variance / part.size
+            doubt += (variance / part.size) ** 2 / of
+        if doubt:
+            factors[index], freedom[index] = math.sqrt(actual / expected), actual**2 / doubt
+    return factors, freedom
+
+
+def _own(part: np.ndarray, pooled: float) -> tuple[float, float]:
+    """The variance of some nights, and its degrees of freedom; `pooled` unless surely larger.
+
+    What lies far outside of the nights counts as if it lay at their edge.
+    """
+    off = part - np.median(part)
+    bound = _OUTSIDE * max(_robust(part), math.sqrt(pooled))
+    off = np.clip(off, -bound, bound)
+    squares = float(off.var()) * off.size
+    if squares > pooled * _squares(part.size):
+        return squares / (part.size - 1), part.size - 1
+    return pooled, math.inf
+
+
+@cache
+def _squares(nights: int) -> float:
+    """What the squares of so many nights sum up to by chance at most, in variances."""
+    return float(scipy.stats.chi2.ppf(_SURE, nights - 1)) if nights > 1 else math.inf
 
 
 def separation(before: np.ndarray, after: np.ndarray) -> float:
@@ -267,28 +305,3 @@ def separation(before: np.ndarray, after: np.ndarray) -> float:
     below = np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right")
     area = float(below.mean()) / 2 / before.size
     return max(area, 1 - area)
-
-
-def _is_visit(raw: np.ndarray, first: int, point: int, last: int, settings: Settings) -> bool:
-    """Whether the segment before or after `point` is as long as visits of a mode happen to be.
-
-    Modes are those on either side of the middle between both levels.  Visits elsewhere in the
-    series say with which probability a night stays in the mode (a Markov chain of two states).
-    """
-    before, after = np.median(raw[first:point]), np.median(raw[point:last])
-    middle = (before + after) / 2
-    is_high = after > before
-    for length, elsewhere, high in (
-        (last - point, raw[:point], is_high),
-        (point - first, raw[point:], not is_high),
-    ):
-        there = np.concatenate([[0], (elsewhere > middle) == high, [0]]).astype(int)
-        change = np.diff(there)
-        runs = np.flatnonzero(change == -1) - np.flatnonzero(change == 1)
-        runs = runs[runs <= _VISIT]
-        if runs.size < _VISITS:
-            continue
-        stay = (runs.sum() - runs.size + 0.5) / (runs.sum() + 1)
-        if -length * math.log(stay) < settings.mode_evidence:
-            return True
-    return False

@@ -6,16 +6,18 @@ nights lie between two measurements plays no part but in drifts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+import scipy
 
+from roundtrip.stats.nights.modes import MAD, Modes, modes, visits
 from roundtrip.stats.nights.settings import Settings
 
-#: MAD, and the difference of two nights, of a normal distribution to its standard deviation.
-MAD, _DIFFERENCE = 1.4826, 2**-0.5
+#: The difference of two nights of a normal distribution to its standard deviation.
+_DIFFERENCE = 2**-0.5
 #: A running median follows a level after so many nights, on either side.
 _REACH = 7
 #: A night farther off than `_OFF` belongs to an incident that has one beyond `clip_sd`; an incident
@@ -24,6 +26,10 @@ _REACH = 7
 _OFF, _ALONE, _OFTEN = 2.5, 4, 0.15
 #: A spread estimated from differences is believed to this part: nights may alternate.
 _CAUTION = 0.8
+#: Weekdays differ if so many weeks or more would show it by chance less often than this.
+_WEEKS, _WEEKDAY = 5, 1e-5
+#: A rate is believed to be above its confidence bound but for this probability.
+_DOUBT = 0.05
 #: The standard deviation of a clock's rounding in parts of its resolution, with a margin.
 _ROUNDING = 0.4
 
@@ -66,7 +72,8 @@ class Clean:
 
     `raw` has every night as it was, `values` without `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
-    node set but the first.  Node sets are brought to one level, by a first estimate.
+    node set but the first.  Node sets, weekdays and the nights of two `modes` are brought to one
+    level, by a first estimate.  `usual`: by number of nights, what `usual` says of the site.
     """
 
     raw: np.ndarray
@@ -75,6 +82,8 @@ class Clean:
     middle: float
     sets: np.ndarray
     excursions: tuple[Excursion, ...]
+    modes: Modes | None = None
+    usual: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def nights(self) -> int:
@@ -117,6 +126,10 @@ def clean(row: Row, settings: Settings) -> Clean:
     """The comparable nights of a row, at least one, in units of their spread."""
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
+    logs = logs - _weekdays(logs, row.night)
+    two = modes(logs, max(_ROUNDING * _resolution(logs), settings.spread_least))
+    if two is not None:
+        logs = logs - visits(two, settings)
     running = running_median(logs)
     off = logs - running
     spread = _spread(logs, off, settings.spread_least)
@@ -130,7 +143,28 @@ def clean(row: Row, settings: Settings) -> Clean:
         values[one.begin : one.end] = before[one.begin : one.end]
     middle = float(np.median(values))
     raw, values = (logs - middle) / spread, (values - middle) / spread
-    return Clean(raw, values, spread, middle, sets, excursions)
+    return Clean(raw, values, spread, middle, sets, excursions, two)
+
+
+def usual(every: Sequence[Clean], settings: Settings) -> dict[int, float]:
+    """How large excursions of a site are that last for so many nights, or longer, and are usual.
+
+    Usual is what begins in more than `newest_share` of all nights, by the lower confidence bound of
+    a Poisson rate (F. Garwood, Biometrika 28, 1936): no site says so after one or two.  While such
+    nights last nobody knows whether they are the next excursion.  Nothing is usual of lengths that
+    the result does not have.
+    """
+    nights = sum(one.nights for one in every)
+    excursions = [one for series in every for one in series.excursions]
+    sizes: dict[int, float] = {}
+    for length in range(1, settings.segment_least):
+        ordered = sorted(one.size for one in excursions if one.end - one.begin >= length)
+        counts = np.arange(len(ordered), 0, -1)
+        rates = scipy.stats.chi2.ppf(_DOUBT, 2 * counts) / 2 / max(nights, 1)
+        often = np.flatnonzero(rates > settings.newest_share)
+        if often.size:
+            sizes[length] = ordered[often[-1]]
+    return sizes
 
 
 def running_median(values: np.ndarray, ends: Literal["edge", "reflect"] = "edge") -> np.ndarray:
@@ -151,6 +185,26 @@ def _offsets(row: Row) -> np.ndarray:
         nearest = np.interp(there, first, level)
         offsets[there] = np.median(row.values[there] - nearest)
     return offsets
+
+
+def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
+    """By how much each night is off because of its weekday, where weekdays differ [nights].
+
+    An analysis of variance of what lies off the running median (R. A. Fisher 1925).
+    """
+    off = logs - running_median(logs)
+    if logs.size < _WEEKS * 7:
+        return np.zeros(logs.size)
+    bound = 4 * MAD * float(np.median(np.abs(off)))
+    off = np.clip(off, -bound, bound)
+    day = night % 7
+    groups = [off[day == one] for one in range(7)]
+    if min(group.size for group in groups) < _WEEKS - 1 or not np.ptp(off):
+        return np.zeros(logs.size)
+    if scipy.stats.f_oneway(*groups).pvalue > _WEEKDAY:
+        return np.zeros(logs.size)
+    means = np.array([group.mean() for group in groups])
+    return np.asarray((means - np.median(means))[day])
 
 
 def _spread(logs: np.ndarray, off: np.ndarray, least: float) -> float:
