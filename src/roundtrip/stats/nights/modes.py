@@ -23,8 +23,8 @@ _VISIT, _VISITS = 12, 3
 #: Modes lie at least so many standard deviations of their nights apart, and the rarer has at least
 #: this share of the nights.
 _APART, _OFTEN = 4.0, 0.15
-#: A change of shares is looked for in at least so many of the newest nights.
-_NEWEST = 5
+#: A change of shares is looked for in so many of the newest nights, at least and at most.
+_NEWEST, _LATE = 5, 60
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def shares(found: Modes, settings: Settings) -> Shares | None:
     """
     n, high = found.is_high.size, found.is_high
     begins = np.flatnonzero(np.diff(high.astype(int))) + 1
-    begins = begins[(begins >= n // 2) & (begins <= n - _NEWEST)]
+    begins = begins[(begins >= max(n // 2, n - _LATE)) & (begins <= n - _NEWEST)]
     if not begins.size:
         return None
     worth = _worth(high)
@@ -121,7 +121,7 @@ def shares(found: Modes, settings: Settings) -> Shares | None:
     counts = np.rint(worth * late).astype(int)
     below = scipy.stats.hypergeom.cdf(counts, *law)
     above = scipy.stats.hypergeom.sf(counts - 1, *law)
-    p = 2 * begins.size * np.minimum(below, above)
+    p = 2 * np.minimum(below, above)
     if p.min() >= settings.flapping_level:
         return None
     begin = int(begins[np.argmin(p)])
