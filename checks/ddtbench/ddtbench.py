@@ -9,7 +9,7 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
-from roundtrip.studies.ddtbench import derived as ddtbench
+from roundtrip.studies import ddtbench
 
 from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
@@ -45,7 +45,7 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
     buffers = variable(
-        choice("original", "same", "cold", several=True), value="original,same", loggable=True
+        choice(*ddtbench.BUFFERS, several=True), value=ddtbench.MEASURED, loggable=True
     )
     #: Seconds a launch may measure.
     budget = variable(BUDGET, value=10.0, loggable=True)

@@ -8,17 +8,13 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_before, variable
 
+from roundtrip.studies import netpipe
+
 from ..mixins.amounts import BUDGET, LARGEST, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
-
-#: Sets of variants that are worth a launch of their own; the first is what a campaign runs.
-VARIANT_SETS = {
-    "five": ["mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized"],
-    "raw": ["mpi"],
-}
 
 
 class build_netpipe(build_workload):
@@ -37,17 +33,17 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     build = fixture(build_netpipe, scope="environment")
 
     #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI alone.
-    variants = parameter(VARIANT_SETS, type=str, loggable=True)
+    variants = parameter(netpipe.VARIANT_SETS, type=str, loggable=True)
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
     #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
-    buffers = variable(choice("same", "no-cache"), value="same", loggable=True)
+    buffers = variable(choice("same", "no-cache"), value=netpipe.BUFFERS, loggable=True)
     #: Seconds a launch may measure.
     budget = variable(BUDGET, value=60.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(LARGEST, value=8 << 20, loggable=True)
+    end = variable(LARGEST, value=netpipe.END, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 
@@ -55,7 +51,7 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     def set_command(self):
         self.executable = shlex.quote(self.build.program)
         self.executable_opts += [
-            f"--variants={','.join(VARIANT_SETS[self.variants])}",
+            f"--variants={','.join(netpipe.VARIANT_SETS[self.variants])}",
             f"--mode={self.mode}",
             f"--buffers={self.buffers}",
             f"--budget={self.budget:g}",

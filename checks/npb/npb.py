@@ -22,7 +22,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import scales
-from roundtrip.studies.npb import derived as npb
+from roundtrip.studies import npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
 from ..mixins.amounts import LIMIT

@@ -8,7 +8,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from roundtrip.sites.scales import ALL_CORES
-from roundtrip.studies.npb import derived as npb
+from roundtrip.studies import npb
 
 from ..mixins.scale import Scale
 from .npb import NPBBase

@@ -23,7 +23,7 @@ from reframe.core.builtins import (
 from roundtrip import paths
 from roundtrip.sites import scales
 from roundtrip.sites.prebuilt import SIMULATED
-from roundtrip.studies.npb import derived as npb
+from roundtrip.studies import npb
 
 from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
@@ -68,7 +68,7 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     round-trip time on two; ``points/`` keeps a file of each.
     """
 
-    study = npb.STUDY
+    study = npb.STUDY.name
     descr = "NAS Parallel Benchmarks on two simulated clusters over one, at many host speeds"
     valid_prog_environs = [_SIMULATOR]
     num_tasks = 32

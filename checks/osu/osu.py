@@ -21,7 +21,6 @@ from reframe.core.exceptions import SanityError
 from roundtrip.errors import UserError
 from roundtrip.sites import scales
 from roundtrip.studies.osu import derived as osu
-from roundtrip.studies.osu import launch as osu_launch
 from roundtrip.studies.osu import output as osu_output
 
 from ..mixins.amounts import LIMIT, amount
@@ -57,7 +56,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     @run_after("init")
     def keep_output(self):
         self.executable_opts = []
-        self.keep_files = [*self.keep_files, osu_launch.MEASURED, osu_launch.VALIDATED]
+        self.keep_files = [*self.keep_files, osu_output.MEASURED, osu_output.VALIDATED]
         self.time_limit = f"{self.limit}s"
 
     @property
@@ -81,10 +80,10 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds += [
-                f"{launch} {quoted} {' '.join(self.validation)} > {osu_launch.VALIDATED}"
+                f"{launch} {quoted} {' '.join(self.validation)} > {osu_output.VALIDATED}"
             ]
         self.witness()
-        self.executable_opts += [*options, f"> {osu_launch.MEASURED}"]
+        self.executable_opts += [*options, f"> {osu_output.MEASURED}"]
 
     @run_before("sanity")
     def convert_output(self):
@@ -93,15 +92,15 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         largest = self.end or osu.BENCHMARKS[self.benchmark].largest
         try:
             if self.validation:
-                self.read(stage / osu_launch.VALIDATED, largest)
-            output = self.read(stage / osu_launch.MEASURED, largest)
+                self.read(stage / osu_output.VALIDATED, largest)
+            output = self.read(stage / osu_output.MEASURED, largest)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
         hosts = list(dict.fromkeys(self.ran_on().evaluate()))
-        ran = osu_launch.Ran(
+        run = osu_output.Run(
             self.command, self.num_tasks, hosts, self.simulated_by, self.identities()
         )
-        osu_launch.convert(stage, output, bool(self.validation), ran)
+        osu_output.convert(stage, output, bool(self.validation), run)
 
     def read(self, file, largest):
         # A program without -m ignores `end`; its curve is then longer.

@@ -9,6 +9,8 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
+from roundtrip.studies import ring
+
 from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
@@ -56,7 +58,7 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest region, bytes.
-    end = variable(amount(int, 10, 2**31 - 1), value=16 << 20, loggable=True)
+    end = variable(amount(int, 10, 2**31 - 1), value=ring.END, loggable=True)
 
     @property
     def measured_program(self):
@@ -82,11 +84,11 @@ class Ring(RingBase):
     why_not_simulated = "its ranks wait in memory without calling MPI, and one runs at a time"
 
     #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
-    placement = parameter(["shared-memory", "oversubscribed"], type=str, loggable=True)
+    placement = parameter(list(ring.IN_A_NODE), type=str, loggable=True)
 
     @run_after("init")
     def place_ranks(self):
-        self.num_tasks = {"shared-memory": 2, "oversubscribed": 3}[self.placement]
+        self.num_tasks, _ = ring.IN_A_NODE[self.placement]
         self.num_tasks_per_node = self.num_tasks
         self.needs = [self.placement]
         self.valid_systems = [f"+{self.placement}"]

@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
-from roundtrip.studies.netpipe.thresholds import Thresholds
+from roundtrip.studies.netpipe import Thresholds
 
 FILE = Path("analysis.toml")
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from roundtrip import studies
 from roundtrip.campaign import claims
 from roundtrip.collect import analysis, bundle
 from roundtrip.report import data, units
 from roundtrip.report.blocks import Items, Part, Report, Table
 from roundtrip.report.build import build
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.netpipe import section as netpipe
-from roundtrip.studies.planned import PlannedCase
+from roundtrip.studies.study import PlannedCase
 
 Maker = Callable[..., Any]
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
@@ -49,7 +49,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
-    section = netpipe.section(read(tree))
+    section = studies.named("netpipe").section(read(tree))
     assert section is not None
     found = Counter(claim.family for claim in section.claims())
     cases = [

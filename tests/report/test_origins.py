@@ -22,7 +22,7 @@ from roundtrip.report.origins import Origins
 from roundtrip.report.pages import write
 from roundtrip.report.pages.series import Series, split
 from roundtrip.studies import cells
-from roundtrip.studies.netpipe import derived
+from roundtrip.studies.netpipe import ARMS
 
 _LINK = re.compile(r"history\.html#series=([^\")]*)")
 _ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -146,7 +146,7 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
         assert [one.environ for one in (mine, base, ratio)] == [*reversed(_ENVIRONS), mine.environ]
         named = mine.names["variant"], mine.names["size_bytes"]
         assert (base.names["variant"], base.names["size_bytes"]) == named
-        what = f"{derived.VARIANTS[named[0]]}, ping-pong, {units.size(named[1])}, µs"
+        what = f"{ARMS[named[0]].title}, ping-pong, {units.size(named[1])}, µs"
         assert row[1].text == what
     (winners,) = part.verdicts
     won = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]

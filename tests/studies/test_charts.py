@@ -6,19 +6,19 @@ import re
 
 import polars as pl
 import pytest
-from support.measured import STUDY, Measured, bundle
+from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.report.figures import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
-from roundtrip.studies.charts import Arm, Drawing, decades, dots, drawing, over_size, rows, sizes
-from roundtrip.studies.colours import BLUE, ORANGE, palette
+from roundtrip.studies.arms import BLUE, ORANGE, Arm, palette
+from roundtrip.studies.charts import Drawing, decades, dots, drawing, over_size, rows, sizes
 from roundtrip.studies.panel import CasePanels
 
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
 
 
 def drawings(*measured: Measured) -> list[Drawing]:
-    panels = CasePanels(bundle(measured), STUDY)
+    panels = CasePanels(bundle(measured), STUDY, METRIC)
     frame = rows(panels.intervals, 1e6)
     return [
         drawing(f"barrier-{number}", panel, panels.of(frame, panel), ARMS)

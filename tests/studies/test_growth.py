@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.report.blocks import Table
 from roundtrip.studies.growth import TIMES, Growth
-from roundtrip.studies.osu.growth import ideal
+from roundtrip.studies.osu.curves import ideal
 
 
 def times(of: dict[int, float], line: str = "a", kind: str = "", launches: int = 8) -> pl.DataFrame:

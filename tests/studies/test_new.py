@@ -7,13 +7,20 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
+from support.measured import Measured, bundle
 
 from roundtrip import paths, studies
 from roundtrip.errors import UserError
+from roundtrip.stats.verdicts import Family, judge
 from roundtrip.studies import new
+from roundtrip.studies.ratios import SPEEDS
+from roundtrip.studies.study import PlannedCase, Study
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = CHECKOUT / "docs" / "add-a-study.md"
@@ -43,7 +50,7 @@ def clone(tmp_path: Path) -> Path:
     [
         *((name, "cannot name a study") for name in ("", "B", "two words", "../x", "1st", "class")),
         ("netpipe", "is there already"),
-        ("planned", "is there already"),
+        ("panel", "is there already"),
         ("x" * 31, "cannot name a study"),
     ],
 )
@@ -76,19 +83,47 @@ def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_module_of_a_written_study_can_be_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = new.write("barrier", tmp_path)
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """The modules of a study `barrier` by their names, imported from where they were written."""
+    files = new.write("barrier", tmp_path)
     monkeypatch.setattr(studies, "__path__", [*studies.__path__, str(tmp_path / STUDIES)])
-    names = sorted(file.stem for file in written if file.parent == STUDIES / "barrier")
-    assert {"__init__", "section"} <= set(names)
-    modules = [f"roundtrip.studies.barrier.{name}".removesuffix(".__init__") for name in names]
-    for name in modules:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-        assert importlib.import_module(name)
-    for name in modules:
-        del sys.modules[name]
+    names = sorted(file.stem for file in files if file.parent == STUDIES / "barrier")
+    modules = {
+        name: f"roundtrip.studies.barrier.{name}".removesuffix(".__init__") for name in names
+    }
+    for module in modules.values():
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    yield {name: importlib.import_module(module) for name, module in modules.items()}
+    for module in modules.values():
+        del sys.modules[module]
+
+
+def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, Any]) -> None:
+    assert set(written) == {"__init__", "derived", "section"}
+    study: Study = written["__init__"].STUDY
+    data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
+    section = study.section(data)
+    assert section is not None
+    claims = section.claims()
+    (claim,) = claims
+    case = PlannedCase("Barrier@a", "barrier", "Barrier", "local:smp", "openmpi")
+    (planned,) = study.primary_claims([case], data.analysis)
+    assert (claim.family, planned.count) == (Family.PRIMARY, 1)
+    part = section.part(judge(claims, data.analysis.statistics))
+    (answer,) = part.answers
+    assert "faster" in str(answer.text[0])
+    assert study.facts().summaries
+
+
+def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, Any]) -> None:
+    study: Study = written["__init__"].STUDY
+    data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20}, launches=3)])
+    speeds = study.speeds(data.samples, data.analysis)
+    assert dict(speeds.schema) == SPEEDS
+    assert speeds.filter(pl.col("variant") == "barrier")["value"].to_list() == pytest.approx(
+        [10.0, 11.0, 12.0]
+    )
 
 
 def commands() -> list[str]:

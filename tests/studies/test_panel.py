@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from support.measured import STUDY, Measured, bundle
+from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.collect.tables import settings
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
+from roundtrip.studies.arms import BLUE, ORANGE, Arm
 from roundtrip.studies.panel import CasePanels
 
 WAN = {"emulation": settings.rows({"wan_rtt_ms": 2.0})}
-ARMS = {"mpi": "MPI_Barrier", "ring": "Ring"}
+ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
 
 
 def text(of: str) -> str:
@@ -19,7 +20,7 @@ def text(of: str) -> str:
 
 
 def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10})]), STUDY)
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10})]), STUDY, METRIC)
     (panel,) = panels.panels
     assert panel.label == "Open MPI, 2 ranks in one node"
     assert panel.counted == "8 launches"
@@ -32,14 +33,14 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
     gone = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), gone]), STUDY)
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), gone]), STUDY, METRIC)
     assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
     measured = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
     simulated = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
-    panels = CasePanels(bundle([*measured, simulated]), STUDY)
+    panels = CasePanels(bundle([*measured, simulated]), STUDY, METRIC)
     assert [panel.label for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
         "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
@@ -51,7 +52,9 @@ def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
     other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": settings.rows(parameters)})
     elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY)
+    panels = CasePanels(
+        bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY, METRIC
+    )
     assert {panel.key[0]: panel.apart for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
         "Barrier@b": ("algorithm tree", "on local:smp"),
@@ -61,7 +64,7 @@ def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
 
 def test_a_ratio_is_formed_within_a_launch() -> None:
     data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8))])
-    panels = CasePanels(data, STUDY)
+    panels = CasePanels(data, STUDY, METRIC)
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
     found = panels.ratios(panel, "mpi", "ring")
@@ -75,7 +78,7 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
     few = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
     data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), few])
-    table = cells.in_numbers(CasePanels(data, STUDY), "Time in µs.", ARMS, 1e6)
+    table = cells.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, 1e6)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
     assert [[text(cell.text) for cell in row] for row in table.rows] == [
@@ -86,7 +89,7 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
     data = bundle([Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024))])
-    table = cells.in_numbers(CasePanels(data, STUDY), "Time in µs.", ARMS, 1e6)
+    table = cells.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, 1e6)
     assert [text(column.name) for column in table.columns[1:]] == [
         *("Arm", "1 B", "1 KiB", "Launches")
     ]

@@ -4,41 +4,104 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from roundtrip import studies
-from roundtrip.collect import analysis, schemas
-from roundtrip.studies.room import Room
+from roundtrip.collect import analysis, samples, schemas
+from roundtrip.collect.analysis import Analysis
+from roundtrip.stats.verdicts import Family
+from roundtrip.studies.arms import BLUE, ORANGE, Arm
+from roundtrip.studies.facts import Facts
+from roundtrip.studies.findings import Comparison
+from roundtrip.studies.study import Contrast, PlannedCase, Points, Study
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("collect", "report", "stats", "campaign")
+#: The studies that the design names.  The name of a new one, as barrier, may be a word of MPI.
+NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_text(), re.MULTILINE)
 
 
 def test_all_studies_are_found_in_their_order() -> None:
-    found = [study.name for study in studies.found()]
-    assert found == ["netpipe", "ddtbench", "ring", "osu", "npb"]
-    assert [study.title for study in studies.found() if not study.question.endswith("?")] == []
+    rooms = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
+    found = studies.found()
+    assert {study.name for study in found} == rooms
+    assert [study.order for study in found] == sorted(study.order for study in found)
+    assert [study.title for study in found if not study.question.endswith("?")] == []
 
 
 def test_every_room_has_the_modules_that_its_class_speaks_of() -> None:
-    rooms = [study for study in studies.found() if isinstance(study, Room)]
-    assert rooms
-    for study in rooms:
-        modules = {
-            "derived": ("summary", "SUMMARY_UNITS"),
-            "planned": ("primary_claims", "speeds"),
-            "section": ("section",),
-        }
+    modules = {"derived": ("summary", "SUMMARY_UNITS", "speeds", "FACTS"), "section": ("Section",)}
+    for study in studies.found():
         for module, names in modules.items():
             found = importlib.import_module(f"roundtrip.studies.{study.name}.{module}")
             assert [name for name in names if not hasattr(found, name)] == []
 
 
+class Undeclared(Study):
+    """Nothing but what has no default, and no module beside it."""
+
+    name, title, question = "undeclared", "Undeclared", "Is anything asked?"
+
+
+def test_all_but_name_title_and_question_has_a_default() -> None:
+    study, nothing = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
+    case = PlannedCase("a case", study.name, "Check", "local:smp", "any")
+    assert study.summarise(nothing) == {}
+    assert study.speeds(nothing.lazy(), analysis.default()).is_empty()
+    assert study.primary_claims([case], analysis.default()) == []
+    assert study.facts() == Facts()
+
+
+class Declared(Study):
+    """Two arms that are contrasted, one of them in half of the cases as a primary claim."""
+
+    name, title, question = "declared", "Declared", "Which is faster?"
+    arms = {"a": Arm("A", BLUE), "b": Arm("B", ORANGE)}
+    contrasts = (
+        Contrast("a", "b", "a over b", is_primary=lambda case: case == "first"),
+        Contrast("b", "a"),
+    )
+
+    def points(
+        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> Sequence[Points]:
+        return [Points("ab", case.parameters["case"], panel=case.parameters.get("panel"))]
+
+
+def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> None:
+    """A panel's claims are primary in the report exactly where the plan counts them."""
+    study = Declared()
+    for where, count in (("first", 1), ("second", 0)):
+        case = PlannedCase("c", study.name, "Check", "local:smp", "any", {"case": where})
+        planned = study.primary_claims([case], analysis.default())
+        assert [(claim.what, claim.count) for claim in planned] == [("a over b", 1)] * count
+        tested = [Comparison(study.name, ("c", where), one, 0) for one in study.contrasts]
+        assert sum(claim.family is Family.PRIMARY for claim in tested) == count
+
+
+def test_cases_that_are_shown_together_claim_once() -> None:
+    both = [
+        PlannedCase(name, "declared", "Check", "p", "e", {"case": "first", "panel": "one"})
+        for name in ("small", "large")
+    ]
+    (claim,) = Declared().primary_claims(both, analysis.default())
+    assert claim.case == "small"
+
+
+def test_nothing_is_compared_that_is_not_declared() -> None:
+    with pytest.raises(KeyError):
+        Declared().contrast("a", "c")
+    with pytest.raises(ValueError, match="Wrong contrasts what is no arm of it: 'c'"):
+        type("Wrong", (Declared,), {"contrasts": (Contrast("a", "c"),)})
+
+
 @pytest.mark.parametrize("room", SHARED)
 def test_no_shared_room_knows_a_study_by_its_name(room: str) -> None:
-    names = "|".join(study.name for study in studies.found())
+    names = "|".join(study.name for study in studies.found() if study.name in NAMED)
     known = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
     told = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
@@ -73,3 +136,15 @@ def test_every_study_supplies_facts_of_its_own() -> None:
     supplied = [study.facts() for study in studies.found()]
     assert all(facts.summaries and facts.made_with for facts in supplied)
     assert len({id(facts) for facts in supplied}) == len(supplied)
+
+
+def test_no_text_says_a_level_of_intervals_by_hand() -> None:
+    """The level is that of the settings by which the intervals were computed: `panel.Level`."""
+    by_hand = re.compile(r"\d\d\s%\s(rank |confidence )?interval")
+    told = [
+        f"{file.relative_to(SRC)}: {found[0]}"
+        for room in ("report", "studies")
+        for file in sorted((SRC / room).rglob("*.py"))
+        for found in by_hand.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert told == []

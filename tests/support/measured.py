@@ -14,6 +14,7 @@ from roundtrip.collect.tables.schema import CASES, PLACEMENT, POINTS
 from roundtrip.report.data import Data
 
 STUDY = "barrier"
+METRIC = "operation_time"
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
                     middle = (base + number) * 1e-6 * max(1, size)
                     values = (middle, 9 * middle, middle / 9)
                     key = (name, one.case_id, STUDY, STUDY, arm, size, "measure")
-                    rows += [
-                        (*key, i, "operation_time", value, "s") for i, value in enumerate(values)
-                    ]
+                    rows += [(*key, i, METRIC, value, "s") for i, value in enumerate(values)]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     columns = {**CASES, "parameters": settings.CELL, "emulation": settings.CELL}
     table = [{**dict.fromkeys(columns), **launch} for launch in launches]

@@ -8,13 +8,13 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.collect import analysis, samples, schemas
 from roundtrip.collect.tables import make, settings, typed
 from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
-from roundtrip.studies.ring import section
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
 #: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
@@ -111,7 +111,7 @@ def processors_move_apart(_: int, __: str, size: int) -> float:
 
 
 def part(data: Data) -> Part:
-    made = section.section(data)
+    made = studies.named("ring").section(data)
     assert made is not None
     return made.part(judge(made.claims(), data.analysis.statistics))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from roundtrip.errors import UserError
 from roundtrip.studies import metrics
 from roundtrip.studies.metrics import METRICS
 
@@ -65,12 +66,19 @@ def test_a_study_adds_a_metric_in_its_own_room(tree: Path) -> None:
     assert metrics.declared(room.parent)["skew"] == metrics.Metric("us", lower_is_better=True)
 
 
-def test_two_studies_do_not_share_a_name(tree: Path) -> None:
+def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
     room = tree / "src/roundtrip/studies/barrier"
     room.mkdir()
-    (room / "metrics.json").write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
-    with pytest.raises(ValueError, match="another study has a metric 'bandwidth'"):
+    file = room / "metrics.json"
+    file.write_text('{"lap_time": {"lower_is_better": true, "unit": "s"}}')
+    assert metrics.declared(room.parent) == METRICS
+    assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
+    file.write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
+    with pytest.raises(UserError, match="another study declares the metric 'bandwidth' differe"):
         metrics.declared(room.parent)
+    done = configured(tree)
+    assert done.returncode != 0
+    assert "another study declares the metric bandwidth differently" in done.stderr
 
 
 def test_workloads_outside_a_checkout_say_what_is_missing(tree: Path) -> None:

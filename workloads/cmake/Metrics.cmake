@@ -1,5 +1,5 @@
 # Reads the metrics that Python reads too, metrics.json of all studies and of each, and sets
-# ROUNDTRIP_METRICS to their definitions in C++.
+# ROUNDTRIP_METRICS to their definitions in C++. Several studies may declare a metric alike.
 set(metrics_folder ${ROUNDTRIP_WORKLOADS}/../src/roundtrip/studies)
 file(GLOB_RECURSE metrics_files CONFIGURE_DEPENDS ${metrics_folder}/metrics.json)
 if(NOT metrics_files)
@@ -16,6 +16,15 @@ foreach(file IN LISTS metrics_files)
   foreach(i RANGE ${last})
     string(JSON name MEMBER ${metrics} ${i})
     string(JSON unit GET ${metrics} ${name} unit)
+    string(JSON declared GET ${metrics} ${name})
+    if(DEFINED metric_${name})
+      string(JSON is_same EQUAL ${declared} ${metric_${name}})
+      if(NOT is_same)
+        message(FATAL_ERROR "${file}: another study declares the metric ${name} differently")
+      endif()
+      continue()
+    endif()
+    set(metric_${name} ${declared})
     string(APPEND ROUNDTRIP_METRICS
       "inline constexpr Metric ${name}{.name = \"${name}\", .unit = \"${unit}\"};\n")
   endforeach()

@@ -19,7 +19,7 @@ from roundtrip.stats.planning import (
     reach,
     recommended_launches,
 )
-from roundtrip.studies.planned import PlannedCase, PlannedClaims
+from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 
 @dataclass(frozen=True)

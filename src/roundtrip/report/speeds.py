@@ -13,8 +13,8 @@ from roundtrip import studies
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.stats.rounds import Launched
-from roundtrip.studies.planned import BOOST, MPI
-from roundtrip.studies.speeds import ORIGIN
+from roundtrip.studies.ratios import ORIGIN
+from roundtrip.studies.study import BOOST, MPI
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.report.origins import Origins
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
-from roundtrip.studies.yardsticks import Yardstick
+from roundtrip.studies.study import Yardstick
 
 #: What tells the series of a case and variant apart.
 ONE = ("size_bytes", "phase", "metric")

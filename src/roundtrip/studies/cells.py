@@ -9,6 +9,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, Tone
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.arms import Arm
 from roundtrip.studies.panel import CasePanels
 
 NONE = Cell(units.NOTHING, "muted")
@@ -46,6 +47,12 @@ def judged(
     return Cell(units.interval(one.interval), tone, words or one.words, series=series)
 
 
+def low_to_high(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
+    """The least and the largest of `values`, times `scale`; one number if they read the same."""
+    low, high = (units.number(end * scale, digits) for end in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
 def verdict(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
     """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
     return Cell(units.spread(list(ratios)), tone, words) if ratios else NOT_MEASURED
@@ -79,9 +86,9 @@ def grid(
 
 
 def in_numbers(
-    panels: CasePanels, caption: str, arms: Mapping[str, str], scale: float = 1.0, unit: str = ""
+    panels: CasePanels, caption: str, arms: Mapping[str, Arm], scale: float = 1.0, unit: str = ""
 ) -> Table:
-    """Medians and intervals of all panels, `scale` times; `arms` are titles by arm.
+    """Medians and intervals of all panels, `scale` times; `arms` are the arms by name.
 
     `unit` is that of what is shown, which the caption has to print.
 
@@ -97,7 +104,9 @@ def in_numbers(
                 value(
                     panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
                     scale,
-                    series=panels.series(panel, size, variant=arm, phase="measure"),
+                    series=panels.series(
+                        panel, size, variant=arm, phase="measure", metric=panels.metric
+                    ),
                 )
                 for size in sizes
             ]
@@ -108,9 +117,9 @@ def in_numbers(
             continue
         for arm, cells in found.items():
             if any(one is not NONE for one in cells):
-                rows.append((Cell(panel.label), Cell(arms[arm]), *cells, counted))
+                rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, counted))
     if len(sizes) == 1:
-        named = [Column(title, "right", unit) for title in arms.values()]
+        named = [Column(arm.title, "right", unit) for arm in arms.values()]
     else:
         named = [Column("Arm"), *(Column(units.size(size), "right", unit) for size in sizes)]
     columns = (Column("Toolchain and placement"), *named, Column("Launches", "right", COUNT))

@@ -35,31 +35,13 @@ from roundtrip.report.plot import (
     View,
     points,
 )
-from roundtrip.studies.colours import Colour
+from roundtrip.studies.arms import Arm
 from roundtrip.studies.panel import Panel
 
 _SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
 #: Columns of a median and its interval.
 INTERVAL = ("median", "low", "high")
 SIZE = "Message size (bytes)"
-
-
-@dataclass(frozen=True)
-class Arm:
-    """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
-
-    `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
-    place among the arms, so that curves which lie on each other are told apart.
-    `is_bound`: not measured, but what nothing that is measured can exceed.
-    """
-
-    title: str
-    colour: Colour
-    width: float = 2.0
-    point: float = 3.0
-    shape: str = ""
-    is_dashed: bool = False
-    is_bound: bool = False
 
 
 @dataclass(frozen=True)

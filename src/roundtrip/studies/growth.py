@@ -18,14 +18,10 @@ from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Headin
 from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.stats.intervals import median_intervals
 from roundtrip.studies import charts, panel
-from roundtrip.studies.charts import Arm, Drawing
-from roundtrip.studies.colours import GREY, palette
+from roundtrip.studies.arms import GREY, Arm, palette
+from roundtrip.studies.charts import Drawing
+from roundtrip.studies.panel import Level
 
-CAPTION: Text = (
-    "Efficiency against the number of nodes: the growth of the time that would be ideal over the "
-    "measured one, from the fewest nodes on. Median over launches, bars are 95 % rank intervals of "
-    "the time there, with the time on the fewest nodes taken as its median. Grey: ideal.",
-)
 #: Name of a thing -> ranks -> time that is ideal, in any unit.
 Ideal = Callable[[str, int], float]
 
@@ -50,9 +46,13 @@ _PLACE = ("kind", "line", "nodes", "ranks")
 
 @dataclass(frozen=True)
 class Growth:
-    """Efficiencies: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n."""
+    """Efficiencies: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n.
+
+    `level` is that of their intervals.
+    """
 
     frame: pl.DataFrame
+    level: Level
 
     @staticmethod
     def of(times: pl.DataFrame, ideal: Ideal, level: float) -> Growth:
@@ -69,7 +69,22 @@ class Growth:
             for _, group in found.filter(several).group_by(line, maintain_order=True)
             for row in _against_the_fewest(group.rows(named=True), ideal)
         ]
-        return Growth(pl.DataFrame(rows, infer_schema_length=None))
+        return Growth(pl.DataFrame(rows, infer_schema_length=None), Level(level))
+
+    @staticmethod
+    def over_nodes(
+        values: pl.DataFrame,
+        launches: pl.DataFrame,
+        ideal: Ideal,
+        level: float,
+        fewest: int = 2,
+    ) -> Growth:
+        """From `values` with the columns launch, thing and value, on `fewest` nodes and more.
+
+        `launches` are those of the study, as `Data.passed` has them.
+        """
+        times = on_nodes(values, launches).filter(pl.col("nodes") >= fewest)
+        return Growth.of(times, ideal, level)
 
     def __bool__(self) -> bool:
         return not self.frame.is_empty()
@@ -80,9 +95,19 @@ class Growth:
             return []
         return [
             Heading(3, "Efficiency over nodes"),
-            Gallery(CAPTION, self.plots(name)),
+            Gallery(self.caption, self.plots(name)),
             self.table(),
         ]
+
+    @property
+    def caption(self) -> Text:
+        """What the figures show."""
+        return (
+            "Efficiency against the number of nodes: the growth of the time that would be ideal "
+            "over the measured one, from the fewest nodes on. Median over launches, bars are "
+            f"{self.level} rank intervals of the time there, with the time on the fewest nodes "
+            "taken as its median. Grey: ideal.",
+        )
 
     def table(self) -> Table:
         """A row for each thing and line, a column for each number of nodes."""

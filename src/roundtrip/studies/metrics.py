@@ -1,7 +1,7 @@
 """The metrics of samples, as ``metrics.json`` here and in the room of each study declares them.
 
 CMake makes ``core/metrics.hpp`` of the workloads from the same files.  A row of samples.csv with
-any other metric is a fault.
+any other metric is a fault.  Several studies may declare a metric, if they declare it alike.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip import files
+from roundtrip.errors import UserError
 
 _FOLDER = Path(__file__).parent
 
@@ -24,15 +25,16 @@ class Metric:
 
 
 def declared(folder: Path) -> dict[str, Metric]:
-    """The metrics of every ``metrics.json`` below `folder` by name; ValueError if one is there
-    twice.
+    """The metrics of every ``metrics.json`` below `folder` by name.
+
+    UserError if two files declare one of them differently.
     """
     found: dict[str, Metric] = {}
     for file in sorted(folder.rglob("metrics.json")):
         for name, entry in files.parse_json(file.read_text()).items():
-            if name in found:
-                raise ValueError(f"{file}: another study has a metric {name!r} already")
-            found[name] = Metric(**entry)
+            if found.setdefault(name, Metric(**entry)) != Metric(**entry):
+                told = f"another study declares the metric {name!r} differently"
+                raise UserError(f"{told}: right is the same declaration, or another name", file)
     return found
 
 

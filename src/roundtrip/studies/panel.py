@@ -2,7 +2,7 @@
 
 A study with one value for each launch and arm needs no more than this::
 
-    panels = CasePanels(data, "barrier")
+    panels = CasePanels(data, "barrier", "operation_time")
     for panel in panels.panels:
         found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
         print(panel.label, units.interval(found, 1e6))  # seconds to µs
@@ -23,12 +23,19 @@ from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval, median_intervals
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
-from roundtrip.studies import paired
+from roundtrip.studies.ratios import within_launch
 
 #: How the samples of a launch become one value.
 OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
 #: A row of cases.parquet, and what `Panels` adds to it.
 Row = Mapping[str, Any]
+
+
+class Level(float):
+    """The confidence level of intervals, which prints itself in captions: ``95 %``."""
+
+    def __str__(self) -> str:
+        return units.percent(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +81,14 @@ class Panels(Generic[P]):
 
     `launches`: those of `Data`, with columns `placement` (that parameter) and `kind`; `points` and
     `samples` as in `Data`, `details` by launch as `Data.told` has them; all of this study alone.
-    `level` is that of the intervals.
+    `level` is that of the intervals; captions print it, and no other.
     """
 
     #: Columns whose values the rows of a panel share, in `values` and in frames made from it.
     by: tuple[str, ...] = ("case_id", "case")
 
     def __init__(self, data: Data, study: str) -> None:
-        self.level = data.analysis.statistics.confidence_level
+        self.level = Level(data.analysis.statistics.confidence_level)
         self.launches = placed(data.passed(study))
         self.points = data.points.filter(pl.col("study") == study)
         self.details = data.told(study)
@@ -101,7 +108,7 @@ class Panels(Generic[P]):
     def panels(self) -> tuple[P, ...]:
         """All panels, in the order in which they are shown."""
         found = [self._panel(row) for row in self._rows().iter_rows(named=True)]
-        return tuple(sorted(_told_apart(found), key=lambda panel: panel.order))
+        return tuple(sorted(_with_differences(found), key=lambda panel: panel.order))
 
     def _rows(self) -> pl.DataFrame:
         """One row for each panel, for `_panel`."""
@@ -147,7 +154,11 @@ class Panels(Generic[P]):
 
 
 class CasePanels(Panels[Panel]):
-    """A panel for each case of the campaign and of the samples, of a study with one metric."""
+    """A panel for each case of the campaign and of the samples, of one `metric` of a study."""
+
+    def __init__(self, data: Data, study: str, metric: str) -> None:
+        super().__init__(data, study)
+        self.metric = metric
 
     @cached_property
     def values(self) -> pl.DataFrame:
@@ -155,8 +166,7 @@ class CasePanels(Panels[Panel]):
         the metric's unit.
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
-        measured = self.samples.filter(pl.col("phase") == "measure")
-        return measured.group_by(keys).agg(OF_LAUNCH.formed("value")).sort(keys).collect()
+        return launch_medians(self.samples, self.metric, keys)
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
@@ -167,7 +177,7 @@ class CasePanels(Panels[Panel]):
     def ratios(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
         """At each size the value of `base` over that of `variant`, one a launch that has both."""
         both = self.of(self.values, panel).filter(pl.col("variant").is_in([variant, base]))
-        found = paired.ratios(both, ["launch", "case_id"], base, "value")
+        found = within_launch(both, ["launch", "case_id"], base, "value")
         return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
     def _panel(self, row: Row) -> Panel:
@@ -183,6 +193,15 @@ class CasePanels(Panels[Panel]):
             launches=row["launches"],
             facts=(row["case"], *rest, place(row), row["environ"]),
         )
+
+
+def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
+    """Median of what was measured of `metric`: columns `by`, which tell launches apart, and value.
+
+    Of one metric, since values of several are no values of one thing.  Sorted by `by`.
+    """
+    measured = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
+    return measured.group_by(by).agg(OF_LAUNCH.formed("value")).sort(by).collect()
 
 
 def placed(launches: pl.DataFrame) -> pl.DataFrame:
@@ -210,7 +229,7 @@ def interval_of(row: Row) -> Interval:
     return Interval(row["median"], row["low"], row["high"], row["n"])
 
 
-def _told_apart(panels: Iterable[P]) -> Iterator[P]:
+def _with_differences(panels: Iterable[P]) -> Iterator[P]:
     """Panels; those that would have the same label get the facts in which they differ added."""
     alike: dict[str, list[P]] = defaultdict(list)
     for panel in panels:

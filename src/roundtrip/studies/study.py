@@ -1,18 +1,20 @@
-"""What a study is: everything that a room of `roundtrip.studies` tells the rest of Roundtrip.
+"""What a study is: the declaration from which its plan, its report and its audit follow.
 
 A room is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class that
 derives from `Study`; `roundtrip.studies.found` finds it.  Roundtrip imports every room whenever it
-starts, so an ``__init__`` imports large modules only where it uses them.
+starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is in two
+modules beside it, which are imported when they are used: ``derived`` and ``section``.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from roundtrip.studies.planned import PlannedCase, PlannedClaims
-from roundtrip.studies.yardsticks import Yardstick
+from roundtrip.studies.arms import Arm
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,12 +28,88 @@ if TYPE_CHECKING:
 
 #: A finite number and its unit.
 Figure = tuple[float, str]
+#: What is known of a place in the results before anything has run: of arms that share a launch the
+#: last value of a panel's key, such as the case in samples.csv.
+Where = Any
+#: What a value depends on besides the machine.  Two toolchains that differ only in Boost are not
+#: compared by a value that does not depend on Boost.
+MPI, BOOST = "mpi", "boost"
 
 
-def with_units(figures: Mapping[str, float], units: Mapping[str, str]) -> dict[str, Figure]:
-    """The finite ones of `figures` with their units, in the order of `units`."""
-    known = {name: figures[name] for name in units if name in figures}
-    return {name: (one, units[name]) for name, one in known.items() if math.isfinite(one)}
+@dataclass(frozen=True)
+class Contrast:
+    """`arm` over `base`, as rates: a ratio that is claimed, in the plan as in the report.
+
+    `what` names it in the plan.  `is_primary` says where it is a primary claim; plan and report
+    both ask it, and nothing else decides the family of a claim.
+    """
+
+    arm: str
+    base: str
+    what: str = ""
+    is_primary: Callable[[Where], bool] = lambda where: False
+
+    def family(self, where: Where) -> Family:
+        """The family in which the claim is corrected there."""
+        from roundtrip.stats.verdicts import Family
+
+        return Family.PRIMARY if self.is_primary(where) else Family.SECONDARY
+
+
+@dataclass(frozen=True)
+class Points:
+    """What launches of a case will measure: `arms` at `sizes` (bytes) in one place.
+
+    Cases of the same `panel`, unless it is None, are shown together, and claim once.
+    """
+
+    arms: Collection[str]
+    where: Where
+    sizes: tuple[int, ...] = (0,)
+    panel: Hashable = None
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case that a campaign will launch; `variables` are those that the campaign sets."""
+
+    id: str
+    study: str
+    check: str
+    place: str  # system and partition
+    environ: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, variable: str, default: float) -> float:
+        """A variable as a number; `default` if it is not set, or is not a number."""
+        try:
+            return float(self.variables.get(variable, default))
+        except ValueError:
+            return default
+
+
+@dataclass(frozen=True)
+class PlannedClaims:
+    """`count` primary claims of one case: `what` is compared."""
+
+    case: str
+    what: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """A figure by which launches are compared: its name with its unit, and its rows of samples.csv.
+
+    `where` are columns and their values.  The shown value is `scale` times the sample; with
+    `bandwidth` it is the bytes of the message over the sample, in MB/s.
+    """
+
+    name: str
+    where: tuple[tuple[str, str | int], ...]
+    scale: float = 1.0
+    bandwidth: bool = False
 
 
 class Claim(Hashable, Protocol):
@@ -53,7 +131,11 @@ class Section(Protocol):
 
 
 class Study:
-    """A study: what it asks, what it measures, what it claims, how it is reported."""
+    """A study: what it asks, what it measures, what it claims, how it is reported.
+
+    The modules beside it carry out its methods, as far as they have these names: ``derived`` has
+    `summary` with `SUMMARY_UNITS`, `speeds` and `FACTS`; ``section`` has a class `Section`.
+    """
 
     #: As in case.json, samples.csv, and the folder of its checks.
     name: ClassVar[str]
@@ -69,44 +151,100 @@ class Study:
     record: ClassVar[Mapping[str, Any] | None] = None
     #: A few figures that show how its launches differ from each other.
     yardsticks: ClassVar[tuple[Yardstick, ...]] = ()
+    #: What its launches interleave, by the name in samples.csv, in the order to be shown.
+    arms: ClassVar[Mapping[str, Arm]] = {}
+    #: The ratios of arms that it claims.
+    contrasts: ClassVar[tuple[Contrast, ...]] = ()
     #: Which of its claims are primary, a sentence for the report; "" if none is.
     primary: ClassVar[str] = ""
     #: Parameters of cases whose toolchains its own section compares.
     elsewhere: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        """ValueError if the class contrasts what it does not declare as an arm."""
+        named = {name for one in cls.contrasts for name in (one.arm, one.base)}
+        if unknown := sorted(named - set(cls.arms)):
+            raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
+
+    def contrast(self, arm: str, base: str) -> Contrast:
+        """The declared contrast of two arms; KeyError if nothing is claimed of them."""
+        return {(one.arm, one.base): one for one in self.contrasts}[arm, base]
+
+    def sizes(self, settings: Analysis) -> tuple[int, ...]:
+        """The sizes (bytes) at which it claims: `compared_sizes` of its thresholds, else 0."""
+        mine = settings.of(self.thresholds) if self.thresholds else None
+        return getattr(mine, "compared_sizes", (0,))
+
+    def points(
+        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> Sequence[Points]:
+        """What launches of `case` will measure that is contrasted; `cases` are all of the study."""
+        return ()
+
+    def primary_claims(
+        self, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> list[PlannedClaims]:
+        """The primary claims, which are few, that launches of `cases` will support.
+
+        They are the primary ones of `contrasts` at the `points` of the cases.  Launches are
+        planned so that each of them can be told.
+        """
+        found: dict[Hashable, PlannedClaims] = {}
+        for case in cases:
+            for points in self.points(case, cases, settings):
+                panel = case.id if points.panel is None else points.panel
+                for contrast in self.contrasts:
+                    if {contrast.arm, contrast.base} <= {*points.arms} and contrast.is_primary(
+                        points.where
+                    ):
+                        claims = PlannedClaims(case.id, contrast.what, len(points.sizes))
+                        found.setdefault((panel, contrast), claims)
+        return list(found.values())
 
     def summarise(self, samples: pl.DataFrame) -> dict[str, Figure]:
         """The figures of one launch by name: ReFrame's performance variables.
 
         `samples` has the columns of samples.csv, of one case; what was not measured is absent.
         """
-        return {}
-
-    def primary_claims(
-        self, cases: Sequence[PlannedCase], settings: Analysis
-    ) -> list[PlannedClaims]:
-        """The primary claims, which are few, that launches of `cases` of this study will support.
-
-        They follow only from the declared cases and the thresholds, never from the data.  Launches
-        are planned so that each of them can be told.
-        """
-        return []
+        units: Mapping[str, str] = self._own("derived", "SUMMARY_UNITS") or {}
+        figures = self._own("derived", "summary")(samples) if units else {}
+        known = {name: figures[name] for name in units if name in figures}
+        return {name: (one, units[name]) for name, one in known.items() if math.isfinite(one)}
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The values by which two toolchains are compared: columns `speeds.SPEEDS`.
+        """The values by which two toolchains are compared: columns `ratios.SPEEDS`.
 
         There is a row for each launch and value.  `samples` has the columns of samples.csv and
         launch, and holds only this study.
         """
-        from roundtrip.studies import speeds
+        from roundtrip.studies import ratios
 
-        return speeds.none()
+        form = self._own("derived", "speeds")
+        found: pl.DataFrame = form(samples, self.sizes(settings)) if form else ratios.no_speeds()
+        return found
 
     def section(self, data: Data) -> Section | None:
-        """Its section of the report; None if no launch of the study in the bundle completed."""
-        return None
+        """Its section of the report; None if no launch of the study in the bundle passed."""
+        make = self._own("section", "Section")
+        if make is None or data.passed(self.name).is_empty():
+            return None
+        found: Section = make(data)
+        return found
 
     def facts(self) -> Facts:
         """What the report's audit has to know of its section; what is not supplied is unknown."""
         from roundtrip.studies.facts import Facts
 
-        return Facts()
+        found: Facts | None = self._own("derived", "FACTS")
+        return found or Facts()
+
+    def _own(self, module: str, name: str) -> Any:
+        """`name` of a module beside the declaration; None without such a module or name."""
+        path = f"{type(self).__module__}.{module}"
+        try:
+            found = importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+            return None
+        return getattr(found, name, None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe.curves import Curves
-from roundtrip.studies.netpipe.derived import BASE
 
 
 def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:

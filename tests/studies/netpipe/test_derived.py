@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies import paired
+from roundtrip.studies.netpipe import ARMS, BASE, STUDY, published
 from roundtrip.studies.netpipe import derived as netpipe
-from roundtrip.studies.netpipe import published
+from roundtrip.studies.ratios import within_launch
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 
@@ -44,7 +44,7 @@ def test_bidirectional_messages_count_twice() -> None:
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
     both = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = paired.ratios(netpipe.launch_medians(both.lazy(), []), [], netpipe.BASE)
+    ratios = within_launch(netpipe.launch_medians(both.lazy(), []), [], BASE)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 
@@ -70,11 +70,11 @@ def test_n_half_of_hockneys_model_is_latency_times_rate(latency: float, per_byte
 def test_the_summary_has_fixed_names() -> None:
     times = {
         (variant, size): [slow * (1e-6 + size * 1e-10)]
-        for variant, slow in zip(netpipe.VARIANTS, (1, 1, 2, 2, 50), strict=True)
+        for variant, slow in zip(ARMS, (1, 1, 2, 2, 50), strict=True)
         for size in (1, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20)
     }
     figures = netpipe.summary(frame(times))
-    assert list(figures) == list(netpipe.SUMMARY_UNITS)
+    assert list(STUDY.summarise(frame(times))) == list(netpipe.SUMMARY_UNITS)
     assert figures["latency_1B_us"] == pytest.approx(1.0001)
     assert figures["bandwidth_1KiB"] == pytest.approx(1024 / (1e-6 + 1024e-10) / 1e6)
     assert figures["bandwidth_peak"] == figures["bandwidth_4MiB"]
@@ -120,4 +120,4 @@ def test_the_published_figure_shows_what_the_study_says() -> None:
         assert mpi and serialized and serialized < 0.02 * mpi
     assert published.rate("boost-serialized", 8_000_000) is None
     assert published.rate("mpi", 10) == pytest.approx(published.megabytes_per_second(13))
-    assert set(published.MEGABITS) == set(netpipe.VARIANTS)
+    assert set(published.MEGABITS) == set(ARMS)

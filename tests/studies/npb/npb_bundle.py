@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import make, settings
 from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
-from roundtrip.studies.npb import section
 
 ITERATIONS = 10
 
@@ -156,7 +156,7 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
 
 def part(data: Data) -> Part:
     """The section with its verdicts."""
-    made = section.section(data)
+    made = studies.named("npb").section(data)
     assert made is not None
     return made.part(judge(made.claims(), data.analysis.statistics))
 

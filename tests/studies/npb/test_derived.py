@@ -11,6 +11,7 @@ import pytest
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
 from roundtrip.studies.npb import derived as npb
+from roundtrip.studies.npb import legal_ranks
 from roundtrip.studies.npb import upstream as npb_upstream
 
 DATA = Path(__file__).parents[2] / "data" / "npb"
@@ -81,7 +82,7 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
 def test_legal_ranks_depend_on_the_class(
     benchmark: str, problem_class: str, legal: list[int]
 ) -> None:
-    assert [n for n in range(41) if npb.legal_ranks(benchmark, problem_class, n)] == legal
+    assert [n for n in range(41) if legal_ranks(benchmark, problem_class, n)] == legal
 
 
 @pytest.mark.parametrize(

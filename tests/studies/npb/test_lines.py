@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.colours import BLUE
-from roundtrip.studies.npb.lines import told_apart
+from roundtrip.studies.arms import BLUE
+from roundtrip.studies.npb.scaling import as_lines
 
 
 def test_a_line_is_dashed_where_ranks_share_processors() -> None:
@@ -12,7 +12,7 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
         {"name": "Ours", "colour": BLUE, "shared": True, "x": 4},
         {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
     ]
-    told, arms = told_apart(rows)
+    told, arms = as_lines(rows)
     assert [(row["arm"], row["x"]) for row in told] == [
         ("Ours", 1),
         ("Ours, fewer processors", 4),

@@ -19,7 +19,7 @@ from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table, flat
 from roundtrip.report.data import Data
 from roundtrip.report.figures import drawing
-from roundtrip.studies.npb import hostspeeds_figure, marked, markings, marks
+from roundtrip.studies.npb import hostspeeds, markings, marks, simulated
 from roundtrip.studies.npb.hostspeeds import Curves
 from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin
 
@@ -65,7 +65,7 @@ def curves(benchmark: str, waits: float, mops: float) -> Curves:
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
-    told = markings.of(bundle(over_the_link()))
+    told = markings.from_bundle(bundle(over_the_link()))
     assert told["processor"] == "Some Processor"
     (alone,) = told["alone"]
     assert alone["mops"] == pytest.approx(1000.0, rel=0.01)
@@ -87,7 +87,7 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
     assert markings.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)
-    assert marks.of([marks.read(file, "CG", "W")]).alone
+    assert marks.from_record([marks.read(file, "CG", "W")]).alone
 
 
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
@@ -98,7 +98,7 @@ def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
             for name in check.get("variables", {}).get("marks", []):
                 named += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
-                    found = marks.of([marks.read(CHECKOUT / name, benchmark, "W")])
+                    found = marks.from_record([marks.read(CHECKOUT / name, benchmark, "W")])
                     assert found.alone
                     assert {one.rtt_ms for one in found.emulated} == {0.0, 1.0, 2.0, 4.0}
     assert named
@@ -108,20 +108,20 @@ def test_only_what_was_measured_on_one_processor_is_marked() -> None:
     simulated = bundle(over_the_link())
     launches = simulated.launches.with_columns(simulated=pl.lit(True))
     with pytest.raises(UserError, match="only what was measured is marked"):
-        markings.of(replace(simulated, launches=launches))
+        markings.from_bundle(replace(simulated, launches=launches))
     many = Bundle()
     many.add("CG", 2, 4.0, placement="one-per-node")
     with pytest.raises(UserError, match="no launch of NPB on one rank"):
-        markings.of(bundle(many))
+        markings.from_bundle(bundle(many))
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps(markings.of(bundle(over_the_link()))))
-    mine = marks.of([marks.read(file, "CG", "W")])
+    file.write_text(json.dumps(markings.from_bundle(bundle(over_the_link()))))
+    mine = marks.from_record([marks.read(file, "CG", "W")])
     assert [one.rtt_ms for one in mine.emulated] == [0.0, 4.0]
     assert mine.origins == [ORIGIN]
-    others = marks.of([marks.read(file, "MG", "W")])
+    others = marks.from_record([marks.read(file, "MG", "W")])
     assert not others.emulated
     assert not others.alone
 
@@ -138,13 +138,13 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps({**markings.of(bundle(over_the_link())), **change}))
+    file.write_text(json.dumps({**markings.from_bundle(bundle(over_the_link())), **change}))
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {told}"):
         marks.read(file, "CG", "W")
 
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
-    (figure,) = hostspeeds_figure.speedups([curves("CG", 100, 500.0)])
+    (figure,) = hostspeeds.figures([curves("CG", 100, 500.0)])
     assert "SIMULATED; measured: Some Processor" in drawing(figure)
     assert "One rank, measured: 500 Mop/s" in drawing(figure)
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
@@ -167,7 +167,9 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
 
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
-    found = list(flat(tuple(marked.blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)]))))
+    found = list(
+        flat(tuple(simulated.beside_it([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])))
+    )
     tables = [one for one in found if isinstance(one, Table)]
     processors, emulated = tables
     assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)
@@ -181,7 +183,7 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
 
 def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
     """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
-    same = marked.proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
+    same = simulated.proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
     assert "CG W 1.13 at" in same
     assert "MG W 1.24 at" in same
     assert "does not give all of them" in same
@@ -190,9 +192,9 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
     assert cg
     assert mg
     explained = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
-    assert "proportions gives all of them" in marked.proportions(explained, ORIGIN)
-    assert marked.proportions(explained[:1], ORIGIN) == ""
-    assert marked.blocks([replace(one, marks=Marks()) for one in explained]) == []
+    assert "proportions gives all of them" in simulated.proportions(explained, ORIGIN)
+    assert simulated.proportions(explained[:1], ORIGIN) == ""
+    assert simulated.beside_it([replace(one, marks=Marks()) for one in explained]) == []
 
 
 def test_the_largest_class_speaks_and_the_classes_of_a_benchmark_are_neighbours() -> None:
@@ -200,7 +202,7 @@ def test_the_largest_class_speaks_and_the_classes_of_a_benchmark_are_neighbours(
     of_a = [replace(one, problem_class="A") for one in of_w]
     in_order = sorted([*of_a, *of_w], key=lambda one: one.order)
     assert [one.name for one in in_order] == ["CG W", "CG A", "MG W", "MG A"]
-    told = marked.proportions(in_order, ORIGIN)
+    told = simulated.proportions(in_order, ORIGIN)
     assert "CG A 1.13 at" in told
     assert "MG A 1.24 at" in told
     assert "CG W" not in told

@@ -10,6 +10,7 @@ from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import part, table
 from support.bundles import with_medians
 
+from roundtrip import studies
 from roundtrip.collect.tables import settings
 from roundtrip.history.schema import SERIES
 from roundtrip.report import html
@@ -17,7 +18,6 @@ from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
 from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
-from roundtrip.studies.npb import section
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
@@ -266,7 +266,7 @@ def test_hostile_names_are_text() -> None:
 def test_a_bundle_without_npb_has_no_section() -> None:
     made = make.Bundle()
     made.add(status="failed")
-    assert section.section(made.data()) is None
+    assert studies.named("npb").section(made.data()) is None
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:

@@ -10,11 +10,11 @@ import pytest
 from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import part, table
 
+from roundtrip import studies
 from roundtrip.report import html, markdown, publish
 from roundtrip.report.blocks import Gallery, Report, Table
 from roundtrip.report.build import build
 from roundtrip.report.figures import drawing
-from roundtrip.studies.npb import section
 
 
 def texts(of: Table, row: int) -> list[str]:
@@ -173,7 +173,9 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
     assert all(text.startswith("10.0") for text in waits.values())
     assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
     assert {
-        key.rtt for key in section.section(made.data()).claims() if hasattr(key, "upstream")
+        key.rtt
+        for key in studies.named("npb").section(made.data()).claims()
+        if hasattr(key, "upstream")
     } == {*(None, 0.0, 4.0)}
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import records, samples
 from roundtrip.errors import UserError
-from roundtrip.studies.osu import launch as osu_launch
 from roundtrip.studies.osu import output as osu_output
 from roundtrip.studies.osu.derived import BENCHMARKS
 
@@ -138,8 +137,8 @@ def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
 
 def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:
     output = parse("osu_mbw_mr.74.openmpi.taillat.txt")
-    (tmp_path / osu_launch.MEASURED).write_text("")
-    osu_launch.convert(tmp_path, output, True, osu_launch.Ran(["osu_mbw_mr", "-z"], 2, ["n1"]))
+    (tmp_path / osu_output.MEASURED).write_text("")
+    osu_output.convert(tmp_path, output, True, osu_output.Run(["osu_mbw_mr", "-z"], 2, ["n1"]))
     run = records.read(tmp_path / "run.json")
     read = samples.read(tmp_path / "samples.csv")
     assert read.problems == ()

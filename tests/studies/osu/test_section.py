@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from support.bundles import with_medians
 
+from roundtrip import studies
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import settings
 from roundtrip.collect.tables.schema import PLACEMENT, POINTS
@@ -18,10 +19,9 @@ from roundtrip.report.data import Data
 from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
 from roundtrip.stats.intervals import Interval
+from roundtrip.studies.osu import Thresholds
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe
-from roundtrip.studies.osu import section
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN
-from roundtrip.studies.osu.thresholds import Thresholds
 
 SETTINGS = analysis.default().of(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -97,7 +97,7 @@ def osu_data(
 
 
 def part(data: Data) -> Part:
-    made = section.section(data)
+    made = studies.named("osu").section(data)
     assert made is not None
     assert made.claims() == {}
     return made.part({})
@@ -192,7 +192,7 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     only = data.launches.filter(pl.col("study") != "osu")
-    assert section.section(replace(data, launches=only)) is None
+    assert studies.named("osu").section(replace(data, launches=only)) is None
 
 
 @pytest.mark.parametrize(

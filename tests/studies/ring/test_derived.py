@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies import paired
+from roundtrip.studies.ratios import within_launch
 from roundtrip.studies.ring import derived as ring
 
 
@@ -37,8 +37,8 @@ def test_single_laps_are_not_mixed_with_batches() -> None:
 
 def test_a_ratio_above_one_is_faster() -> None:
     medians = ring.launch_medians(frame({("region", 10): [1e-6], ("mpi", 10): [4e-6]}).lazy(), [])
-    assert paired.ratios(medians, [], "mpi")["ratio"].item() == pytest.approx(4)
-    assert paired.ratios(medians, [], "region")["ratio"].item() == pytest.approx(0.25)
+    assert within_launch(medians, [], "mpi")["ratio"].item() == pytest.approx(4)
+    assert within_launch(medians, [], "region")["ratio"].item() == pytest.approx(0.25)
 
 
 def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:

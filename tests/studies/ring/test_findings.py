@@ -9,9 +9,9 @@ import pytest
 from roundtrip.collect import analysis
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.ring import Thresholds
 from roundtrip.studies.ring.curves import Panel
 from roundtrip.studies.ring.findings import TONES, Finding, comparison, findings
-from roundtrip.studies.ring.thresholds import Thresholds
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"

@@ -18,9 +18,9 @@ from support.ring import (
     tables,
 )
 
+from roundtrip import studies
 from roundtrip.report.blocks import Gallery, Table
 from roundtrip.report.figures import drawing
-from roundtrip.studies.ring import section
 
 
 def test_the_three_reasons_follow_the_data() -> None:
@@ -110,7 +110,7 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
 def test_a_bundle_without_rings_has_no_section() -> None:
     data = ring_data(TRUTH)
     empty = replace(data, launches=data.launches.filter(pl.lit(False)))
-    assert section.section(empty) is None
+    assert studies.named("ring").section(empty) is None
 
 
 def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:

@@ -21,7 +21,7 @@ from support.ring import (
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell, Items, Part
 from roundtrip.report.figures import drawing
-from roundtrip.studies.finding import worst
+from roundtrip.studies.findings import worst
 from roundtrip.studies.ring.curves import Curves
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}

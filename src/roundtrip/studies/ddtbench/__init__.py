@@ -2,18 +2,76 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.room import Room
-from roundtrip.studies.yardsticks import Yardstick
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, Arm
+from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+
+if TYPE_CHECKING:
+    from roundtrip.collect.analysis import Analysis
+
+MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
+TUNED = "manual-tuned"
+#: Methods in the order to be shown, with their names.
+ARMS = {
+    MANUAL: Arm("Packed by hand", BLUE),
+    TUNED: Arm("Packed by hand, tuned", ("#5b9bd5", "#5b9bd5")),
+    DDT: Arm("MPI datatypes", ORANGE),
+    PACK_DDT: Arm("MPI_Pack", PURPLE),
+    REFERENCE: Arm("Contiguous, unpacked", GREY),
+}
+#: Methods that pack: all but the reference.
+PACKING = (MANUAL, TUNED, DDT, PACK_DDT)
+#: Micro-apps in the study's order.
+APPS = (
+    "WRF_y_vec",
+    "WRF_x_vec",
+    "WRF_y_sa",
+    "WRF_x_sa",
+    "MILC_su3_zd",
+    "NAS_LU_x",
+    "NAS_LU_y",
+    "NAS_MG_x",
+    "NAS_MG_y",
+    "NAS_MG_z",
+    "LAMMPS_full",
+    "LAMMPS_atomic",
+    "SPECFEM3D_oc",
+    "SPECFEM3D_cm",
+    "SPECFEM3D_mt",
+    "FFT",
+)
+#: State of memory between exchanges, with names; the first is the study's.
+BUFFERS = {
+    "original": "memory as the study leaves it",
+    "same": "all memory in the same state for every method",
+    "cold": "out of cache",
+}
+ORIGINAL = next(iter(BUFFERS))
+#: The states that a launch measures, if a campaign sets no others.
+MEASURED = "original,same"
 
 
-class DDTBench(Room):
+def _is_original(buffers: str) -> bool:
+    return buffers == ORIGINAL
+
+
+class DDTBench(Study):
     """Do MPI datatypes cost more than packing by hand?"""
 
     name = "ddtbench"
     title = "DDTBench"
     question = "Do MPI datatypes cost more than packing by hand?"
     order = 20
-
+    arms = ARMS
+    #: Loops tuned by hand are not the study's, and only some micro-apps have them.
+    contrasts = (
+        Contrast(
+            DDT, MANUAL, "round trip by hand over that with datatypes", is_primary=_is_original
+        ),
+        Contrast(DDT, TUNED),
+    )
     primary = (
         "MPI datatypes against packing by hand, each micro-app at its largest message, in memory "
         "as the study leaves it."
@@ -21,10 +79,19 @@ class DDTBench(Room):
     yardsticks = (
         Yardstick(
             "NAS_LU_x, 40800 B by datatype, µs",
-            (("size_bytes", 40_800), ("variant", "mpi_ddt"), ("phase", "communication")),
+            (("size_bytes", 40_800), ("variant", DDT), ("phase", "communication")),
             scale=1e6,
         ),
     )
+
+    def points(
+        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> Sequence[Points]:
+        """All methods of its micro-app at the largest message, in each state of memory."""
+        app, placement = (case.parameters.get(name) for name in ("app", "placement"))
+        panel = (case.place, case.environ, app, placement)
+        states = case.variables.get("buffers", MEASURED).split(",") if app else ()
+        return [Points(tuple(ARMS), state, panel=(*panel, state)) for state in states]
 
 
 STUDY = DDTBench()

@@ -11,7 +11,7 @@ import polars as pl
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_intervals
 from roundtrip.studies import panel
-from roundtrip.studies.ddtbench import derived
+from roundtrip.studies.ddtbench import APPS, BUFFERS, DDT, MANUAL, PACKING, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
 
 _LAUNCH = ["launch", "case_id", "panel"]
@@ -28,17 +28,17 @@ class Panel(panel.Panel):
 
     @property
     def buffers(self) -> str:
-        """What happens to memory: a key of `derived.BUFFERS`."""
+        """What happens to memory: a key of `BUFFERS`."""
         return self.key[1]
 
     @property
     def order(self) -> tuple[Any, ...]:
         """The study's own state of memory first."""
-        return list(derived.BUFFERS).index(self.buffers), self.kind, self.label
+        return list(BUFFERS).index(self.buffers), self.kind, self.label
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """A legal call that an MPI library refused, and the micro-apps and methods concerned."""
 
     toolchain: str
@@ -55,7 +55,7 @@ class DdtData(Panels[Panel]):
     by = ("panel", "buffers")
 
     def __init__(self, data: Data) -> None:
-        super().__init__(data, derived.STUDY)
+        super().__init__(data, STUDY.name)
         key = ["system", "partition", "environ", "placement", "kind"]
         self.launches = self.launches.with_columns(panel=pl.concat_str(key, separator="|"))
         self.samples = self.samples.join(self.launches.select("launch", "panel").lazy(), "launch")
@@ -79,7 +79,7 @@ class DdtData(Panels[Panel]):
         size_bytes, variant; median, low and high, parts of 1; n.
         """
         known = self.values.filter(pl.col("overhead").is_not_null())
-        packing = known.filter(pl.col("variant").is_in(derived.PACKING))
+        packing = known.filter(pl.col("variant").is_in(PACKING))
         return median_intervals(packing, _BY, "overhead", self.level)
 
     @cached_property
@@ -94,29 +94,27 @@ class DdtData(Panels[Panel]):
         mine = self.of(frame, panel)
         top = mine.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
         order = pl.col("app").replace_strict(
-            {app: i for i, app in enumerate(derived.APPS)}, default=len(derived.APPS)
+            {app: i for i, app in enumerate(APPS)}, default=len(APPS)
         )
         return top.sort(order, "app", "variant")
 
-    def gains(
-        self, panel: Panel, by_hand: str = derived.MANUAL
-    ) -> dict[tuple[str, int], list[float]]:
+    def gains(self, panel: Panel, by_hand: str = MANUAL) -> dict[tuple[str, int], list[float]]:
         """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
         found = derived.gains(self.of(self.values, panel), _LAUNCH, by_hand)
         grouped = found.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in grouped.iter_rows()}
 
-    def traced(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
+    def series_key(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
         case = f"{app}/{panel.buffers}"
         return self.series(panel, size, case=case, variant=variant, phase=phase)
 
     def with_types(self, panel: Panel, app: str, size: int) -> str:
         """The series of the round trip with datatypes, as `Cell.series`."""
-        return self.traced(panel, app, size, derived.DDT, derived.UNPACKED)
+        return self.series_key(panel, app, size, DDT, derived.UNPACKED)
 
     @cached_property
-    def refused(self) -> tuple[Refused, ...]:
+    def refusals(self) -> tuple[Refusal, ...]:
         """Every refusal, once for each toolchain."""
         found: dict[tuple[str, str, str, str, str], set[str]] = {}
         told = ["finding_call", "finding_error", "finding_consequence"]
@@ -126,7 +124,7 @@ class DdtData(Panels[Panel]):
             toolchain, library, call, error, consequence = fact
             key = (toolchain, library, call, error, consequence)
             found.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
-        return tuple(Refused(*key, tuple(sorted(found[key]))) for key in sorted(found))
+        return tuple(Refusal(*key, tuple(sorted(found[key]))) for key in sorted(found))
 
     def _rows(self) -> pl.DataFrame:
         fewest = (

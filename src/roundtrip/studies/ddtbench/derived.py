@@ -27,53 +27,20 @@ Creating datatypes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from roundtrip.stats.intervals import OVER_LAUNCHES
 from roundtrip.stats.summaries import MEDIAN, SUM, Kind, Summary
-from roundtrip.studies import paired
+from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING, TUNED
+from roundtrip.studies.facts import Facts, Pairing, Ratio
+from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.ratios import within_launch
 
-STUDY = "ddtbench"
 METRIC = "epoch_time"
-MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
-TUNED = "manual-tuned"
-
-#: Methods in the order to be shown, with their names.
-METHODS = {
-    MANUAL: "Packed by hand",
-    TUNED: "Packed by hand, tuned",
-    DDT: "MPI datatypes",
-    PACK_DDT: "MPI_Pack",
-    REFERENCE: "Contiguous, unpacked",
-}
-#: Methods that pack: all but the reference.
-PACKING = (MANUAL, TUNED, DDT, PACK_DDT)
 #: Epochs that make and free datatypes or buffers: among other methods, and once more at once.
 CREATION = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
-#: Micro-apps in the study's order.
-APPS = (
-    "WRF_y_vec",
-    "WRF_x_vec",
-    "WRF_y_sa",
-    "WRF_x_sa",
-    "MILC_su3_zd",
-    "NAS_LU_x",
-    "NAS_LU_y",
-    "NAS_MG_x",
-    "NAS_MG_y",
-    "NAS_MG_z",
-    "LAMMPS_full",
-    "LAMMPS_atomic",
-    "SPECFEM3D_oc",
-    "SPECFEM3D_cm",
-    "SPECFEM3D_mt",
-    "FFT",
-)
-#: State of memory between exchanges, with names; the first is the study's.
-BUFFERS = {
-    "original": "memory as the study leaves it",
-    "same": "all memory in the same state for every method",
-    "cold": "out of cache",
-}
 #: Overhead that the study reports for NAS_LU_x, by hand and with datatypes.
 PUBLISHED_NAS_LU_X = (0.40, 0.15)
 
@@ -163,7 +130,7 @@ def gains(figures: pl.DataFrame, by: list[str], by_hand: str = MANUAL) -> pl.Dat
     `by_hand` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
     """
     both = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
-    return paired.ratios(both, by, by_hand, "round_trip")
+    return within_launch(both, by, by_hand, "round_trip")
 
 
 def largest(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -192,4 +159,41 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
             found["gain_over_tuned"] = gain
     if found.get("overhead_manual") and "overhead_mpi_ddt" in found:
         found["overhead_ratio"] = found["overhead_mpi_ddt"] / found["overhead_manual"]
-    return {name: found[name] for name in SUMMARY_UNITS if name in found}
+    return found
+
+
+def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """Round trip with datatypes of each launch, each micro-app at its largest message: columns
+    SPEEDS.
+    """
+    original = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    figures = launch_figures(original, ["launch"])
+    with_types = largest(figures.filter(pl.col("variant") == DDT), ["launch"])
+    return speeds_of(
+        with_types.rename({"round_trip": "seconds"}),
+        pl.concat_str("app", pl.lit(", datatypes")),
+        phase=UNPACKED,
+        metric=METRIC,
+    )
+
+
+#: What the report's audit has to know of the section.
+FACTS = Facts(
+    summaries=(
+        ROUND_TRIP,
+        OF_LAUNCH,
+        CREATED,
+        Summary("round trip", Kind.COST, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(
+        Ratio("round trips of two methods", OF_LAUNCH, Pairing.LAUNCH, OVER_LAUNCHES),
+        Ratio("overhead", OF_LAUNCH, Pairing.LAUNCH, OVER_LAUNCHES),
+    ),
+    tails=(),
+    no_tails="compares whole round trips of applications' messages, not latencies",
+    clock="rank 0 reads its own clock",
+    synchronised="a ping-pong waits for its partner; FFT's exchange is collective",
+    over_ranks="all times are rank 0's",
+    cache="as the method before left them, and a second series in which all find them alike",
+    made_with=("mpi_library", "compiler", "compiler_flags"),
+)

@@ -12,41 +12,53 @@ from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
 from roundtrip.stats.intervals import median_intervals
 from roundtrip.studies import charts
-from roundtrip.studies.charts import INTERVAL, Arm, Drawing
-from roundtrip.studies.colours import BLUE, GREY, ORANGE, PURPLE, TEAL, Colour
-from roundtrip.studies.ddtbench import derived
+from roundtrip.studies.arms import BLUE, TEAL, Arm
+from roundtrip.studies.charts import INTERVAL, Drawing
+from roundtrip.studies.ddtbench import (
+    ARMS,
+    BUFFERS,
+    DDT,
+    MANUAL,
+    PACK_DDT,
+    PACKING,
+    REFERENCE,
+    TUNED,
+)
 from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.studies.panel import Level
 
-OVERHEAD_CAPTION: Text = (
-    "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
-    "study's figure: median over launches, lines are 95 % rank intervals. Below 0 the method was "
-    "faster than the network was for a buffer packed by hand.",
-)
-TIME_CAPTION: Text = (
-    "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
-    "micro-app's largest message, in % of that micro-app's slowest method; beside each method, the "
-    "three together in µs. Thin lines are 95 % rank intervals of the whole round trip. The other "
-    "rank's unpacking and packing are part of communication.",
-)
-_COLOURS: dict[str, Colour] = {
-    derived.MANUAL: BLUE,
-    derived.TUNED: ("#5b9bd5", "#5b9bd5"),
-    derived.DDT: ORANGE,
-    derived.PACK_DDT: PURPLE,
-}
-_METHODS = {name: Arm(derived.METHODS[name], colour) for name, colour in _COLOURS.items()}
-_REFERENCE = {derived.REFERENCE: Arm(derived.METHODS[derived.REFERENCE], GREY)}
+
+def overhead_caption(level: Level) -> Text:
+    """What the figures of overheads show, with intervals at `level`."""
+    return (
+        "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
+        f"study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
+        "method was faster than the network was for a buffer packed by hand.",
+    )
+
+
+def time_caption(level: Level) -> Text:
+    """What the figures of times show, with intervals at `level`."""
+    return (
+        "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
+        "micro-app's largest message, in % of that micro-app's slowest method; beside each "
+        f"method, the three together in µs. Thin lines are {level} rank intervals of the whole "
+        "round trip. The other rank's unpacking and packing are part of communication.",
+    )
+
+
+_METHODS = {name: ARMS[name] for name in PACKING}
 _EPOCHS = {
     "pack": Arm("pack", BLUE),
     "communication": Arm("communication", ("#b6bfca", "#4a5563")),
     "unpack": Arm("unpack", TEAL),
 }
 _SHORT = {
-    derived.MANUAL: "by hand",
-    derived.TUNED: "by hand, tuned",
-    derived.DDT: "datatypes",
-    derived.PACK_DDT: "MPI_Pack",
-    derived.REFERENCE: "contiguous",
+    MANUAL: "by hand",
+    TUNED: "by hand, tuned",
+    DDT: "datatypes",
+    PACK_DDT: "MPI_Pack",
+    REFERENCE: "contiguous",
 }
 
 
@@ -86,7 +98,7 @@ def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
 
 
 def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
-    subtitle = f"{panel.counted} of each micro-app, {derived.BUFFERS[panel.buffers]}"
+    subtitle = f"{panel.counted} of each micro-app, {BUFFERS[panel.buffers]}"
     return charts.drawing(name, panel, frame, arms, subtitle)
 
 
@@ -142,7 +154,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
 def _every(frame: pl.DataFrame) -> dict[str, Arm]:
     """The methods of a frame, the reference included."""
     there = set(frame["arm"])
-    return {name: arm for name, arm in {**_METHODS, **_REFERENCE}.items() if name in there}
+    return {name: arm for name, arm in ARMS.items() if name in there}
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:

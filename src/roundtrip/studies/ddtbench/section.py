@@ -16,16 +16,14 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies.ddtbench import answers, derived, figures, tables
+from roundtrip.studies.ddtbench import BUFFERS, ORIGINAL, STUDY, figures, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.ddtbench.tables import comparison
-from roundtrip.studies.finding import Comparison, of_study
+from roundtrip.studies.findings import Comparison, for_study
 from roundtrip.studies.study import Claim
 
-ORIGINAL = next(iter(derived.BUFFERS))
 
-
-class DdtBenchSection:
+class Section:
     """Packing overhead of 16 micro-apps, and whether to use datatypes."""
 
     def __init__(self, data: Data) -> None:
@@ -35,19 +33,19 @@ class DdtBenchSection:
         """Datatypes against packing by hand, at each micro-app's largest message."""
         found: dict[Claim, Sequence[float]] = {}
         for panel in self._data.panels:
-            for by_hand in (derived.MANUAL, derived.TUNED):
-                gains = self._data.gains(panel, by_hand)
+            for contrast in STUDY.contrasts:
+                gains = self._data.gains(panel, contrast.base)
                 for app, size in dict(gains.keys()).items():  # the last: the largest
-                    found[comparison(panel, app, size, by_hand)] = gains[app, size]
+                    found[comparison(panel, app, size, contrast.base)] = gains[app, size]
         return found
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Verdicts, the study's figure, times, findings."""
-        mine = of_study(judged, derived.STUDY)
+        mine = for_study(judged, STUDY.name)
         panels = self._data.panels
         blocks: list[Block] = [Paragraph(_QUESTION)]
-        if self._data.refused:
-            blocks += [Heading(3, "Findings"), tables.refusals(self._data.refused)]
+        if self._data.refusals:
+            blocks += [Heading(3, "Findings"), tables.refusals(self._data.refusals)]
         for buffers in dict.fromkeys(panel.buffers for panel in panels):
             chosen = [panel for panel in panels if panel.buffers == buffers]
             blocks += self._state(buffers, chosen, mine)
@@ -62,8 +60,8 @@ class DdtBenchSection:
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=(answers.over_all([one for one in panels if one.buffers == shown], mine),),
-            each=tuple(answers.of_panel(one, mine) for one in panels if one.buffers == shown),
+            answers=(tables.overall([one for one in panels if one.buffers == shown], mine),),
+            each=tuple(tables.panel_answer(one, mine) for one in panels if one.buffers == shown),
             verdicts=(tables.verdicts(self._data, panels, mine, shown),),
         )
 
@@ -74,18 +72,13 @@ class DdtBenchSection:
         made = [tables.creation(data, panel) for panel in panels]
         creations = tuple(table for table in made if table is not None)
         return [
-            Heading(3, derived.BUFFERS[buffers].capitalize()),
-            Gallery(figures.OVERHEAD_CAPTION, figures.overhead(data, panels)),
+            Heading(3, BUFFERS[buffers].capitalize()),
+            Gallery(figures.overhead_caption(data.level), figures.overhead(data, panels)),
             *(tables.overheads(data, panel, judged) for panel in panels),
-            Gallery(figures.TIME_CAPTION, figures.time(data, panels)),
+            Gallery(figures.time_caption(data.level), figures.time(data, panels)),
             Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),
             *([Fold("Making and freeing datatypes", creations)] if creations else []),
         ]
-
-
-def section(data: Data) -> DdtBenchSection | None:
-    """The section, if the bundle has launches of it that completed."""
-    return None if data.passed(derived.STUDY).is_empty() else DdtBenchSection(data)
 
 
 _QUESTION: Text = (

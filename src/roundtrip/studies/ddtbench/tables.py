@@ -1,18 +1,31 @@
-"""The tables of the DDTBench section."""
+"""The tables of the DDTBench section, and its answers: for how many programs datatypes pay."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from roundtrip.report.blocks import RATIO, Cell, Column, Table, Tone, text_cells
+from roundtrip.report import units
+from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Strong, Table, Tone, text_cells
 from roundtrip.stats.intervals import Interval
-from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
-from roundtrip.studies.ddtbench import derived, planned
-from roundtrip.studies.ddtbench.data import DdtData, Panel, Refused
-from roundtrip.studies.finding import Comparison
+from roundtrip.studies.ddtbench import (
+    APPS,
+    ARMS,
+    BUFFERS,
+    DDT,
+    MANUAL,
+    PACKING,
+    REFERENCE,
+    STUDY,
+    TUNED,
+    derived,
+)
+from roundtrip.studies.ddtbench.data import DdtData, Panel, Refusal
+from roundtrip.studies.findings import Comparison
 from roundtrip.studies.panel import interval_of
 
 #: What a reader should do, by the verdict on the gain of datatypes over packing by hand.
@@ -24,11 +37,9 @@ ADVICE: dict[Verdict, tuple[str, Tone]] = {
 }
 
 
-def comparison(panel: Panel, app: str, size: int, by_hand: str = derived.MANUAL) -> Comparison:
+def comparison(panel: Panel, app: str, size: int, by_hand: str = MANUAL) -> Comparison:
     """Datatypes against packing by hand: a claim of the report."""
-    primary = planned.is_primary(panel.buffers)
-    family = Family.PRIMARY if primary else Family.SECONDARY
-    return Comparison(derived.STUDY, panel.key, derived.DDT, by_hand, size, app, family)
+    return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, by_hand), size, app)
 
 
 def advice(judged: Judged | None, series: str = "") -> Cell:
@@ -44,7 +55,7 @@ def verdicts(
     data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str
 ) -> Table:
     """A row for each micro-app and a column for each toolchain, at the largest message."""
-    by_hand = {key: one for key, one in judged.items() if key.base == derived.MANUAL}
+    by_hand = {key: one for key, one in judged.items() if key.contrast.base == MANUAL}
     mine = {panel.key: panel for panel in panels if panel.buffers == buffers}
     rows = [
         (
@@ -55,12 +66,12 @@ def verdicts(
                 if key.case == app and key.panel in mine
             },
         )
-        for app in derived.APPS
+        for app in APPS
     ]
     chosen = {key: panel.label for key, panel in mine.items()}
     return cells.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
-        f"datatypes, at each micro-app's largest message, {derived.BUFFERS[buffers]}; above 1 "
+        f"datatypes, at each micro-app's largest message, {BUFFERS[buffers]}; above 1 "
         "datatypes are faster.",
         "Micro-app",
         chosen,
@@ -76,23 +87,23 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) 
     costs = _by_variant(data.at_largest(data.overheads, panel))
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
-        origin = data.traced(panel, app, size, derived.REFERENCE, derived.UNPACKED)
+        origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
         types = data.with_types(panel, app, size)
-        tuned = judged.get(comparison(panel, app, size, derived.TUNED))
+        tuned = judged.get(comparison(panel, app, size, TUNED))
         rows.append(
             (
                 Cell(app),
                 Cell(str(size)),
-                cells.value(of_method.get(derived.REFERENCE), 1e6, series=origin),
-                cells.value(of_method.get(derived.MANUAL), 1e6),
-                cells.value(of_method.get(derived.TUNED), 1e6),
-                *(cells.value(cost.get(method), 100) for method in derived.PACKING),
+                cells.value(of_method.get(REFERENCE), 1e6, series=origin),
+                cells.value(of_method.get(MANUAL), 1e6),
+                cells.value(of_method.get(TUNED), 1e6),
+                *(cells.value(cost.get(method), 100) for method in PACKING),
                 advice(judged.get(comparison(panel, app, size)), types),
                 advice(tuned, types) if tuned else cells.NONE,
             )
         )
     return Table(
-        f"{panel.label}: {derived.BUFFERS[panel.buffers]}; median over launches, 95 % interval. "
+        f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, {data.level} interval. "
         "The base of a ratio is the round trip packed by hand, or by hand and tuned.",
         (
             Column("Micro-app"),
@@ -100,7 +111,7 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) 
             Column("Contiguous, µs", "right"),
             Column("Packed by hand, µs", "right"),
             Column("Packed by hand and tuned, µs", "right"),
-            *(Column(f"{derived.METHODS[m]}, overhead %", "right", "%") for m in derived.PACKING),
+            *(Column(f"{ARMS[m].title}, overhead %", "right", "%") for m in PACKING),
             Column("By hand / datatypes", unit=RATIO, base="Packed by hand"),
             Column("By hand, tuned / datatypes", unit=RATIO, base="Packed by hand and tuned"),
         ),
@@ -112,17 +123,16 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message."""
     rows = []
     costs = _by_variant(data.of(data.overheads, panel))
-    order = {app: number for number, app in enumerate(derived.APPS)}
+    order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        values = [cells.value(cost.get(method), 100) for method in derived.PACKING]
+        values = [cells.value(cost.get(method), 100) for method in PACKING]
         rows.append((Cell(app), Cell(str(size)), *values))
     return Table(
-        f"{panel.label}: packing overhead in % of the round trip, "
-        f"{derived.BUFFERS[panel.buffers]}.",
+        f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
         (
             Column("Micro-app"),
             Column("Bytes", "right"),
-            *(Column(derived.METHODS[m], "right", "%") for m in derived.PACKING),
+            *(Column(ARMS[m].title, "right", "%") for m in PACKING),
         ),
         tuple(rows),
     )
@@ -131,7 +141,7 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 def creation(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
     found: dict[tuple[str, int], dict[str, Interval]] = {}
-    mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == derived.DDT)
+    mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == DDT)
     for row in mine.iter_rows(named=True):
         found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = interval_of(row)
     if not found:
@@ -144,7 +154,7 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
                 cells.value(
                     of_phase.get(phase),
                     1e6,
-                    series=data.traced(panel, app, size, derived.DDT, phase),
+                    series=data.series_key(panel, app, size, DDT, phase),
                 )
                 for phase in derived.CREATION
             ),
@@ -153,9 +163,9 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     )
     return Table(
         f"{panel.label}: making and freeing the datatypes of one exchange, µs; median over "
-        "launches, 95 % interval. In turn: after the other methods, so that the library's code may "
-        "be out of cache. At once: right after the same types were freed, as in the study's own "
-        "loop; compare this time with DDTBench.",
+        f"launches, {data.level} interval. In turn: after the other methods, so that the "
+        "library's code may be out of cache. At once: right after the same types were freed, as "
+        "in the study's own loop; compare this time with DDTBench.",
         (
             Column("Micro-app"),
             Column("Bytes", "right"),
@@ -168,7 +178,7 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     )
 
 
-def refusals(found: Sequence[Refused]) -> Table:
+def refusals(found: Sequence[Refusal]) -> Table:
     """Legal calls that an MPI library refused."""
     rows = tuple(
         text_cells(
@@ -215,9 +225,9 @@ def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison,
                 rows.append(
                     (
                         Cell(panel.label),
-                        Cell(derived.BUFFERS[panel.buffers]),
-                        cells.value(cost.get(derived.MANUAL), 100),
-                        cells.value(cost.get(derived.DDT), 100),
+                        Cell(BUFFERS[panel.buffers]),
+                        cells.value(cost.get(MANUAL), 100),
+                        cells.value(cost.get(DDT), 100),
                         _holds(verdict),
                     )
                 )
@@ -254,3 +264,49 @@ def _by_variant(frame: pl.DataFrame) -> dict[tuple[str, int], dict[str, Interval
     for row in frame.iter_rows(named=True):
         found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = interval_of(row)
     return found
+
+
+_VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
+
+
+def overall(panels: Sequence[Panel], judged: Mapping[Comparison, Judged]) -> Answer:
+    """How often datatypes are faster and slower than packing by hand, over all panels."""
+    found = [one for panel in panels for one in _by_hand(panel, judged).values()]
+    if not found:
+        return Answer(("Datatypes and packing by hand were not compared.",), "warn")
+    counted = Counter(one.verdict for one in found)
+    told = [f"{verdict} in {counted[verdict]}" for verdict in _VERDICTS if counted[verdict]]
+    of = f"{len(found)} comparisons" if len(panels) > 1 else units.plural(len(found), "micro-app")
+    return Answer((f"Datatypes against packing by hand, of {of}: {', '.join(told)}.",))
+
+
+def panel_answer(panel: Panel, judged: Mapping[Comparison, Judged]) -> Answer:
+    """What to use for which micro-app."""
+    mine = _by_hand(panel, judged)
+    counted = Counter(one.verdict for one in mine.values())
+    told = []
+    for verdict, (words, _) in ADVICE.items():
+        if counted[verdict]:
+            apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
+            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
+    turned = [
+        key.case
+        for key, one in judged.items()
+        if (key.panel, key.contrast.base) == (panel.key, TUNED)
+        and one.verdict is Verdict.SLOWER
+        and mine[key.case].verdict is not Verdict.SLOWER
+    ]
+    if turned:
+        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
+    if told and (lacking := [app for app in APPS if app not in mine]):
+        told.append(f"not compared: {', '.join(lacking)}")
+    return Answer((Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}."))
+
+
+def _by_hand(panel: Panel, judged: Mapping[Comparison, Judged]) -> dict[str, Judged]:
+    """The verdict on datatypes against packing by hand of each micro-app."""
+    return {
+        key.case: one
+        for key, one in judged.items()
+        if (key.panel, key.contrast.base) == (panel.key, MANUAL)
+    }

@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.netpipe.thresholds import Thresholds
-from roundtrip.studies.room import Room
-from roundtrip.studies.yardsticks import Yardstick
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-_RAW = (("variant", "mpi"), ("phase", "measure"))
+from roundtrip.studies.arms import BLUE, PURPLE, RUST, Arm
+from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+
+if TYPE_CHECKING:
+    from roundtrip.collect.analysis import Analysis
+
+BASE = "mpi"
+#: The variants in the study's order and with its names.  Hue is the payload, shade raw MPI or
+#: Boost.MPI: wide pale lines and thin dark ones.
+ARMS = {
+    BASE: Arm("MPI", ("#8cc0ea", "#2f6fae"), width=4.5, point=0),
+    "boost": Arm("Boost.MPI", BLUE, width=1.6, point=0),
+    "mpi-datatype": Arm("MPI (Datatypes)", ("#f4b478", "#9a5a1c"), width=4.5, point=0),
+    "boost-datatype": Arm("Boost.MPI (Datatypes)", RUST, width=1.6, point=0),
+    "boost-serialized": Arm("Boost.MPI (Serialized)", PURPLE, width=1.6, point=0),
+}
+#: The variants that are compared with raw MPI.
+COMPARED = tuple(variant for variant in ARMS if variant != BASE)
+#: Sets of variants that are worth a launch of their own; the first is what a campaign runs.
+VARIANT_SETS = {"five": list(ARMS), "raw": [BASE]}
+#: Buffers and largest message (bytes) of a launch, if a campaign sets no others.
+BUFFERS, END = "same", 8 << 20
+_RAW = (("variant", BASE), ("phase", "measure"))
 
 
-class NetPIPE(Room):
+@dataclass(frozen=True)
+class Thresholds:
+    """Where the variants are compared (bytes), and the ratio below which a loss is great.
+
+    `many_bytes`: from here on, what the study says of datatypes and of serializing is tested.
+    """
+
+    compared_sizes: tuple[int, ...]
+    great_loss: float
+    many_bytes: int = 1024
+
+
+def _is_pingpong(case: str) -> bool:
+    return case.startswith("pingpong/")
+
+
+class NetPIPE(Study):
     """What does Boost.MPI cost over raw MPI?"""
 
     name = "netpipe"
     title = "NetPIPE"
     question = "What does Boost.MPI cost over raw MPI?"
     order = 10
+    arms = ARMS
     thresholds = Thresholds
-
+    contrasts = (
+        Contrast(
+            "boost",
+            BASE,
+            "bandwidth of Boost.MPI over raw MPI, one a compared size",
+            is_primary=_is_pingpong,
+        ),
+        *(Contrast(variant, BASE) for variant in COMPARED if variant != "boost"),
+        Contrast("boost-datatype", "mpi-datatype"),
+    )
     primary = (
         "Boost.MPI against raw MPI, plain, in ping-pong, at each compared size: the study's "
         "question."
@@ -28,6 +76,15 @@ class NetPIPE(Room):
             "raw MPI, bandwidth at 1 MiB, MB/s", (*_RAW, ("size_bytes", 1 << 20)), bandwidth=True
         ),
     )
+
+    def points(
+        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> Sequence[Points]:
+        """The variants of its set in its mode, up to its largest message."""
+        arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
+        where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', BUFFERS)}"
+        end = case.number("end", END)
+        return [Points(arms, where, tuple(n for n in self.sizes(settings) if n <= end))]
 
 
 STUDY = NetPIPE()

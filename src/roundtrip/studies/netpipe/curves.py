@@ -12,9 +12,10 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_intervals
-from roundtrip.studies import paired, panel
-from roundtrip.studies.netpipe import derived
+from roundtrip.studies import panel
+from roundtrip.studies.netpipe import ARMS, BASE, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.ratios import within_launch
 
 _LAUNCH = ["launch", "case_id"]
 _BY = ["case_id", "case", "variant", "size_bytes"]
@@ -57,7 +58,7 @@ class Curves(Panels[Panel]):
     """Launch medians of a bundle, and what follows from them."""
 
     def __init__(self, data: Data) -> None:
-        super().__init__(data, derived.STUDY)
+        super().__init__(data, STUDY.name)
         self.samples = self.samples.filter(pl.col("phase") == "measure")
 
     @cached_property
@@ -70,13 +71,13 @@ class Curves(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """Launch medians of the study's variants at sizes above 0; columns of `everything`."""
-        known = pl.col("variant").is_in(list(derived.VARIANTS))
+        known = pl.col("variant").is_in(list(ARMS))
         return self.everything.filter(known & (pl.col("size_bytes") > 0))
 
     @property
     def unknown_variants(self) -> list[str]:
         """Variants that the samples have and the study does not."""
-        return sorted(set(self.everything["variant"].unique()) - set(derived.VARIANTS))
+        return sorted(set(self.everything["variant"].unique()) - set(ARMS))
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -93,7 +94,7 @@ class Curves(Panels[Panel]):
     @cached_property
     def ratio(self) -> pl.DataFrame:
         """Interval of the ratio to raw MPI at each point; columns of `bandwidth`."""
-        ratios = paired.ratios(self.values, _LAUNCH, derived.BASE)
+        ratios = within_launch(self.values, _LAUNCH, BASE)
         return median_intervals(ratios, _BY, "ratio", self.level)
 
     @cached_property
@@ -115,7 +116,7 @@ class Curves(Panels[Panel]):
             .collect()
         )
 
-    def traced(self, panel: Panel, variant: str, size: int) -> str:
+    def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time at one point, from which its bandwidth follows: `Cell.series`."""
         return self.series(panel, size, variant=variant, phase="measure")
 

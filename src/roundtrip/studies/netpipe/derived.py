@@ -20,27 +20,22 @@ Ratio
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import polars as pl
 
-from roundtrip.stats.summaries import LEAST, MEDIAN, Kind, Summary
-from roundtrip.studies import paired
+from roundtrip.stats.intervals import OVER_LAUNCHES
+from roundtrip.stats.rates import TOTAL_RATE
+from roundtrip.stats.summaries import LEAST, MEDIAN, PERCENTILES, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED
+from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.study import BOOST, MPI
 
-STUDY = "netpipe"
 REFERENCE_STUDY = "netpipe-reference"
-BASE = "mpi"
 
-#: Variants in the study's order and with its names.
-VARIANTS = {
-    "mpi": "MPI",
-    "boost": "Boost.MPI",
-    "mpi-datatype": "MPI (Datatypes)",
-    "boost-datatype": "Boost.MPI (Datatypes)",
-    "boost-serialized": "Boost.MPI (Serialized)",
-}
-#: The variants that are compared with raw MPI.
-COMPARED = tuple(variant for variant in VARIANTS if variant != BASE)
 #: Largest message that is looked at for a ratio in the perf variables, bytes.
 RATIO_SIZE = 65536
 
@@ -122,11 +117,53 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
                 figures[f"bandwidth_{name}"] = rates[size]
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = paired.ratios(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
+    at_size = within_launch(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
     for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
-    return {
-        name: figures[name]
-        for name in SUMMARY_UNITS
-        if name in figures and math.isfinite(figures[name])
-    }
+    return {name: one for name, one in figures.items() if math.isfinite(one)}
+
+
+#: Between toolchains: what depends on the MPI, and what on Boost.
+_COMPARED_BY = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
+_MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
+
+
+def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """Half round trip or time per message of each launch at the compared sizes: columns SPEEDS."""
+    wanted = samples.filter(
+        (pl.col("phase") == "measure")
+        & pl.col("variant").is_in(list(_COMPARED_BY))
+        & pl.col("size_bytes").is_in(list(sizes))
+    )
+    mode = pl.col("case").str.split("/").list.first().replace(_MODES)
+    name = pl.col("variant").replace_strict({name: arm.title for name, arm in ARMS.items()})
+    return speeds_of(
+        launch_medians(wanted, ["launch"]),
+        pl.concat_str(name, pl.lit(", "), mode),
+        depends_on=pl.col("variant").replace_strict(_COMPARED_BY),
+        phase="measure",
+        metric=None,
+    )
+
+
+#: What the report's audit has to know of the section.
+FACTS = Facts(
+    summaries=(
+        SECONDS,
+        LEAST_SECONDS,
+        Summary("latency", Kind.COST, "the samples of all launches", PERCENTILES),
+        Summary("bandwidth of all sizes", Kind.RATE, "the sizes of a launch", TOTAL_RATE),
+        Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
+        Summary("time of a message", Kind.COST, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(
+        Ratio("bandwidths of two variants", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
+        Ratio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, Pairing.APART),
+    ),
+    tails=(Tail("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
+    clock="the sender reads its own clock, in a stream the receiver",
+    synchronised="an empty message from the receiver before each batch",
+    over_ranks="one rank times, so that no clocks are compared",
+    cache="one warm buffer where the case says same, memory not touched lately where no-cache",
+    made_with=("mpi_library", "boost", "compiler", "compiler_flags"),
+)

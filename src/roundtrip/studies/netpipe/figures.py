@@ -10,9 +10,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Rule, Scale, View
 from roundtrip.studies import charts
-from roundtrip.studies.charts import INTERVAL, Arm, Drawing
-from roundtrip.studies.colours import BLUE, PURPLE, RUST, Colour
-from roundtrip.studies.netpipe import derived, published
+from roundtrip.studies.charts import INTERVAL, Drawing
+from roundtrip.studies.netpipe import ARMS, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
 BANDWIDTH_CAPTION: Text = (
@@ -26,18 +25,6 @@ _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
     published.SOURCE + "; Mbit/s converted",
 )
-#: Hue tells the payload, shade raw MPI from Boost.MPI.
-_COLOURS: dict[str, Colour] = {
-    "mpi": ("#8cc0ea", "#2f6fae"),
-    "boost": BLUE,
-    "mpi-datatype": ("#f4b478", "#9a5a1c"),
-    "boost-datatype": RUST,
-    "boost-serialized": PURPLE,
-}
-_ARMS = {
-    name: Arm(title, _COLOURS[name], width=4.5 if name.startswith("mpi") else 1.6, point=0)
-    for name, title in derived.VARIANTS.items()
-}
 
 
 def ratio_caption(margin: float) -> Text:
@@ -61,7 +48,7 @@ def bandwidth(
     known = [one for one in _drawings(name, curves, curves.ratio, panels) if len(one.frame)]
     ratios = {one.name: one for one in known}
     if panels[0].is_pingpong:
-        drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), _ARMS, is_published=True))
+        drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), ARMS, is_published=True))
     domain = charts.decades([one.frame for one in drawings], 1.0)
 
     def ratio_view(one: Drawing) -> tuple[View, ...]:
@@ -99,7 +86,7 @@ def _drawings(
             f"{name}-{number}",
             panel,
             curves.of(rows, panel),
-            _ARMS,
+            ARMS,
             f"{panel.environ}, {panel.counted}",
         )
         for number, panel in enumerate(panels, 1)
@@ -109,7 +96,7 @@ def _drawings(
 def _study() -> pl.DataFrame:
     rows = [
         {"median": rate, "arm": variant, "x": size}
-        for variant in derived.VARIANTS
+        for variant in ARMS
         for size, rate in published.curve(variant)
     ]
     interval = dict.fromkeys(INTERVAL, pl.Float64)

@@ -1,49 +1,30 @@
-"""Tests the study's four findings with our numbers."""
+"""The study's four findings with our numbers: whether they hold, and the answers in a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import polars as pl
-
-from roundtrip.report.blocks import Tone
+from roundtrip.report import labels
+from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.stats.levels import Levels
-from roundtrip.stats.verdicts import Family, Judged, Verdict
-from roundtrip.studies import finding, paired
-from roundtrip.studies.finding import Comparison
-from roundtrip.studies.netpipe import derived, planned
-from roundtrip.studies.netpipe.curves import Curves, Panel
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import findings as shared
+from roundtrip.studies.findings import Comparison, VerdictAt, line, worst
+from roundtrip.studies.netpipe import STUDY, Thresholds
+from roundtrip.studies.netpipe.curves import Panel
 from roundtrip.studies.netpipe.published import STATEMENTS, Statement
-from roundtrip.studies.netpipe.thresholds import Thresholds
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
 #: It differs from the study only in that less is lost.
 BETTER = "differs, for the better"
 #: Good news is not red.
 _TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
-Finding = finding.Finding[Statement, Panel]
+Finding = shared.Finding[Statement, Panel]
 
 
-def comparison(panel: tuple[str, ...], variant: str, base: str, size: int) -> Comparison:
-    """Bandwidth of `variant` over `base` in the panel of that key."""
-    primary = planned.is_primary(panel[1], variant, base)
-    family = Family.PRIMARY if primary else Family.SECONDARY
-    return Comparison(derived.STUDY, panel, variant, base, size, family=family)
-
-
-def claims(curves: Curves, settings: Thresholds) -> dict[Comparison, Sequence[float]]:
-    """The ratios behind every comparison of the report, one for each launch."""
-    found: dict[Comparison, Sequence[float]] = {}
-    sizes = pl.col("size_bytes").is_in(list(settings.compared_sizes))
-    medians = curves.values.filter(sizes)
-    for base, variants in ((derived.BASE, derived.COMPARED), ("mpi-datatype", ("boost-datatype",))):
-        ratios = paired.ratios(medians, ["launch", "case_id"], base)
-        ratios = ratios.filter(pl.col("variant").is_in(list(variants)))
-        keys = ["case_id", "case", "variant", "size_bytes"]
-        for row in ratios.group_by(keys).agg("ratio").sort(keys).iter_rows(named=True):
-            panel = (row["case_id"], row["case"])
-            found[comparison(panel, row["variant"], base, row["size_bytes"])] = row["ratio"]
-    return found
+def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
+    """Bandwidth of `variant` over `base` in `panel`."""
+    return Comparison(STUDY.name, panel.key, STUDY.contrast(variant, base), size)
 
 
 def findings(
@@ -66,8 +47,8 @@ def _finding(
         if statement.expects == "on par" or size >= settings.many_bytes
     )
     pair = statement.variant, statement.base
-    keys = {size: comparison(panel.key, *pair, size) for size in sizes}
-    evidence = finding.evidence(judged, keys)
+    keys = {size: comparison(panel, *pair, size) for size in sizes}
+    evidence = shared.evidence(judged, keys)
     outcome = _outcome(statement.expects, [one for _, one in evidence], settings, levels)
     return Finding(
         statement=statement,
@@ -101,3 +82,44 @@ def _outcome(expects: str, evidence: Sequence[Judged], settings: Thresholds, lev
     if agrees or not differs:
         return AGREES if agrees else UNKNOWN
     return DIFFERS if expects == "on par" and Verdict.SLOWER in verdicts else BETTER
+
+
+_NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
+
+
+def overall(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
+    """One line for each statement over all panels; `found` are the four findings of each."""
+    compared = [four for four in found if any(finding.evidence for finding in four)]
+    if not compared and labels.only_simulated(four[0].panel.kind for four in found):
+        return (Answer((labels.ONLY_SIMULATED,)),)
+    if not compared:
+        return (Answer((Strong(_NONE),), "warn"),)
+    alone = [four[0].panel.label for four in found if four not in compared]
+    answers: list[Answer] = []
+    for of_statement in zip(*compared, strict=True):
+        each = [one for finding in of_statement for one in _at_each_size(finding)]
+        statement = of_statement[0].statement
+        text = f"{line(statement.subject, statement.over, each)}."
+        if alone and not answers:
+            text += f" Nothing was compared on {'; '.join(alone)}."
+        tone: Tone = worst(finding.tone for finding in of_statement)
+        answers.append(Answer((text,), "warn" if alone and not answers else tone))
+    return tuple(answers)
+
+
+def panel_answer(four: Sequence[Finding]) -> Answer:
+    """What the four findings of one panel say together."""
+    lines = [
+        f"{line(one.statement.subject, one.statement.over, _at_each_size(one))}."
+        for one in four
+        if one.evidence
+    ]
+    text = " ".join(lines) or "Nothing was compared."
+    plain, datatypes, *_ = four
+    return Answer((Strong(plain.panel.label), f": {text}"), worst((plain.tone, datatypes.tone)))
+
+
+def _at_each_size(finding: Finding) -> list[VerdictAt]:
+    """Every size that was to be compared, measured or not."""
+    there = dict(finding.evidence)
+    return [VerdictAt(finding.panel.label, size, there.get(size)) for size in finding.compared]

@@ -12,7 +12,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import COUNT, Column, Table, Text, text_cells
 from roundtrip.report.data import Data
 from roundtrip.studies import cells
-from roundtrip.studies.netpipe import derived
+from roundtrip.studies.netpipe import ARMS, STUDY
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
 
@@ -22,7 +22,7 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
     for panel in panels:
         tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
         batches = _batches(data, panel)
-        for variant, title in derived.VARIANTS.items():
+        for variant, arm in ARMS.items():
             median = curves.at(curves.seconds, panel, variant=variant, size_bytes=1)
             if median is None:
                 continue
@@ -31,8 +31,8 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
             counts = (str(tail["samples"]), batches.get(variant, units.NOTHING))
             rows.append(
                 (
-                    *text_cells(panel.label, title),
-                    cells.value(median, 1e6, series=curves.traced(panel, variant, 1)),
+                    *text_cells(panel.label, arm.title),
+                    cells.value(median, 1e6, series=curves.series_key(panel, variant, 1)),
                     *text_cells(*values, *counts),
                 )
             )
@@ -93,7 +93,7 @@ def bounded(data: Data, panels: Sequence[Panel]) -> tuple[Text, ...]:
                 mine = ends[point["variant"], point["status"]]
                 mine[launch] = min(point["size_bytes"], mine.get(launch, point["size_bytes"]))
         for (variant, status), first in sorted(ends.items()):
-            title = derived.VARIANTS.get(variant, variant)
+            title = ARMS[variant].title if variant in ARMS else variant
             least = units.size(min(first.values()))
             count = f"{len(first)} of {panel.launches} launches"
             told = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
@@ -114,12 +114,12 @@ def buffers(panels: Sequence[Panel]) -> Text:
 
 
 def _launches(data: Data, panel: Panel) -> pl.DataFrame:
-    return data.passed(derived.STUDY).filter(pl.col("case_id") == panel.key[0])
+    return data.passed(STUDY.name).filter(pl.col("case_id") == panel.key[0])
 
 
 def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
     """(launch, point of its run.json) for each point of the panel."""
-    mine = (pl.col("study") == derived.STUDY) & (pl.col("case_id") == panel.key[0])
+    mine = (pl.col("study") == STUDY.name) & (pl.col("case_id") == panel.key[0])
     for point in data.points.filter(mine & (pl.col("case") == panel.case)).iter_rows(named=True):
         yield point["launch"], point
 

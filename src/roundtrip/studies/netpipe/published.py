@@ -34,7 +34,8 @@ MEGABITS = {
 class Statement:
     """A finding of the study in its own words, and which ratio speaks to it.
 
-    `variant` over `base`; `expects` is "on par", "slower" or "greatly slower".
+    `variant` over `base`; `expects` is "on par", "slower" or "greatly slower".  `subject` costs
+    something `over` another, in the words of an answer.
     """
 
     words: str
@@ -42,6 +43,8 @@ class Statement:
     variant: str
     base: str
     expects: str
+    subject: str
+    over: str
 
 
 STATEMENTS = (
@@ -51,6 +54,8 @@ STATEMENTS = (
         "boost",
         "mpi",
         "on par",
+        "Boost.MPI",
+        "raw MPI",
     ),
     Statement(
         "Boost.MPI performs on par with MPI for derived data types.",
@@ -58,6 +63,8 @@ STATEMENTS = (
         "boost-datatype",
         "mpi-datatype",
         "on par",
+        "Boost.MPI with derived datatypes",
+        "MPI's",
     ),
     Statement(
         "Overall performance for derived data types is significantly worse than for fundamental "
@@ -66,6 +73,8 @@ STATEMENTS = (
         "mpi-datatype",
         "mpi",
         "slower",
+        "MPI with derived datatypes",
+        "MPI with bytes",
     ),
     Statement(
         "When forcing Boost.MPI to serialize characters individually, performance suffers greatly.",
@@ -73,6 +82,8 @@ STATEMENTS = (
         "boost-serialized",
         "mpi",
         "greatly slower",
+        "Serializing every byte",
+        "raw MPI",
     ),
 )
 

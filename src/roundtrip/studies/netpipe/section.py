@@ -21,16 +21,14 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies.finding import Comparison, of_study
-from roundtrip.studies.netpipe import answers, derived, figures, launches, published, tables, wan
+from roundtrip.studies.findings import Comparison, claims, for_study
+from roundtrip.studies.netpipe import STUDY, Thresholds, figures, launches, published, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel
-from roundtrip.studies.netpipe.findings import Finding, claims, findings
-from roundtrip.studies.netpipe.reference import reference_blocks
-from roundtrip.studies.netpipe.thresholds import Thresholds
+from roundtrip.studies.netpipe.findings import Finding, findings, overall, panel_answer
 from roundtrip.studies.study import Claim
 
 
-class NetPIPESection:
+class Section:
     """Raw MPI against Boost.MPI, plain, with datatypes and serialized."""
 
     def __init__(self, data: Data) -> None:
@@ -41,11 +39,11 @@ class NetPIPESection:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Every variant against raw MPI, and Boost.MPI's datatypes against MPI's."""
-        return dict(claims(self._curves, self._settings).items())
+        return claims(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Findings, figures, tables."""
-        mine = of_study(judged, derived.STUDY)
+        mine = for_study(judged, STUDY.name)
         panels = self._curves.panels
         found = {
             panel.key: findings(panel, mine, self._settings, self._levels)
@@ -54,17 +52,17 @@ class NetPIPESection:
         }
         compared = {key: four for key, four in found.items() if any(f.evidence for f in four)}
         blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(compared)]
-        blocks += wan.blocks(self._curves, panels)
+        blocks += tables.over_the_wan(self._curves, panels)
         for number, (setting, group) in enumerate(groupby(panels, key=lambda p: p.setting), 1):
             blocks += self._setting(number, setting, list(group), mine)
-        blocks += reference_blocks(self._data, self._curves)
+        blocks += tables.reference_blocks(self._data, self._curves)
         blocks += self._method(panels)
         return Part(
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=self._answers(found),
-            each=tuple(map(answers.of_panel, compared.values())) if len(compared) > 1 else (),
+            each=tuple(map(panel_answer, compared.values())) if len(compared) > 1 else (),
             verdicts=(tables.verdicts(list(compared.values())),) if compared else (),
         )
 
@@ -72,7 +70,7 @@ class NetPIPESection:
         if not found:
             text = "No ping-pong launch completed: the study's question stays open."
             return (Answer((text,), "warn"),)
-        return answers.over_all(list(found.values()))
+        return overall(list(found.values()))
 
     def _findings(self, found: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not found:
@@ -129,11 +127,6 @@ class NetPIPESection:
             text = ("Variants that are not the study's, kept in the bundle and not shown: ", names)
             blocks.append(Paragraph(text, is_note=True))
         return blocks
-
-
-def section(data: Data) -> NetPIPESection | None:
-    """The section, if the bundle has launches of it that completed."""
-    return None if data.passed(derived.STUDY).is_empty() else NetPIPESection(data)
 
 
 def _outcome_text(great_loss: float, margin: float) -> Text:

@@ -1,21 +1,35 @@
-"""The tables of comparisons in the NetPIPE section."""
+"""The tables of comparisons in the NetPIPE section: findings, ratios, rates, transports over the
+emulated WAN, and NetPIPE 3.7.2 itself beside our raw-MPI variant.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import RATIO, Cell, Column, Table, Tone, text_cells
+from roundtrip.report.blocks import (
+    RATIO,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    Tone,
+    text_cells,
+)
+from roundtrip.report.data import Data
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.rates import total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
-from roundtrip.studies.finding import Comparison
-from roundtrip.studies.netpipe import derived, published
+from roundtrip.studies.findings import Comparison
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, derived, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.findings import Finding, comparison
 from roundtrip.studies.netpipe.published import Statement
@@ -42,7 +56,7 @@ def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
         "Toolchain",
         {statement: statement.short for statement in published.STATEMENTS},
         rows,
-        {one: derived.VARIANTS[one.base] for one in published.STATEMENTS},
+        {one: ARMS[one.base].title for one in published.STATEMENTS},
     )
 
 
@@ -54,12 +68,12 @@ def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[F
     for finding in ours:
         evidence = dict(finding.evidence)
         ratios = [
-            _judged(evidence.get(size), curves.traced(finding.panel, statement.variant, size))
+            _judged(evidence.get(size), curves.series_key(finding.panel, statement.variant, size))
             for size in sizes
         ]
         outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.label), *ratios, outcome))
-    variant, base = derived.VARIANTS[statement.variant], derived.VARIANTS[statement.base]
+    variant, base = ARMS[statement.variant].title, ARMS[statement.base].title
     return Table(
         f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
         (
@@ -78,13 +92,13 @@ def ratios(
     sizes: Sequence[int],
 ) -> Table:
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
-    rows, title = [], derived.VARIANTS[derived.BASE]
+    rows, title = [], ARMS[BASE].title
     for panel in panels:
         told = [
             cells.value(
-                curves.at(curves.bandwidth, panel, variant=derived.BASE, size_bytes=size),
+                curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=size),
                 otherwise=cells.NOT_MEASURED,
-                series=curves.traced(panel, derived.BASE, size),
+                series=curves.series_key(panel, BASE, size),
             )
             for size in sizes
         ]
@@ -95,14 +109,14 @@ def ratios(
                 *(replace(one, unit="MB/s") for one in told),
             )
         )
-        for variant in derived.COMPARED:
-            keys = [comparison(panel.key, variant, derived.BASE, size) for size in sizes]
+        for variant in COMPARED:
+            keys = [comparison(panel, variant, BASE, size) for size in sizes]
             if any(key in judged for key in keys):
                 told = [
-                    _judged(judged.get(key), curves.traced(panel, variant, size), with_q=True)
+                    _judged(judged.get(key), curves.series_key(panel, variant, size), with_q=True)
                     for key, size in zip(keys, sizes, strict=True)
                 ]
-                rows.append((Cell(panel.label), Cell(derived.VARIANTS[variant]), *told))
+                rows.append((Cell(panel.label), Cell(ARMS[variant].title), *told))
     return Table(
         "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
         "verdict; q is the p-value after correction for false discoveries.",
@@ -120,7 +134,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     rows = []
     for panel in panels:
         medians = curves.of(curves.values, panel)
-        for variant, title in derived.VARIANTS.items():
+        for variant, arm in ARMS.items():
             of_variant = medians.filter(pl.col("variant") == variant)
             if of_variant.is_empty():
                 continue
@@ -140,7 +154,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             rows.append(
                 text_cells(
                     panel.label,
-                    title,
+                    arm.title,
                     units.interval(median_interval(peaks, curves.level)),
                     units.interval(half) if half else "below the first size",
                     units.interval(median_interval(wholes, curves.level))
@@ -190,3 +204,145 @@ def _published_ratio(statement: Statement, size: int) -> Cell:
     if variant is None or base is None:
         return cells.NONE
     return Cell(f"about {units.number(variant / base, 2)}")
+
+
+#: Where the bandwidth of transports is compared, bytes.
+_LARGE = 65536
+
+
+def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
+    """Two tables, nothing without launches over an emulated WAN."""
+    over = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
+    if not over:
+        return []
+
+    def latency(panel: Panel) -> Cell:
+        found = curves.at(curves.seconds, panel, variant=BASE, size_bytes=1)
+        origin = curves.series_key(panel, BASE, 1)
+        return cells.value(found, 1e6, cells.NOT_MEASURED, origin)
+
+    def bandwidth(panel: Panel) -> Cell:
+        found = curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=_LARGE)
+        origin = curves.series_key(panel, BASE, _LARGE)
+        return cells.value(found, otherwise=cells.NOT_MEASURED, series=origin)
+
+    return [
+        Heading(3, "Raw MPI over the emulated WAN, by transport"),
+        _by_rtt(
+            "Half-round-trip time at 1 byte, µs, by the round-trip time of the EMULATED WAN. It "
+            "cannot be shorter than half of that.",
+            "µs",
+            over,
+            latency,
+        ),
+        _by_rtt(
+            f"Bandwidth at {units.size(_LARGE)}, MB/s, by the round-trip time of the EMULATED "
+            "WAN. The nodes share this machine's processors: compare along a row, not with a "
+            "real network.",
+            "MB/s",
+            over,
+            bandwidth,
+        ),
+    ]
+
+
+def _by_rtt(
+    caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Panel], Cell]
+) -> Table:
+    rtts = sorted({panel.rtt_ms for panel in panels if panel.rtt_ms is not None})
+    settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in panels}
+    several = len(set(settings.values())) > 1
+    rows: dict[str, dict[float, Cell]] = defaultdict(dict)
+    for panel in panels:
+        if panel.rtt_ms is not None:
+            where = f"; {settings[panel]}" if several else ""
+            rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = told(panel)
+    return Table(
+        caption,
+        (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right", unit) for rtt in rtts)),
+        tuple(
+            (Cell(name), *(row.get(rtt, cells.NONE) for rtt in rtts))
+            for name, row in sorted(rows.items())
+        ),
+    )
+
+
+_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
+_PLACE = ["system", "partition", "environ"]
+
+
+def reference_blocks(data: Data, curves: Curves) -> list[Block]:
+    """A table of the two, size by size; nothing if the reference was not launched."""
+    launches = data.passed(derived.REFERENCE_STUDY)
+    if launches.is_empty():
+        return []
+    theirs = _reference_medians(data, launches)
+    rows = []
+    for panel in curves.panels:
+        place = curves.launches.filter(pl.col("case_id") == panel.key[0]).select(_PLACE).row(0)
+        here = [pl.col(name) == value for name, value in zip(_PLACE, place, strict=True)]
+        reference = theirs.filter(*here)
+        cases = launches.filter(*here)["case_id"].unique()
+        if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
+            continue
+        ours = curves.of(curves.values, panel).filter(pl.col("variant") == BASE)
+        for size in _SIZES:
+            origins = (
+                data.origins.key(cases, size),
+                curves.series_key(panel, BASE, size),
+            )
+            row = _reference_row(panel.label, size, reference, ours, curves.level, origins)
+            if row:
+                rows.append(row)
+    names = ("NetPIPE 3.7.2, µs", "Ours, median, µs", "Ours, least, µs")
+    return [
+        Heading(3, "The reference: NetPIPE 3.7.2"),
+        Paragraph(
+            (
+                "This is the upstream program, in launches of its own, so the ratio is not paired "
+                "and gives no verdict. It reports the shortest of three trials, each the mean of "
+                "many messages, so compare it with the shortest of our samples.",
+            )
+        ),
+        Table(
+            "Half-round-trip time, median over launches, rank interval.",
+            (
+                Column("Toolchain"),
+                Column("Size", "right"),
+                *(Column(name, "right") for name in names),
+                Column("Theirs / our least", "right", RATIO, "Ours, least"),
+            ),
+            tuple(rows),
+        ),
+    ]
+
+
+def _reference_medians(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
+    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
+    medians = derived.launch_medians(samples, ["launch"])
+    return medians.join(launches.select("launch", *_PLACE), on="launch")
+
+
+def _reference_row(
+    label: str,
+    size: int,
+    theirs: pl.DataFrame,
+    ours: pl.DataFrame,
+    level: float,
+    origins: tuple[str, str],
+) -> tuple[Cell, ...] | None:
+    at_size = pl.col("size_bytes") == size
+    their_times = theirs.filter(at_size)["seconds"].to_list()
+    mine = ours.filter(at_size)
+    if not their_times or mine.is_empty():
+        return None
+    reference = median_interval(their_times, level)
+    median = median_interval(mine["seconds"].to_list(), level)
+    least = median_interval(mine["least_seconds"].to_list(), level)
+    both = zip((reference, median), origins, strict=True)
+    return (
+        *text_cells(label, units.size(size)),
+        *(cells.value(value, 1e6, series=series) for value, series in both),
+        Cell(units.interval(least, 1e6)),
+        Cell(units.number(reference.median / least.median), series=origins[0]),
+    )

@@ -2,27 +2,265 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.npb.record import RECORD
-from roundtrip.studies.npb.thresholds import Thresholds
-from roundtrip.studies.room import Room
-from roundtrip.studies.yardsticks import Yardstick
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from roundtrip.collect.shapes import (
+    AMOUNT,
+    AMOUNT_OR_NULL,
+    COUNT,
+    LABEL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    record,
+)
+from roundtrip.studies.arms import BLUE, GREY, ORANGE, TEAL, Arm
+from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+
+if TYPE_CHECKING:
+    from roundtrip.collect.analysis import Analysis
+    from roundtrip.report.data import Data
+    from roundtrip.studies.study import Section
+
+BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
+CLASSES = ("S", "W", "A", "B", "C")
+#: Classes for trying: milliseconds of work, of which nothing follows for a computation.
+TRIAL_CLASSES = ("S", "W")
+NATIVE, UPSTREAM = "native", "upstream"
+TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
+#: Transports, by what stands for a library of the study today: see `wan.COUNTERPARTS`.
+UDP, MIXED, TCP = "udp", "mixed", "tcp"
+#: What rates are compared of: programs, clusters and transports.
+ARMS = {
+    NATIVE: Arm("Ours", BLUE),
+    UPSTREAM: Arm("NPB 3.4", ORANGE),
+    TWO_CLUSTERS: Arm("Two clusters", BLUE),
+    ONE_CLUSTER: Arm("One cluster", GREY),
+    TRANSPORT: Arm("Another transport", GREY),
+    UDP: Arm("UDP", BLUE),
+    MIXED: Arm("Memory + TCP", TEAL),
+    TCP: Arm("TCP", ORANGE),
+}
+#: Largest round-trip time of the study, ms, and its speed-ups there (see `wan`); LU's is "linear"
+#: on twice the hosts.
+STUDY_RTT_MS = 4.0
+PUBLISHED = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
+#: Placements in which the ranks of a cluster share memory.
+IN_MEMORY = ("shared-memory", "node-per-cluster")
+
+#: Points of the grid in a direction, where that limits the number of ranks.
+_GRID = {
+    "BT": {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162},
+    "SP": {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162},
+    "LU": {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162},
+    "FT": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
+}
+_MOST = 256
+#: By scale of both clusters, that of one of them: a cluster has half of the nodes.
+_HALF = {
+    "nodes_2": "node",
+    **{f"nodes_{2 * count}": f"nodes_{count}" for count in (2, 4, 8)},
+    "all": "all",
+}
 
 
-class NPB(Room):
+def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
+    """Whether a benchmark takes this number of ranks: the rules of our program."""
+    points = _GRID.get(benchmark, {}).get(problem_class, _MOST)
+    if benchmark in ("BT", "SP"):
+        return any(side * side == ranks for side in range(1, points // 3 + 1))
+    if benchmark == "LU":
+        shorter = max(
+            (k for k in range(1, ranks + 1) if k * k <= ranks and ranks % k == 0), default=0
+        )
+        return shorter > 0 and points // (ranks // shorter) >= 4
+    if benchmark in ("CG", "FT", "IS", "MG"):
+        return 0 < ranks <= points and ranks & (ranks - 1) == 0
+    return ranks > 0
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When a finding of the WAN study holds: see analysis.toml."""
+
+    published_within: float
+    critical_difference: float
+
+
+_OF = {"benchmark": LABEL, "class": LABEL, "toolchain": LABEL, "launches": COUNT}
+#: Mop/s, ms, and a ratio with its interval; `separated`: computed from separated times.
+_ALONE = record({**_OF, "mops": AMOUNT})
+_OVER_THE_LINK = record(
+    {**_OF, "ranks": COUNT, "rtt_ms": AMOUNT, "mops": AMOUNT, "speedup": AMOUNT},
+    {"low": AMOUNT_OR_NULL, "high": AMOUNT_OR_NULL, "separated": {"type": "boolean"}},
+)
+_MARKS = record(
+    {
+        **dict.fromkeys(("campaign", "site", "started", "digest", "processor"), LABEL),
+        "alone": {"type": "array", "items": _ALONE, "maxItems": 1000},
+        "emulated": {"type": "array", "items": _OVER_THE_LINK, "maxItems": 1000},
+    }
+)
+#: What a launch tells in run.json: its chosen variants, its verification, its memory.  Of a sweep
+#: over host speeds, `declared` are the operations that the ranks of one cluster declared as their
+#: work, and `marks` it was given to be drawn beside it (`marks.py`): measured in another campaign,
+#: whose name, night and digest stand there.
+RECORD = record(
+    {},
+    {
+        "benchmark": TEXT_OR_NULL,
+        "class": TEXT_OR_NULL,
+        "operations": NUMBER_OR_NULL,
+        "seconds": NUMBER_OR_NULL,
+        "mops": NUMBER_OR_NULL,
+        "verified": {"type": ["boolean", "null"]},
+        "choices": {
+            "type": "array",
+            "items": record(
+                {
+                    "of": TEXT,
+                    "chosen": TEXT,
+                    "seconds": {
+                        "type": "object",
+                        "additionalProperties": {"type": "number", "minimum": 0},
+                    },
+                }
+            ),
+        },
+        "verification": record(
+            {"specification": {"type": "boolean"}, "history": TEXT},
+            {
+                "quantities": {"type": "array", "items": TEXT},
+                "values": {"type": "array", "items": {"type": ["number", "null"]}},
+            },
+        ),
+        "declared": NUMBER_OR_NULL,
+        "marks": {"type": "array", "items": _MARKS, "maxItems": 100},
+        "memory": record(
+            {}, {"expected_bytes": {"type": "number"}, "most_bytes": {"type": "number"}}
+        ),
+    },
+)
+
+
+class Place(NamedTuple):
+    """Where rates of two launches are compared; `rtt` (ms) is None in one cluster."""
+
+    benchmark: str
+    problem_class: str
+    rtt: float | None
+
+
+def _is_of_the_study(where: Place) -> bool:
+    """Over the link at the study's own delay, a benchmark of which it tells the speed-up."""
+    in_study = where.benchmark in PUBLISHED and where.rtt == STUDY_RTT_MS
+    return in_study and where.problem_class not in TRIAL_CLASSES
+
+
+def _is_in_one_cluster(where: Place) -> bool:
+    return where.rtt is None and where.problem_class not in TRIAL_CLASSES
+
+
+#: What is contrasted: one cluster with two, a transport with another, our program with NPB's own.
+SPEEDUP = Contrast(
+    TWO_CLUSTERS,
+    ONE_CLUSTER,
+    "speed-up of two clusters over one",
+    is_primary=_is_of_the_study,
+)
+TRANSPORTS = Contrast(TRANSPORT, TRANSPORT)
+SOURCES = Contrast(
+    NATIVE, UPSTREAM, "rate of our program over NPB 3.4's", is_primary=_is_in_one_cluster
+)
+
+
+class NPB(Study):
     """How do real kernels run, in a cluster and over a wide-area link?"""
 
     name = "npb"
     title = "NAS Parallel Benchmarks"
     question = "How do real kernels run, in a cluster and over a wide-area link?"
     order = 50
+    arms = ARMS
     thresholds = Thresholds
     record = RECORD
+    contrasts = (SPEEDUP, TRANSPORTS, SOURCES)
     primary = (
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
     elsewhere = frozenset({"wan_rtt"})  # transports against each other
     yardsticks = (Yardstick("rate, Mop/s", (("phase", "total"), ("metric", "rate"))),)
+
+    def points(
+        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+    ) -> Sequence[Points]:
+        """Speed-ups that have a base, and pairs of our program with NPB's own in one cluster."""
+        inside = [other for other in cases if "wan_rtt" not in other.parameters]
+        told = case.parameters
+        rtt = float(told["wan_rtt"]) if "wan_rtt" in told else None
+        where = Place(told.get("benchmark", ""), told.get("problem_class", ""), rtt)
+        if rtt is None:
+            pair = (NATIVE, UPSTREAM) if _has_upstream(case, inside) else ()
+        else:
+            pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, inside) else ()
+        return [Points(pair, where)]
+
+    def section(self, data: Data) -> Section | None:
+        """Of simulated launches another one: sweeps over the speed of hosts."""
+        passed = data.passed(self.name)
+        if not passed.is_empty() and passed["simulated"].fill_null(False).all():
+            from roundtrip.studies.npb.simulated import SimulatedSection
+
+            return SimulatedSection(data)
+        return super().section(data)
+
+
+def _has_upstream(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
+    """Whether `case` is of our program, and NPB's own runs in the same place."""
+    if case.parameters.get("source", NATIVE) != NATIVE:
+        return False
+    wanted = {**case.parameters, "source": UPSTREAM}
+    return any(
+        (other.place, other.environ, dict(other.parameters)) == (case.place, case.environ, wanted)
+        for other in inside
+    )
+
+
+def _has_base(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
+    """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
+    told = case.parameters
+    alike = [other for other in inside if _is_same(other, case)]
+    if "scale" in told:  # how many ranks it is follows from the partition
+        half = (_HALF.get(told["scale"]), told.get("placement"))
+        return any(
+            (other.parameters.get("scale"), other.parameters.get("placement")) == half
+            for other in alike
+        )
+    ranks = int(told["ranks"])
+    legal = legal_ranks(told["benchmark"], told["problem_class"], ranks // 2)
+    wanted = str(ranks // 2 if legal else ranks)
+    return any(
+        other.parameters.get("ranks") == wanted
+        and (wanted == "1" or _in_memory(other, 1) == _in_memory(case, 2))
+        for other in alike
+    )
+
+
+def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
+    """Whether they compute the same with the same toolchain."""
+    same = ("benchmark", "problem_class", "source")
+    return one.environ == other.environ and all(
+        one.parameters.get(name) == other.parameters.get(name) for name in same
+    )
+
+
+def _in_memory(case: PlannedCase, alone: int) -> bool:
+    """Whether the ranks of a cluster share memory; `alone` ranks share with none."""
+    in_memory = case.parameters.get("placement") in IN_MEMORY
+    return in_memory and int(case.parameters.get("ranks", "1")) > alone
 
 
 STUDY = NPB()

@@ -1,27 +1,151 @@
-"""The launches of the NPB study: one row each, grouped into series over the round-trip time."""
+"""The launches of the NPB study, grouped into series over the round-trip time of the link.
+
+A series is a benchmark by a transport on so many ranks, and is drawn as one line.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from roundtrip.collect.tables import settings
+from roundtrip.report import labels
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
 from roundtrip.studies import cells
-from roundtrip.studies.npb import derived
-from roundtrip.studies.npb.series import Series, of_row
+from roundtrip.studies.npb import (
+    IN_MEMORY,
+    NATIVE,
+    STUDY,
+    UPSTREAM,
+    Place,
+    derived,
+    legal_ranks,
+    wan,
+)
+from roundtrip.studies.panel import Level
+
+#: On every row, table and figure of results over the link.
+EMULATED = "emulated WAN"
+_BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's come first
 
 
 @dataclass(frozen=True)
-class Lost:
+class Series:
+    """One benchmark by one transport on so many ranks; `wan`: half of them in each cluster."""
+
+    benchmark: str
+    problem_class: str
+    ranks: int
+    toolchain: str
+    environ: str
+    placement: str
+    source: str
+    wan: bool
+    partition: str
+    shared: bool  # more ranks than processors
+    nodes: bool = True  # real ones
+    over: str = ""  # the transport, as its site declares it
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Key to sort series as they are shown: by benchmark, then by everything else."""
+        known = self.benchmark in _BENCHMARKS
+        return _BENCHMARKS.index(self.benchmark) if known else len(_BENCHMARKS), astuple(self)
+
+    def at(self, rtt: float | None) -> Place:
+        """Where its rates are compared, at a round-trip time in ms; None inside a cluster."""
+        return Place(self.benchmark, self.problem_class, rtt)
+
+    @property
+    def name(self) -> str:
+        """``CG A``."""
+        return f"{self.benchmark} {self.problem_class}"
+
+    @property
+    def case(self) -> str:
+        """``CG.A on 2 ranks``."""
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        return f"{self.benchmark}.{self.problem_class} on {ranks}"
+
+    @property
+    def planned(self) -> Series:
+        """The series with only what is known of a launch that never ran."""
+        return replace(self, shared=False, toolchain="", nodes=True)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the ranks of a cluster share memory."""
+        return self.placement in IN_MEMORY and self.ranks > (2 if self.wan else 1)
+
+    @property
+    def role(self) -> str | None:
+        """The library of the study that the transport stands for."""
+        return wan.role(self.over, self.placement) if self.wan else None
+
+    @property
+    def transport(self) -> str:
+        """Toolchain, and how the ranks of one cluster reach each other if there are several."""
+        source = ", NPB 3.4" if self.source == UPSTREAM else ""
+        inside = ", in memory inside" if self.in_memory and self.wan else ""
+        return f"{self.toolchain}{inside}{source}"
+
+    @property
+    def setup(self) -> str:
+        """How many ranks there are, and where."""
+        half = self.ranks // 2
+        where = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
+        where = "1 rank" if self.ranks == 1 else where
+        if not self.wan and self.ranks > 1 and self.placement:
+            where = f"{where} {labels.PLACEMENTS.get(self.placement, self.placement)}"
+        where = where if self.wan or self.nodes else f"{where} on emulated nodes"
+        return f"{where}, fewer processors" if self.shared else where
+
+    @property
+    def label(self) -> str:
+        """Name on rows."""
+        told = f"{self.name}, {self.transport}, {self.setup}"
+        return f"{told}, {EMULATED}" if self.wan else told
+
+
+def series_from_row(
+    row: Mapping[str, Any], titles: Mapping[str, str], transports: Mapping[str, str]
+) -> tuple[Series, float | None]:
+    """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
+
+    `titles`, `transports`: toolchain and transport by environment.  Of a launch that never was only
+    the case's name is known.
+    """
+    parameters, emulated = settings.texts(row["parameters"]), settings.texts(row["emulation"])
+    rtt = emulated.get("wan_rtt_ms", parameters.get("wan_rtt"))
+    ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
+    series = Series(
+        benchmark=parameters.get("benchmark", ""),
+        problem_class=parameters.get("problem_class", ""),
+        ranks=int(ranks) if ranks.isdigit() else int(row["ranks"] or 0),
+        toolchain=str(titles.get(environ) or environ),
+        environ=environ,
+        placement=parameters.get("placement", ""),
+        source=parameters.get("source", NATIVE),
+        wan=rtt is not None,
+        partition=str(row["partition"] or ""),
+        shared="shared_processors" in emulated,
+        nodes="nodes" not in emulated,
+        over=transports.get(environ) or wan.transport_of_old(environ),
+    )
+    return series, None if rtt is None else float(rtt)
+
+
+@dataclass(frozen=True)
+class MissingCase:
     """A case with launches that did not complete."""
 
     series: Series
@@ -34,17 +158,17 @@ class Launches:
     """All NPB launches of a bundle; intervals are over rounds, at `level`."""
 
     def __init__(self, data: Data) -> None:
-        self.level = data.analysis.statistics.confidence_level
-        mine = data.launches.filter(pl.col("study") == derived.STUDY)
+        self.level = Level(data.analysis.statistics.confidence_level)
+        mine = data.launches.filter(pl.col("study") == STUDY.name)
         titled = mine.filter(pl.col("toolchain") != pl.col("environ"))
         titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
         self._titles = dict(titled.select("environ", "toolchain").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(mine.iter_rows(named=True))
-        self._told = data.told(derived.STUDY)
+        self._told = data.told(STUDY.name)
         self._origins = data.origins
         self.is_abba = data.is_abba
-        self._samples = data.samples.filter(pl.col("study") == derived.STUDY)
+        self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
     def _figures(self) -> dict[str, dict[str, float]]:
@@ -96,11 +220,12 @@ class Launches:
         }
 
     @cached_property
-    def lost(self) -> list[Lost]:
+    def missing_cases(self) -> list[MissingCase]:
         """Cases with launches that failed or are missing; skipped ones have their own table."""
         gone = [row for row in self._rows if row["status"] in ("failed", "missing")]
         return [
-            Lost(*self._series(row), str(row["status"]), str(row["reason"] or "")) for row in gone
+            MissingCase(*self._series(row), str(row["status"]), str(row["reason"] or ""))
+            for row in gone
         ]
 
     @cached_property
@@ -116,9 +241,9 @@ class Launches:
         """`figure`, rate or time, over launches, with its series in the history."""
         rows = self.points[series].get(rtt, {}).values()
         values = [row[figure] for row in rows if math.isfinite(row[figure])]
-        return cells.value(self.interval(values), series=self.traced(series, rtt, figure))
+        return cells.value(self.interval(values), series=self.series_key(series, rtt, figure))
 
-    def traced(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
+    def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """The series of `figure`, rate or time, in the history, as `Cell.series`."""
         cases = {row["case_id"] for row in self._passed.get((series, rtt), ())}
         return self._origins.key(cases, 0, metric=figure, phase="total")
@@ -153,7 +278,7 @@ class Launches:
     def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
         """Each series over the link, as planned, at each RTT where a launch completed or not."""
         came = ((one, rtt) for one in self.over_the_link for rtt in self.points[one])
-        gone = ((one.series, one.rtt) for one in self.lost)
+        gone = ((one.series, one.rtt) for one in self.missing_cases)
         return {(one.planned, rtt) for one, rtt in (*came, *gone) if rtt is not None}
 
     @property
@@ -183,7 +308,7 @@ class Launches:
             and (other.ranks == 1 or other.in_memory == series.in_memory)
         ]
         half = series.ranks // 2
-        legal = derived.legal_ranks(series.benchmark, series.problem_class, half)
+        legal = legal_ranks(series.benchmark, series.problem_class, half)
         wanted = half if legal else series.ranks
         return next((other for other in candidates if other.ranks == wanted), None)
 
@@ -218,7 +343,7 @@ class Launches:
         return median_interval(values, self.level) if values else None
 
     def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
-        return of_row(row, self._titles, self._transports)
+        return series_from_row(row, self._titles, self._transports)
 
 
 def _transports(described: object) -> dict[str, str]:

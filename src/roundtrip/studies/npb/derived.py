@@ -15,17 +15,16 @@ NAS reports RNR-94-007 and NAS-95-020.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
-from roundtrip.stats.summaries import MEAN, SUM, TOTAL, Kind, Summary
+from roundtrip.stats.intervals import OVER_LAUNCHES
+from roundtrip.stats.summaries import MEAN, SLOPE, SUM, TOTAL, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio
+from roundtrip.studies.ratios import speeds as speeds_of
 
-STUDY = "npb"
-BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
-CLASSES = ("S", "W", "A", "B", "C")
-#: Classes for trying: milliseconds of work, of which nothing follows for a computation.
-TRIAL_CLASSES = ("S", "W")
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
-NATIVE, UPSTREAM = "native", "upstream"
 
 #: Perf variables of a ReFrame check and their units.
 SUMMARY_UNITS = {
@@ -40,30 +39,8 @@ SUMMARY_UNITS = {
 RATE = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
 OF_RANKS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
 PARTS = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
-
-#: Points of the grid in a direction, where that limits the number of ranks.
-_GRID = {
-    "BT": {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162},
-    "SP": {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162},
-    "LU": {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162},
-    "FT": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
-}
-_MOST = 256
-
-
-def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
-    """Whether a benchmark takes this number of ranks: the rules of our program."""
-    points = _GRID.get(benchmark, {}).get(problem_class, _MOST)
-    if benchmark in ("BT", "SP"):
-        return any(side * side == ranks for side in range(1, points // 3 + 1))
-    if benchmark == "LU":
-        shorter = max(
-            (k for k in range(1, ranks + 1) if k * k <= ranks and ranks % k == 0), default=0
-        )
-        return shorter > 0 and points // (ranks // shorter) >= 4
-    if benchmark in ("CG", "FT", "IS", "MG"):
-        return 0 < ranks <= points and ranks & (ranks - 1) == 0
-    return ranks > 0
+#: What `wan.slope` forms.
+WAITED = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -103,3 +80,43 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
         .select(pattern="phase", size_bytes="size_bytes", messages=pl.col("value").cast(pl.Int64))
         .sort("pattern", "size_bytes")
     )
+
+
+def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """Mop/s of each launch: columns SPEEDS.  Of classes for trying too; `what` names the class."""
+    rates = samples.filter((pl.col("metric") == "rate") & (pl.col("phase") == "total")).collect()
+    return speeds_of(
+        rates,
+        pl.col("case"),
+        size_bytes=None,
+        value=pl.col("value"),
+        unit="Mop/s",
+        lower_is_better=pl.lit(False),
+    )
+
+
+_RATES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
+
+#: What the report's audit has to know of the section.
+FACTS = Facts(
+    summaries=(
+        RATE,
+        OF_RANKS,
+        PARTS,
+        WAITED,
+        _RATES,
+        Summary("time", Kind.COST, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(
+        Ratio("rates, or times on own processors", RATE, Pairing.ROUND, OVER_LAUNCHES),
+        Ratio("efficiency over nodes", _RATES, Pairing.APART),
+    ),
+    tails=(),
+    no_tails="times whole computations, not latencies",
+    clock="each rank reads its own clock",
+    synchronised="a barrier before the timed section",
+    over_ranks="the slowest rank's time; compute and communication are means over the ranks",
+    cache="as an untimed first iteration left them, where the benchmark has one",
+    made_with=("mpi_library", "compiler", "compiler_flags"),
+    median_is_whole=True,
+)

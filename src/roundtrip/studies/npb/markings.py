@@ -19,34 +19,33 @@ from typing import Any
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.data import Data
-from roundtrip.studies.npb import derived
-from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.series import Series
+from roundtrip.studies.npb import NATIVE, STUDY
+from roundtrip.studies.npb.data import Launches, Series
 from roundtrip.studies.npb.speedup import headline, measured
 
 _DIGITS = 6
 
 
-def of(bundle: Data) -> dict[str, Any]:
+def from_bundle(bundle: Data) -> dict[str, Any]:
     """The marks of a bundle, as the file has them.
 
     UserError if it was simulated, or tells no rate of one rank, or several processors.
     """
-    came = bundle.passed(derived.STUDY)
+    came = bundle.passed(STUDY.name)
     if came["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
     alone = {
         _key(series): _alone(launches, series)
         for series in launches.inside
-        if series.ranks == 1 and series.source == derived.NATIVE
+        if series.ranks == 1 and series.source == NATIVE
     }
     if not alone:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
     emulated = [
         _emulated(launches, series, rtt, alone[_key(series)]["mops"])
         for series in launches.over_the_link
-        if series.source == derived.NATIVE and _key(series) in alone
+        if series.source == NATIVE and _key(series) in alone
         for rtt in launches.points[series]
         if rtt is not None and headline(launches, series, rtt)
     ]
@@ -116,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     asked = parser.parse_args(arguments)
     try:
-        print(json.dumps(of(data.read(asked.bundle)), indent=1))
+        print(json.dumps(from_bundle(data.read(asked.bundle)), indent=1))
     except UserError as error:
         print(f"markings: {error}", file=sys.stderr)
         return 2

@@ -15,7 +15,7 @@ from typing import Any
 from roundtrip import files
 from roundtrip.collect import records
 from roundtrip.errors import UserError
-from roundtrip.studies.npb.derived import STUDY
+from roundtrip.studies.npb import STUDY
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def read(file: Path, benchmark: str, problem_class: str) -> dict[str, Any]:
     UserError for what is no file of marks.
     """
     told = files.read_json(file)
-    if fault := records.first_fault(f"details of {STUDY}", {"marks": [told]}):
+    if fault := records.first_fault(f"details of {STUDY.name}", {"marks": [told]}):
         where = fault.where.removeprefix("marks.0").removeprefix(".")
         raise UserError(f"no file of marks: {where or 'the file'}: {fault.told}", file)
     wanted = {"benchmark": benchmark, "class": problem_class}
@@ -105,7 +105,7 @@ def read(file: Path, benchmark: str, problem_class: str) -> dict[str, Any]:
     }
 
 
-def of(told: Iterable[Mapping[str, Any]] | None) -> Marks:
+def from_record(told: Iterable[Mapping[str, Any]] | None) -> Marks:
     """The marks that a launch tells in its `marks`."""
     alone: list[Alone] = []
     emulated: list[Emulated] = []

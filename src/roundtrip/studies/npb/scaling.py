@@ -1,4 +1,8 @@
-"""How the benchmarks scale over ranks in one machine or cluster: speed-up, efficiency, answers."""
+"""How the benchmarks scale: over ranks and nodes in one place, and over two clusters.
+
+On two clusters against the round-trip time of their link.  Lines are dashed where ranks share
+processors.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,169 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Figure, Inline, Strong, Table, Text
-from roundtrip.report.plot import Curve, Scale, View
+from roundtrip.report.data import Data
+from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
+from roundtrip.sites.scales import ALL_CORES
 from roundtrip.stats.intervals import Interval
-from roundtrip.studies import charts
+from roundtrip.studies import charts, growth
+from roundtrip.studies.arms import GREY, PINK, Arm, Colour
 from roundtrip.studies.charts import Drawing
-from roundtrip.studies.colours import BLUE, GREY, ORANGE
-from roundtrip.studies.npb import derived
-from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.lines import told_apart
-from roundtrip.studies.npb.series import Series
-from roundtrip.studies.npb.sources import Compared
-from roundtrip.studies.npb.speedup import over_ranks
-
-CAPTION: Text = (
-    "Speed-up over the fewest ranks in the same place against the number of ranks: median over "
-    "rounds, bars are 95 % rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
+from roundtrip.studies.growth import Growth
+from roundtrip.studies.npb import (
+    ARMS,
+    NATIVE,
+    PUBLISHED,
+    STUDY,
+    STUDY_RTT_MS,
+    TRANSPORT,
+    TRIAL_CLASSES,
+    UPSTREAM,
 )
-_COLOURS = {derived.NATIVE: BLUE, derived.UPSTREAM: ORANGE}
-_NAMES = {derived.NATIVE: "Ours", derived.UPSTREAM: "NPB 3.4"}
+from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb.speedup import headline, over_ranks
+from roundtrip.studies.npb.tables import Compared
+from roundtrip.studies.panel import Level
+
+Rows = list[dict[str, Any]]
+
+
+def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
+    """The rows with the key arm, and the arms.
+
+    A row has the keys name, colour and shared: whether its ranks share processors.  Points of one
+    name of which some do and some do not are two lines, and say so.
+    """
+    alone = {row["name"] for row in rows if not row["shared"]}
+    arms: dict[str, Arm] = {}
+    found = []
+    for row in rows:
+        name, shared = row["name"], row["shared"]
+        title = f"{name}, fewer processors" if shared and name in alone else name
+        arms[title] = _arm(title, row["colour"], shared)
+        found.append({**row, "arm": title})
+    return found, dict(sorted(arms.items()))
+
+
+def _arm(title: str, colour: Colour, shared: bool) -> Arm:
+    return Arm(title, colour, point=3.3, is_dashed=shared)
+
+
+def link_caption(level: Level) -> Text:
+    """What the figures over the link show, with intervals at `level`."""
+    return (
+        f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
+        f"over rounds, bars are {level} rank intervals, cut off where they leave the axes. Dashed "
+        "lines: ranks share processors, so that compute time is taken as on processors of their "
+        "own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 hosts, "
+        "at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the ranks can "
+        "give.",
+    )
+
+
+def over_the_link(launches: Launches) -> tuple[Figure, ...]:
+    """One figure a benchmark and class, all with the same axes."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for series in launches.over_the_link:
+        source = "" if series.source == NATIVE else ", NPB 3.4"
+        found.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
+    named_rows = [(name, rows) for name, rows in found.items() if rows]
+    drawings = [
+        _link_drawing(number, *one, launches.level) for number, one in enumerate(named_rows, 1)
+    ]
+    if not drawings:
+        return ()
+    values = pl.concat([one.frame.select("x", "median") for one in drawings])
+    top = 1.1 * max([2.0, *values["median"]])
+    farthest = max([STUDY_RTT_MS, *values["x"]])
+
+    x = Scale("Round-trip time of the link (ms)", 0.0, farthest, is_log=False)
+    y = Scale("Speed-up over one cluster", 0.0, top, is_log=False)
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        return (View("Speed-up", x, y, one.curves, rules=_link_rules(one), has_bars=True),)
+
+    what = f"Speed-up over one cluster against round-trip time, {EMULATED}"
+    return charts.figures(drawings, what, views)
+
+
+def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
+    """With the study's own speed-up, where it has one of this benchmark."""
+    rows, arms = as_lines(rows)
+    against = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
+    known = all(row["low"] is not None for row in rows)
+    how = f"{level} intervals" if known else "too few launches for intervals"
+    published = PUBLISHED.get(name.split(" ")[0])
+    if published is not None:
+        study = f"The study, 2003: {published:.2f}"
+        arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
+        rows.append({"arm": study, "x": STUDY_RTT_MS, "median": published})
+    frame = pl.DataFrame(rows, infer_schema_length=None).select(
+        "arm", "x", "median", "low", "high", "n", "scales"
+    )
+    return Drawing(f"npb-{number}", name, f"{EMULATED}{against}, {how}", frame, arms)
+
+
+def _link_rules(one: Drawing) -> tuple[Rule, ...]:
+    """No gain, and where all bases have fewer ranks, the most that twice the ranks can give."""
+    gain, most = Rule(1.0), Rule(2.0, "ideal speed-up")
+    return (gain, most) if one.frame["scales"].drop_nulls().all() else (gain,)
+
+
+def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
+    half, base = series.ranks // 2, launches.base_of(series)
+    # Several environments may stand for the same library: then the names have to differ.
+    title = ARMS[series.role].title if series.role else series.transport
+    name = f"{title}, {half} + {half}"
+    if sum(_kind(other) == _kind(series) for other in launches.over_the_link) > 1:
+        name = f"{series.transport}, {half} + {half}"
+    rows = []
+    for rtt in launches.points[series]:
+        found = launches.interval(headline(launches, series, rtt or 0.0))
+        if found is not None:
+            rows.append(
+                {
+                    "name": name,
+                    "colour": ARMS[series.role or TRANSPORT].colour,
+                    "shared": series.shared,
+                    "scales": base is not None and base.ranks < series.ranks,
+                    "x": rtt,
+                    "median": found.median,
+                    "low": found.low,
+                    "high": found.high,
+                    "n": found.n,
+                }
+            )
+    return rows
+
+
+def _kind(series: Series) -> tuple[object, ...]:
+    return series.name, series.ranks, series.role, series.source
+
+
+def node_growth(data: Data, launches: Launches) -> Growth:
+    """Efficiency of each benchmark and class inside a machine or cluster, by numbers of nodes."""
+    rates = [
+        (launch, f"{series.name}{_BY_SOURCE[series.source]}", series.ranks / figures["rate"])
+        for series in launches.inside
+        if series.placement == ALL_CORES
+        for launch, figures in launches.points[series].get(None, {}).items()
+    ]
+    schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
+    times = pl.DataFrame(rates, schema=schema, orient="row")
+    passed = data.passed(STUDY.name)
+    return Growth.over_nodes(times, passed, growth.constant, launches.level, fewest=1)
+
+
+_BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
+
+
+def caption(level: Level) -> Text:
+    """What the figures over ranks show, with intervals at `level`."""
+    return (
+        "Speed-up over the fewest ranks in the same place against the number of ranks: median "
+        f"over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
+        "Grey: ideal.",
+    )
 
 
 def table(launches: Launches) -> Table:
@@ -43,14 +192,15 @@ def table(launches: Launches) -> Table:
                 Cell(
                     units.interval(speedup),
                     base=base.label,
-                    series=launches.traced(series, None),
+                    series=launches.series_key(series, None),
                 ),
                 Cell(_efficiency(series, base, speedup)),
             )
         )
     return Table(
         "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
-        "median and 95 % interval. Efficiency: speed-up over the ratio of the numbers of ranks.",
+        f"median and {launches.level} interval. Efficiency: speed-up over the ratio of the "
+        "numbers of ranks.",
         (
             Column("Benchmark and toolchain"),
             Column("Over"),
@@ -63,8 +213,8 @@ def table(launches: Launches) -> Table:
 
 def answers(launches: Launches, found: Compared) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; small classes only if no other ran."""
-    series = [one for one in launches.inside if one.source == derived.NATIVE]
-    measuring = [one for one in series if one.problem_class not in derived.TRIAL_CLASSES]
+    series = [one for one in launches.inside if one.source == NATIVE]
+    measuring = [one for one in series if one.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = {}
     for one in measuring or series:
         groups.setdefault((one.name, one.toolchain), []).append(one)
@@ -77,7 +227,7 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
     for series in launches.inside:
         if speedup := _speedup(launches, series):
             rows = frames.setdefault(series.name, [])
-            rows += [_row(launches, series, speedup), *_start(launches, series)]
+            rows += [_scaling_row(launches, series, speedup), *_start(launches, series)]
     drawings = [_drawing(number, *named) for number, named in enumerate(frames.items(), 1)]
 
     def views(one: Drawing) -> tuple[View, ...]:
@@ -98,7 +248,7 @@ def _ideal(one: Drawing) -> Curve:
 
 
 def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
-    rows, arms = told_apart(rows)
+    rows, arms = as_lines(rows)
     columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
     frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
     subtitle = "over the fewest ranks in the same place"
@@ -140,10 +290,10 @@ def _answer(
     return Answer((Strong(name), text), "bad" if slower else "warn" if below else "plain")
 
 
-def _row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any]:
+def _scaling_row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any]:
     return {
         "name": _line(launches, series),
-        "colour": _COLOURS[series.source],
+        "colour": ARMS[series.source].colour,
         "shared": series.shared,
         "x": series.ranks,
         "ideal": series.ranks / launches.fewest_of(series).ranks,
@@ -157,13 +307,16 @@ def _row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any
 def _start(launches: Launches, series: Series) -> list[dict[str, Any]]:
     """The first point of the line: 1 on the fewest ranks."""
     one = Interval(1.0, None, None, 0)
-    base = {**_row(launches, launches.fewest_of(series), one), "name": _line(launches, series)}
+    base = {
+        **_scaling_row(launches, launches.fewest_of(series), one),
+        "name": _line(launches, series),
+    }
     return [{**base, "shared": series.shared}]
 
 
 def _line(launches: Launches, series: Series) -> str:
     alike = [other for other in launches.inside if other.name == series.name and other.ranks > 1]
-    name = _NAMES.get(series.source, series.source)
+    name = ARMS[series.source].title
     if len({other.toolchain for other in alike}) > 1:
         name += f", {series.toolchain}"
     return f"{name}, {series.placement}" if len({one.placement for one in alike}) > 1 else name

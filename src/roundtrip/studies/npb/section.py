@@ -16,32 +16,26 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies.npb import (
-    derived,
-    figures,
-    growth,
-    scaling,
-    sources,
-    tables,
-    times,
-    verification,
+from roundtrip.studies.npb import Thresholds, scaling, tables, times
+from roundtrip.studies.npb.data import EMULATED, Launches
+from roundtrip.studies.npb.findings import (
+    Finding,
+    at_the_farthest,
+    findings,
+    foremost,
+    in_one_place,
+    over_the_link,
 )
-from roundtrip.studies.npb.answers import at_the_farthest, in_one_place, over_the_link
-from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.findings import Finding, findings, foremost
-from roundtrip.studies.npb.series import EMULATED
-from roundtrip.studies.npb.simulated import SimulatedSection
 from roundtrip.studies.npb.speedup import claims, refused
-from roundtrip.studies.npb.thresholds import Thresholds
-from roundtrip.studies.study import Claim, Section
+from roundtrip.studies.study import Claim
 
 
-class NpbSection:
+class Section:
     """The report on eight benchmarks in a cluster, and over an emulated WAN."""
 
     def __init__(self, data: Data) -> None:
         self._launches = Launches(data)
-        self._growth = growth.of(data, self._launches)
+        self._growth = scaling.node_growth(data, self._launches)
         self._settings = data.analysis.of(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
@@ -53,16 +47,16 @@ class NpbSection:
         launches = self._launches
         has_link = bool(launches.over_the_link)
         found = findings(judged, launches, self._settings) if has_link else []
-        against = sources.compared(judged)
+        against = tables.compared(judged)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
             blocks += self._over_the_link(judged, found)
         blocks += [*_inside(launches), *self._growth.blocks("npb-growth")]
         blocks += [Heading(3, "What is sent"), times.messages(launches)]
-        blocks += [Heading(3, "Verified in two ways"), verification.table(launches)]
+        blocks += [Heading(3, "Verified in two ways"), times.verification(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
         if against:
-            blocks.append(Fold("Both rates", (sources.rates(launches, against),)))
+            blocks.append(Fold("Both rates", (tables.source_rates(launches, against),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
         if apart := refused(launches):
@@ -83,9 +77,9 @@ class NpbSection:
             ),
             verdicts=(
                 *((tables.verdicts(launches, foremost(found)),) if found else ()),
-                *((sources.verdicts(self._launches, against),) if against else ()),
+                *((tables.source_verdicts(self._launches, against),) if against else ()),
             ),
-            warnings=tuple(sources.warnings(against)),
+            warnings=tuple(tables.source_warnings(against)),
         )
 
     def _over_the_link(
@@ -93,7 +87,7 @@ class NpbSection:
     ) -> list[Block]:
         launches = self._launches
         compared = tables.transports(launches, judged, self._settings)
-        drawn = figures.speedups(launches)
+        drawn = scaling.over_the_link(launches)
         against: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (compared,)),
@@ -101,7 +95,7 @@ class NpbSection:
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            *([Gallery(figures.CAPTION, drawn)] if drawn else []),
+            *([Gallery(scaling.link_caption(launches.level), drawn)] if drawn else []),
             tables.speedups(launches, judged),
             *(
                 [Fold("The study's findings in every series", (tables.verdicts(launches, found),))]
@@ -121,7 +115,7 @@ def _inside(launches: Launches) -> list[Block]:
     grown, drawn = scaling.table(launches), scaling.plots(launches)
     over_ranks: list[Block] = [
         Heading(3, "Speed-up over ranks"),
-        *([Gallery(scaling.CAPTION, drawn)] if drawn else []),
+        *([Gallery(scaling.caption(launches.level), drawn)] if drawn else []),
         grown,
     ]
     return [
@@ -129,15 +123,6 @@ def _inside(launches: Launches) -> list[Block]:
         times.inside(launches),
         *(over_ranks if grown.rows else []),
     ]
-
-
-def section(data: Data) -> Section | None:
-    """The section, if the bundle has launches of it that completed, measured or simulated."""
-    came = data.passed(derived.STUDY)
-    if came.is_empty():
-        return None
-    is_simulated = bool(came["simulated"].fill_null(False).all())
-    return SimulatedSection(data) if is_simulated else NpbSection(data)
 
 
 _QUESTION: Text = (

@@ -10,9 +10,16 @@ from itertools import combinations
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.rounds import in_twos
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.npb import derived, planned, wan
-from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.series import Series
+from roundtrip.studies.npb import (
+    NATIVE,
+    SOURCES,
+    SPEEDUP,
+    TRANSPORTS,
+    UDP,
+    UPSTREAM,
+    wan,
+)
+from roundtrip.studies.npb.data import Launches, Series
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,7 @@ class NpbSpeedup:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        one = self.series
-        primary = planned.is_primary_speedup(one.benchmark, one.problem_class, self.rtt)
-        return Family.PRIMARY if primary else Family.SECONDARY
+        return SPEEDUP.family(self.series.at(self.rtt))
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class NpbTransports:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        return Family.SECONDARY
+        return TRANSPORTS.family(self.series.at(self.rtt))
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ class NpbSources:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        primary = planned.is_primary_source(self.native.problem_class)
-        return Family.PRIMARY if primary else Family.SECONDARY
+        return SOURCES.family(self.native.at(self.rtt))
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources
@@ -119,7 +123,7 @@ def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
 def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Speed-up on processors of their own, one for each round; empty without separated times."""
     base = launches.base_of(series)
-    if base is None or series.source != derived.NATIVE or base.shared:
+    if base is None or series.source != NATIVE or base.shared:
         return []
     pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
     ranks = (base.ranks, series.ranks)
@@ -164,7 +168,7 @@ def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     pairs = []
     for one, other in combinations(launches.over_the_link, 2):
         if same_problem(one, other):
-            first, second = sorted((one, other), key=lambda item: item.role != wan.UDP)
+            first, second = sorted((one, other), key=lambda item: item.role != UDP)
             pairs.append((first, second))
     return pairs
 
@@ -175,7 +179,7 @@ def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
         (native, upstream)
         for native in launches.points
         for upstream in launches.points
-        if (native.source, upstream.source) == (derived.NATIVE, derived.UPSTREAM)
+        if (native.source, upstream.source) == (NATIVE, UPSTREAM)
         and _place(native) == _place(upstream)
     ]
 
@@ -198,7 +202,7 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
     base, found = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
-    told = series.source == derived.NATIVE or not series.shared
+    told = series.source == NATIVE or not series.shared
     if base is None or found is None or base.shared or not told:
         return None
     least = min(rtts)

@@ -26,8 +26,7 @@ from roundtrip.errors import UserError
 from roundtrip.simulated import platform, replay
 from roundtrip.simulated.trace import Trace
 from roundtrip.studies import foreign
-from roundtrip.studies.npb import marks
-from roundtrip.studies.npb.derived import STUDY
+from roundtrip.studies.npb import STUDY, marks
 
 ONE = "one cluster"
 #: Ranks of one cluster and of both, as in the study.
@@ -107,7 +106,7 @@ class Sweep:
         place = platform.read(self.file, _RECORDED_AT, 0.0)
         trace = replay.record([*command, f"--seed={self.seed}"], ranks, place, folder)
         run = files.read_json(folder / replay.RUN)
-        if run[STUDY]["verified"] is not True:
+        if run[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
         return trace, run
 
@@ -152,7 +151,9 @@ def run(sweep: Sweep, output: Path) -> None:
             (folder / f"{name}.json").write_text(f"{text}\n")
             found.append(point)
     told = both[1][1]
-    details = {name: told[STUDY][name] for name in ("benchmark", "class", "operations", "verified")}
+    details = {
+        name: told[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
+    }
     record = {
         **{name: told[name] for name in _KEPT if name in told},
         "simulated": _simulated(sweep, told),
@@ -161,7 +162,7 @@ def run(sweep: Sweep, output: Path) -> None:
         "ranks": RANKS[1],
         "seed": sweep.seed,
         "points": [_told(point) for point in found],
-        STUDY: {**details, "declared": declared, "marks": marked},
+        STUDY.name: {**details, "declared": declared, "marks": marked},
     }
     output.write_text("".join(f"{one.case} {one.variant}: {one.seconds!r} s\n" for one in found))
     foreign.write(output, record, map(_row, found), {"simulated": record["simulated"]})
@@ -180,7 +181,7 @@ def _told(point: Point) -> dict[str, Any]:
 
 
 def _row(point: Point) -> tuple[object, ...]:
-    return STUDY, point.case, point.variant, 0, "total", 0, "time", point.seconds, "s"
+    return STUDY.name, point.case, point.variant, 0, "total", 0, "time", point.seconds, "s"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

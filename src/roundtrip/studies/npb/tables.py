@@ -1,20 +1,21 @@
-"""The tables of the NPB section about speed-up, and about what stands for the study's libraries."""
+"""The tables of the NPB section: what stands for the study's libraries, speed-ups over the link,
+transports against each other, and our programs against those of NPB 3.4.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, text_cells
-from roundtrip.stats.verdicts import Judged
+from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, Tone, text_cells
+from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
-from roundtrip.studies.npb import derived, wan
-from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, wan
+from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import Finding
-from roundtrip.studies.npb.series import EMULATED, Series
-from roundtrip.studies.npb.sources import judged_cell
 from roundtrip.studies.npb.speedup import (
+    NpbSources,
     NpbSpeedup,
     NpbTransports,
     is_measured,
@@ -22,7 +23,6 @@ from roundtrip.studies.npb.speedup import (
     rtt_of_speedup,
     transport_pairs,
 )
-from roundtrip.studies.npb.thresholds import Thresholds
 from roundtrip.studies.study import Claim
 
 
@@ -35,7 +35,7 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
         f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one cluster "
-        "with half of the ranks, 95 % interval over rounds.",
+        f"with half of the ranks, {launches.level} interval over rounds.",
         (Column("Finding of the study"), Column("Here"), Column("Found", unit=RATIO)),
         tuple(rows),
     )
@@ -55,9 +55,11 @@ def counterparts() -> Table:
 def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
     """A row for each series over the link, and a column for each RTT."""
     came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
-    rtts = sorted(rtt for rtt in {*came, *(one.rtt for one in launches.lost)} if rtt is not None)
+    rtts = sorted(
+        rtt for rtt in {*came, *(one.rtt for one in launches.missing_cases)} if rtt is not None
+    )
     rows = []
-    gone = [one.series for one in launches.lost if one.series.wan]
+    gone = [one.series for one in launches.missing_cases if one.series.wan]
     there = {series.planned for series in launches.over_the_link}
     lost = {series.planned: series for series in gone if series.planned not in there}
     for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
@@ -66,10 +68,10 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
         against = cells.NONE if base is None else Cell(base.setup)
         rows.append((Cell(series.label), against, *by_rtt))
     return Table(
-        f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in the "
-        "same round, median and 95 % interval over rounds. “On fewer processors”: ranks share "
-        "processors, so that the compute time is taken as on processors of their own; a lower "
-        "bound.",
+        f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in "
+        f"the same round, median and {launches.level} interval over rounds. “On fewer "
+        "processors”: ranks share processors, so that the compute time is taken as on processors "
+        "of their own; a lower bound.",
         (
             Column("Benchmark and transport"),
             Column("Over one cluster with"),
@@ -88,7 +90,7 @@ def tolerance(launches: Launches) -> Table:
         sent = int(launches.messages(series)["messages"].sum())
         iterations = figures["iterations"]
         each = sent / iterations / series.ranks if iterations else 0.0
-        published = wan.PUBLISHED.get(series.benchmark)
+        published = PUBLISHED.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
@@ -128,7 +130,7 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
                     Cell(named),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
                     replace(
-                        judged_cell(one, launches.traced(pair[0], rtt)),
+                        judged_cell(one, launches.series_key(pair[0], rtt)),
                         base=f"{pair[1].label} {rtt:g} ms",
                     ),
                 )
@@ -147,7 +149,7 @@ def _speedup(
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
-        origin = launches.traced(series, rtt) if is_measured(launches, series) else ""
+        origin = launches.series_key(series, rtt) if is_measured(launches, series) else ""
         return replace(judged_cell(one, origin), base=_base(launches, series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
@@ -156,7 +158,9 @@ def _speedup(
             why = "not in the same rounds" if pairing.refused else "compute not measured"
             return Cell(why, "muted")
         return Cell("no base in one cluster", "muted")
-    if any(gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.lost):
+    if any(
+        gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.missing_cases
+    ):
         return Cell("no launch completed", "bad")
     return cells.NOT_MEASURED
 
@@ -168,10 +172,94 @@ def _base(launches: Launches, series: Series) -> str:
 
 
 def _sent(series: Series, messages: float) -> Cell:
-    if series.source != derived.NATIVE:
+    if series.source != NATIVE:
         return cells.NOT_MEASURED
     return Cell(units.number(messages)) if messages else cells.NONE
 
 
 def _rtt(seconds: float | None) -> Cell:
     return cells.NONE if seconds is None else Cell(f"{units.number(seconds * 1e3)} ms")
+
+
+_TONES: dict[Verdict, Tone] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.ON_PAR: "muted",
+    Verdict.CANNOT_TELL: "warn",
+}
+Compared = dict[NpbSources, Judged]
+
+
+def compared(judged: Mapping[Claim, Judged]) -> Compared:
+    """The source_verdicts on our programs against NPB's, in the order of the benchmarks."""
+    found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
+    return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
+
+
+def source_verdicts(launches: Launches, found: Compared) -> Table:
+    """A row for each benchmark, class and place, and a column for each number of ranks."""
+    ranks = sorted({key.native.ranks for key in found})
+    rows: dict[tuple[str, str], dict[int, Cell]] = {}
+    for key, one in found.items():
+        row = rows.setdefault((key.native.name, _source_place(key)), {})
+        row[key.native.ranks] = judged_cell(one, launches.series_key(key.native, key.rtt))
+    return Table(
+        "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
+        f"{launches.level} interval; "
+        "below 1 ours is slower.",
+        (
+            Column("Benchmark"),
+            Column("Where"),
+            *(Column(units.plural(count, "rank"), "right", RATIO, "NPB 3.4") for count in ranks),
+        ),
+        tuple(
+            (Cell(name), Cell(place), *(row.get(count, cells.NONE) for count in ranks))
+            for (name, place), row in rows.items()
+        ),
+    )
+
+
+def source_rates(launches: Launches, found: Compared) -> Table:
+    """Both source_rates and their ratio."""
+    rows = []
+    for key, one in found.items():
+        pair = (key.native, key.upstream)
+        both = [launches.value(series, key.rtt, "rate") for series in pair]
+        link = "" if key.rtt is None else f" {key.rtt:g} ms"
+        ratio = judged_cell(one, both[0].series)
+        rows.append((Cell(f"{key.native.label}{link}"), *both, ratio))
+    return Table(
+        "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
+        "the ratio in the same round.",
+        (
+            Column("Benchmark and toolchain"),
+            Column("Ours, Mop/s", "right"),
+            Column("NPB 3.4, Mop/s", "right"),
+            Column("Ours / NPB 3.4", "right", RATIO, "NPB 3.4"),
+        ),
+        tuple(rows),
+    )
+
+
+def source_warnings(found: Compared) -> Iterator[str]:
+    """A line for each benchmark whose median is below that of NPB 3.4, link or not."""
+    places = {_source_place(key) for key in found}
+    for key, one in found.items():
+        if one.interval.median >= 1:
+            continue
+        place = f", {_source_place(key)}" if len(places) > 1 else ""
+        sure = "" if one.verdict == "slower" else f" ({one.verdict})"
+        told = units.interval(one.interval)
+        yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
+
+
+def judged_cell(one: Judged, series: str = "") -> Cell:
+    """A ratio with its verdict; `series` as in `Cell`."""
+    return cells.judged(one, _TONES, str(one.verdict), series)
+
+
+def _source_place(key: NpbSources) -> str:
+    series = key.native
+    placed = series.placement if series.ranks > 1 else ""
+    where = f"{series.toolchain}, {placed}" if placed else series.toolchain
+    return where if key.rtt is None else f"{where}, {EMULATED} {key.rtt:g} ms"

@@ -1,4 +1,4 @@
-"""The tables of the NPB section about the times and messages of single launches."""
+"""The tables of the NPB section about single launches: times, messages, verification."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, text_cells
 from roundtrip.studies import cells
-from roundtrip.studies.npb import derived
-from roundtrip.studies.npb.data import Launches
-from roundtrip.studies.npb.series import EMULATED, Series
+from roundtrip.studies.npb import NATIVE
+from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import measured, separated
 
 
@@ -31,8 +30,8 @@ def inside(launches: Launches) -> Table:
     return Table(
         "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
         "and communication (all time inside MPI, waiting included) are sums over the iterations, "
-        "means over the ranks; median and 95 % interval over launches. The programs of NPB 3.4 do "
-        "not report communication time, and their time is computed from their rate.",
+        f"means over the ranks; median and {launches.level} interval over launches. The programs "
+        "of NPB 3.4 do not report communication time, and their time is computed from their rate.",
         (
             Column("Benchmark and toolchain"),
             Column("Where"),
@@ -51,7 +50,7 @@ def over_the_link(launches: Launches) -> Table:
     for series in launches.over_the_link:
         for rtt in launches.points[series]:
             ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
-            origins = (launches.traced(series, rtt), "")
+            origins = (launches.series_key(series, rtt), "")
             base = launches.base_of(series)
             over = base.label if base else ""
             rows.append(
@@ -99,7 +98,7 @@ def messages(launches: Launches) -> Table:
     rows, seen = [], set()
     for series in launches.points:
         key = (series.name, series.ranks)
-        if series.source != derived.NATIVE or key in seen:
+        if series.source != NATIVE or key in seen:
             continue
         seen.add(key)
         counts = launches.messages(series)
@@ -170,3 +169,33 @@ def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, 
         *(units.size(int(size)) for size in sizes),
         units.number(volume / iterations),
     )
+
+
+def verification(launches: Launches) -> Table:
+    """A row for each benchmark, class and source, over all places."""
+    rows = []
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for series in launches.points:
+        groups.setdefault((series.name, series.source), []).append(series)
+    for (name, source), mine in groups.items():
+        told = [text for series in mine for text in launches.histories(series)]
+        of = "" if source == NATIVE else ", NPB 3.4"
+        rows.append((Cell(f"{name}{of}"), Cell(f"{len(told)} of {len(told)}"), _by_history(told)))
+    return Table(
+        "Launches counted here, by verification. The specification looks at the end of a run (FT "
+        "and IS: at every iteration). The history: what each iteration computed, against verified "
+        "runs that were recorded for the class; it finds one spoiled message that the end no "
+        "longer shows. A launch that fails either is a failure, listed as such.",
+        (Column("Benchmark"), Column("As NPB has it"), Column("By its history")),
+        tuple(rows),
+    )
+
+
+def _by_history(told: list[str]) -> Cell:
+    agree = sum(text == "agrees" for text in told)
+    if agree == len(told):
+        return Cell(f"{agree} of {len(told)}")
+    why = ", ".join(dict.fromkeys(text for text in told if text != "agrees"))
+    if not agree:
+        return Cell(why, "muted")
+    return Cell(f"{agree} of {units.plural(len(told), 'launch', 'launches')}; the others: {why}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
-from roundtrip.studies.npb.derived import STUDY, UPSTREAM
+from roundtrip.studies.npb import STUDY, UPSTREAM
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def convert(output: Path, program: str) -> Result:
         "ranks": result.total_processes,
         "points": [foreign.point(case, UPSTREAM, 0, **known)],
     }
-    row = (STUDY, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
+    row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
     foreign.write(output, record, [row])
     return result
 

@@ -26,18 +26,7 @@ from dataclasses import dataclass
 import scipy
 
 from roundtrip.stats.intervals import Interval, lower_rank
-from roundtrip.stats.summaries import SLOPE, Kind, Summary
-
-#: Largest round-trip time of the study, ms, and its speed-ups there; LU's is "linear" on twice
-#: the hosts.
-STUDY_RTT_MS = 4.0
-PUBLISHED = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
-
-#: What `slope` forms.
-WAITED = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
-UDP, MIXED, TCP = "udp", "mixed", "tcp"
-#: Placements in which the ranks of a cluster share memory.
-IN_MEMORY = ("shared-memory", "node-per-cluster")
+from roundtrip.studies.npb import IN_MEMORY, MIXED, TCP, UDP
 
 
 @dataclass(frozen=True)

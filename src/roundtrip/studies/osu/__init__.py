@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.osu.thresholds import Thresholds
-from roundtrip.studies.room import Room
-from roundtrip.studies.yardsticks import Yardstick
+from dataclasses import dataclass
+
+from roundtrip.studies.arms import BLUE, GREY, PURPLE, RUST, TEAL, Arm
+from roundtrip.studies.study import Study, Yardstick
+
+#: Benchmarks whose values are drawn over the message size.
+ARMS = {
+    "latency": Arm("latency", BLUE),
+    "put_latency": Arm("put_latency", RUST),
+    "get_latency": Arm("get_latency", PURPLE),
+    "bw": Arm("bw", BLUE),
+    "bibw": Arm("bibw", TEAL),
+    "put_bw": Arm("put_bw", RUST),
+    "get_bw": Arm("get_bw", PURPLE),
+    "mbw_mr": Arm("mbw_mr", GREY),
+    "allreduce": Arm("allreduce", BLUE),
+    "alltoall": Arm("alltoall", RUST),
+    "bcast": Arm("bcast", TEAL),
+}
+_AVERAGE = ("phase", "average")
 
 
-class OSU(Room):
-    """What does the baseline that everyone knows say?"""
+@dataclass(frozen=True)
+class Thresholds:
+    """Where OSU is laid beside NetPIPE (bytes), and from which part on they disagree."""
+
+    compared_sizes: tuple[int, ...]
+    disagreement: float
+
+
+class OSU(Study):
+    """What does the baseline that everyone knows say?
+
+    Each program runs in its own launch, so no ratio is paired in one, and nothing is claimed.
+    """
 
     name = "osu"
     title = "OSU Micro-Benchmarks"
     question = "What does the baseline that everyone knows say?"
     order = 40
+    arms = ARMS
     thresholds = Thresholds
-
     yardsticks = (
         Yardstick(
-            "latency at 8 B, µs",
-            (("case", "latency"), ("size_bytes", 8), ("phase", "average")),
-            scale=1e6,
+            "latency at 8 B, µs", (("case", "latency"), ("size_bytes", 8), _AVERAGE), scale=1e6
         ),
         Yardstick(
             "bw at 1 MiB, MB/s",
-            (
-                ("case", "bw"),
-                ("size_bytes", 1 << 20),
-                ("phase", "average"),
-                ("metric", "bandwidth"),
-            ),
+            (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE, ("metric", "bandwidth")),
         ),
     )
 

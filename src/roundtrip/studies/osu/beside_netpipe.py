@@ -10,9 +10,11 @@ from roundtrip.report import units
 from roundtrip.report.blocks import RATIO, Block, Cell, Column, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.studies.netpipe import BASE
+from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe import derived as netpipe
+from roundtrip.studies.osu import Thresholds
 from roundtrip.studies.osu.curves import PLACE, Curves, Panel
-from roundtrip.studies.osu.thresholds import Thresholds
 from roundtrip.studies.panel import placed
 
 AGREE, DISAGREE, UNKNOWN = "agree", "disagree", "cannot tell"
@@ -71,12 +73,12 @@ def compare(data: Data, curves: Curves) -> list[Comparison]:
                     ours = median_interval(values, curves.level)
                     told = outcome(osu, ours, settings)
                     series = (
-                        curves.traced(panel, pair.benchmark, pair.metric, size),
+                        curves.series_key(panel, pair.benchmark, pair.metric, size),
                         data.origins.key(
                             rows["case_id"].unique(),
                             size,
                             case=pair.case,
-                            variant=netpipe.BASE,
+                            variant=BASE,
                             phase="measure",
                         ),
                     )
@@ -142,10 +144,10 @@ def _row(one: Comparison) -> tuple[Cell, ...]:
 
 def _netpipe(data: Data) -> pl.DataFrame:
     """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
-    launches = placed(data.passed(netpipe.STUDY)).select("launch", "case_id", *PLACE, "kind")
+    launches = placed(data.passed(NETPIPE.name)).select("launch", "case_id", *PLACE, "kind")
     samples = data.samples.filter(
-        (pl.col("study") == netpipe.STUDY)
+        (pl.col("study") == NETPIPE.name)
         & (pl.col("phase") == "measure")
-        & (pl.col("variant") == netpipe.BASE)
+        & (pl.col("variant") == BASE)
     )
     return netpipe.launch_medians(samples, ["launch"]).join(launches, on="launch")

@@ -1,18 +1,24 @@
-"""The curves of the OSU section: one panel for each toolchain, placement and number of ranks."""
+"""The curves of the OSU section: one panel for each toolchain, placement and number of ranks.
+
+Figures of times and rates over message size, and how the collectives grow with the nodes.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels
+from roundtrip.report import labels, units
+from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_intervals
-from roundtrip.studies import panel
-from roundtrip.studies.osu import derived
+from roundtrip.studies import charts, panel
+from roundtrip.studies.growth import Growth
+from roundtrip.studies.osu import ARMS, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
 
 PLACE = ["system", "partition", "environ", "placement"]
@@ -38,7 +44,7 @@ class Curves(Panels[Panel]):
     by = ("panel",)
 
     def __init__(self, data: Data) -> None:
-        super().__init__(data, derived.STUDY)
+        super().__init__(data, STUDY.name)
         key = [*PLACE, "ranks", "kind", "toolchain"]
         self.launches = self.launches.with_columns(
             panel=pl.concat_str(key, separator="|", ignore_nulls=True)
@@ -66,7 +72,7 @@ class Curves(Panels[Panel]):
         mine = self.of(self.intervals, panel, benchmark=benchmark, metric=metric)
         return self.at(mine, panel, size_bytes=size)
 
-    def traced(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
+    def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
         mine = self.of(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
         phases = mine["phase"].unique().to_list()
@@ -96,3 +102,92 @@ class Curves(Panels[Panel]):
             ranks=row["ranks"],
             versions=tuple(row["versions"]),
         )
+
+
+#: Bytes a rank: one that only waits, and one that moves data.
+GROWTH_SIZES = (8, 64 << 10)
+
+
+def node_growth(curves: Curves) -> Growth:
+    """Efficiency of each collective at the shown sizes, over launches on several nodes."""
+    collective = [name for name, one in derived.BENCHMARKS.items() if one.is_collective]
+    shown = (
+        curves.values.filter(pl.col("benchmark").is_in(collective))
+        .filter(pl.col("size_bytes").is_in(GROWTH_SIZES) | (pl.col("benchmark") == "barrier"))
+        .filter(pl.col("value") > 0)
+    )
+    things = [_thing(*row) for row in shown.select("benchmark", "size_bytes").rows()]
+    times = shown.with_columns(thing=pl.Series(things, dtype=pl.String))
+    return Growth.over_nodes(times, curves.launches, ideal, curves.level)
+
+
+def ideal(thing: str, ranks: int) -> float:
+    """Steps of a collective on `ranks` ranks: each sends to all others, or a tree of messages."""
+    return float(ranks - 1) if thing.startswith("alltoall") else math.log2(ranks)
+
+
+def _thing(benchmark: str, size: int) -> str:
+    return benchmark if benchmark == "barrier" else f"{benchmark}, {units.size(size)}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Benchmarks that share a figure; values times `scale` are in the axis' unit."""
+
+    name: str
+    benchmarks: tuple[str, ...]
+    axis: str
+    scale: float
+    caption: Text
+
+
+_TIMES = (
+    "median over launches, bands are rank intervals. Where the version prints percentiles a "
+    "launch's value is the median over its messages, else their mean."
+)
+KINDS = (
+    Kind(
+        "latency",
+        ("latency", "put_latency", "get_latency"),
+        "Time (µs)",
+        1e6,
+        (f"Half a round trip (latency), and the time of one MPI_Put and one MPI_Get: {_TIMES}",),
+    ),
+    Kind(
+        "bandwidth",
+        ("bw", "bibw", "mbw_mr", "put_bw", "get_bw"),
+        "Bandwidth (MB/s)",
+        1.0,
+        (f"Bandwidth in windows of messages; bibw both ways, mbw_mr all pairs together: {_TIMES}",),
+    ),
+    Kind(
+        "collectives",
+        ("allreduce", "alltoall", "bcast"),
+        "Time (µs)",
+        1e6,
+        (f"Time of a collective, mean over the ranks, by bytes a rank: {_TIMES}",),
+    ),
+)
+
+
+def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
+    """One figure for each panel that has such benchmarks; all with the same axes."""
+    framed = [(panel, _frame(curves, panel, kind)) for panel in curves.panels]
+    framed = [(panel, frame) for panel, frame in framed if not frame.is_empty()]
+    arms = {name: ARMS[name] for name in kind.benchmarks}
+    drawings = [
+        charts.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
+        for number, (panel, frame) in enumerate(framed, 1)
+    ]
+    return charts.over_size(drawings, f"OSU {kind.name} over message size", kind.axis)
+
+
+def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
+    """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
+    return (
+        charts.rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
+        .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
+        .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
+        .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
+        .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
+    )

@@ -12,13 +12,16 @@ Typical value
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from roundtrip.stats.intervals import OVER_LAUNCHES
 from roundtrip.stats.summaries import MEAN, MEDIAN, TOTAL, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.ratios import speeds as speeds_of
 
-STUDY = "osu"
 #: Messages of a validation run and of a simulated one, and those before that are not counted.
 _FEW, _WARM_UP = 20, 2
 
@@ -165,3 +168,51 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     if 8 in values.get("message_rate", {}):
         figures["message_rate_8B"] = values["message_rate"][8]
     return figures
+
+
+#: What people quote: program and size in bytes.
+_QUOTED = (
+    ("latency", 8),
+    ("bw", 1 << 20),
+    ("bibw", 1 << 20),
+    ("put_latency", 8),
+    ("get_latency", 8),
+    ("allreduce", 8),
+    ("alltoall", 1 << 10),
+    ("bcast", 1 << 10),
+    ("barrier", 0),
+)
+
+
+def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """The typical value of each launch at the sizes that people quote: columns SPEEDS."""
+    quoted = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
+    found = typical(samples, ["launch"]).join(quoted, on=["case", "size_bytes"])
+    is_rate = pl.col("metric") == "bandwidth"
+    is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
+    return speeds_of(
+        found.filter(is_main),
+        pl.concat_str(pl.lit("OSU "), "case"),
+        value=pl.when(is_rate).then("value").otherwise(pl.col("value") * 1e6),
+        unit=pl.when(is_rate).then(pl.lit("MB/s")).otherwise(pl.lit("µs")),
+        lower_is_better=~is_rate,
+    )
+
+
+_OVER_LAUNCHES = Summary("time of a benchmark", Kind.COST, "launches", OVER_LAUNCHES)
+
+#: Of the clock and of the caches the programs tell nothing.
+FACTS = Facts(
+    summaries=(
+        *SUMMARIES.values(),
+        BANDWIDTH,
+        _OVER_LAUNCHES,
+        Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(
+        Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.APART),
+        Ratio("efficiency over nodes", _OVER_LAUNCHES, Pairing.APART),
+    ),
+    tails=(Tail("latency", {"case": "latency", "phase": "average"}),),
+    made_with=("mpi_library", "compiler", "compiler_flags"),
+)

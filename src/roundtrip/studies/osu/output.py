@@ -1,20 +1,60 @@
-"""The output of OSU Micro-Benchmarks, versions 5.x to 7.x."""
+"""The output of OSU Micro-Benchmarks, versions 5.x to 7.x, and a launch of one in our own format.
+
+Versions and options differ in columns and in order.  Only blanks part one name from the next, and
+names hold blanks (``Bandwidth (MB/s) P50 Tail BW(MB/s)``), so columns are recognised by name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
 from roundtrip.studies.foreign import shown
-from roundtrip.studies.osu import columns
-from roundtrip.studies.osu.columns import Column
+from roundtrip.studies.metrics import METRICS
+from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
+
+_COLUMN = re.compile(
+    r"(?P<size>Size)|(?P<sent>Transmit Size)|(?P<count>Iterations)|(?P<check>Validation)"
+    r"|(?:(?P<of>Avg|Min|Max) )?(?P<time>Latency ?\(us\))"
+    r"|(?:Bandwidth \()?(?P<rate>MB/s)\)?|(?P<messages>Messages/s)"
+    r"|P(?P<part>\d+) Tail (?:(?P<tail_time>Lat\(us\))|(?P<tail_rate>BW\(MB/s\)))"
+)
+_STATISTICS = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
+_SCALES = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds.
+
+    `kind`: size, sent, count, check, time, rate or messages.  The last three are measured:
+    `statistic` says of what, and times `scale` (0 for the others) it is s, MB/s or 1/s.
+    """
+
+    kind: str
+    statistic: str = ""
+    scale: float = 0.0
+
+
+def recognise(header: str) -> tuple[list[Column], str]:
+    """The columns of a header, and what is left of it: a name that is none of OSU's, or ""."""
+    return [_column(found) for found in _COLUMN.finditer(header)], _COLUMN.sub("", header).strip()
+
+
+def _column(found: re.Match[str]) -> Column:
+    kind = str(found.lastgroup).removeprefix("tail_")
+    if kind not in _SCALES:
+        return Column(kind)
+    statistic = f"p{found['part']}" if found["part"] else _STATISTICS[found["of"]]
+    return Column(kind, statistic, _SCALES[kind])
+
 
 Read = TypeVar("Read")
 _MAJOR = range(5, 8)
@@ -119,7 +159,7 @@ class _Reader:
         self.version, self.title = found["version"], line
 
     def _header(self, line: str) -> None:
-        found, unknown = columns.recognise(line[1:])
+        found, unknown = recognise(line[1:])
         if unknown:
             raise self._fault(f"unknown column {shown(unknown)}")
         if self.rows:
@@ -179,3 +219,61 @@ class _Reader:
 def _follow(sizes: list[int]) -> bool:
     """Whether each size is twice the one before; after 0 comes 1."""
     return all(after == max(1, 2 * before) for before, after in pairwise(sizes))
+
+
+#: Outputs in the folder of a launch: measured, and of the validation run before it.
+MEASURED, VALIDATED = "osu.txt", "validation.txt"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the output does not tell: command, ranks, hosts as they name themselves.
+
+    `simulated`: by what, as in run.json; None where real ranks ran.  `identity`, as in run.json:
+    what each rank runs, as far as it is known from outside of the program.
+    """
+
+    command: Sequence[str]
+    ranks: int
+    hosts: Sequence[str]
+    simulated: Mapping[str, Any] | None = None
+    identity: Sequence[Mapping[str, Any]] = ()
+
+
+def convert(folder: Path, output: Output, validated: bool, run: Run) -> None:
+    """Write ``samples.csv`` and ``run.json`` into `folder`, as one of our workloads would.
+
+    `validated`: whether a validation run of the same program passed just before.
+    """
+    variant = f"osu-{output.version}"
+    points = [
+        foreign.point(
+            *(output.benchmark.name, variant, row.size_bytes),
+            samples=len(row.values),
+            batch=row.iterations,
+            status="repeated",
+            verified=validated,
+        )
+        for row in output.rows
+    ]
+    record = {
+        "workload": "osu",
+        "version": output.version,
+        "command": list(run.command),
+        "notes": output.notes,
+        "ranks": run.ranks,
+        "hosts": list(run.hosts),
+        "points": points,
+        "simulated": run.simulated,
+        "identity": list(run.identity),
+    }
+    foreign.write(folder / MEASURED, record, _samples(output, variant), output.notes)
+
+
+def _samples(output: Output, variant: str) -> Iterator[list[str | int]]:
+    for row in output.rows:
+        for (statistic, metric), value in row.values.items():
+            yield [
+                *(STUDY.name, output.benchmark.name, variant, row.size_bytes, statistic, 0, metric),
+                *(f"{value:.12g}", METRICS[metric].unit),
+            ]

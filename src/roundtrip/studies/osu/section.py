@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
+from roundtrip.report import units
 from roundtrip.report.blocks import (
+    Answer,
     Block,
     Cell,
     Fold,
@@ -12,17 +15,19 @@ from roundtrip.report.blocks import (
     Heading,
     Paragraph,
     Part,
+    Strong,
     Table,
     Text,
+    Tone,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.evidence import where_measured
+from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
-from roundtrip.studies.osu import answers, beside_netpipe, derived, figures, growth, tables
+from roundtrip.studies.osu import Thresholds, beside_netpipe, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
-from roundtrip.studies.osu.curves import Curves
-from roundtrip.studies.osu.thresholds import Thresholds
+from roundtrip.studies.osu.curves import KINDS, Curves, Panel, draw, node_growth
 from roundtrip.studies.study import Claim
 
 _QUESTION: Text = (
@@ -31,7 +36,7 @@ _QUESTION: Text = (
 )
 
 
-class OSUSection:
+class Section:
     """The report on every OSU benchmark that was launched, with a cross-check."""
 
     def __init__(self, data: Data) -> None:
@@ -47,11 +52,11 @@ class OSUSection:
         curves = self._curves
         found = beside_netpipe.compare(self._data, curves)
         drawn: list[Block] = [Paragraph(_QUESTION)]
-        for kind in figures.KINDS:
-            shown = figures.draw(curves, kind)
+        for kind in KINDS:
+            shown = draw(curves, kind)
             if shown:
                 drawn += [Heading(3, kind.name.capitalize()), Gallery(kind.caption, shown)]
-        drawn += growth.of(curves).blocks("osu-growth")
+        drawn += node_growth(curves).blocks("osu-growth")
         numbers = [tables.times(curves), tables.rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
         settings = self._data.analysis.of(Thresholds)
@@ -62,8 +67,8 @@ class OSUSection:
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(drawn),
-            answers=(answers.over_all(curves, found),),
-            each=tuple(answers.of_panel(curves, panel, found) for panel in curves.panels),
+            answers=(overall(curves, found),),
+            each=tuple(panel_answer(curves, panel, found) for panel in curves.panels),
             verdicts=(_verdicts(found, settings.compared_sizes),) if found else (),
         )
 
@@ -100,6 +105,85 @@ def _doubt(outcome: str) -> bool:
     return outcome == UNKNOWN
 
 
-def section(data: Data) -> OSUSection | None:
-    """The section, if the bundle has launches of it that completed."""
-    return None if data.passed(derived.STUDY).is_empty() else OSUSection(data)
+#: Benchmark, size in bytes, and how its time is told.
+_COLLECTIVES = (("allreduce", 8, "allreduce"), ("barrier", 0, "barrier"))
+
+
+def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
+    """The smallest and the largest of all panels, and how often NetPIPE agrees.
+
+    Collectives only where there is nothing else: their times are of different numbers of ranks.
+    """
+    told = []
+    if values := _all(curves, lambda panel: _latency(curves, panel)):
+        told.append(f"latency {cells.low_to_high(values, 1e6)} µs at {units.size(8)}")
+    if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
+        told.append(f"bandwidth up to {cells.low_to_high([rate for _, rate in peaks])} MB/s")
+    if not told:
+        told += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
+    if counts := _counts(found):
+        told.append(counts)
+    kinds = {panel.kind for panel in curves.panels}
+    kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
+    return Answer((f"{_capital('; '.join(told) or 'see below')}{kind}.",), _answer_tone(found))
+
+
+def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answer:
+    """The same of one panel, with collectives."""
+    mine = [one for one in found if one.panel == panel]
+    told = []
+    if latency := _latency(curves, panel):
+        told.append(f"latency {units.microseconds(latency.median)} µs at {units.size(8)}")
+    if peak := _peak(curves, panel):
+        told.append(f"bandwidth up to {units.number(peak[1])} MB/s, at {units.size(peak[0])}")
+    for benchmark, size, name in _COLLECTIVES:
+        if value := curves.point(panel, benchmark, "operation_time", size):
+            told.append(f"{name} {units.microseconds(value.median)} µs")
+    if counts := _counts(mine):
+        told.append(counts)
+    words = "; ".join(told) or "see below"
+    return Answer((Strong(panel.label), f": {words}."), _answer_tone(mine))
+
+
+def _latency(curves: Curves, panel: Panel) -> Interval | None:
+    return curves.point(panel, "latency", "half_round_trip_time", 8)
+
+
+def _collective(curves: Curves, benchmark: str, size: int, name: str) -> str:
+    found = {
+        panel: value.median
+        for panel in curves.panels
+        if (value := curves.point(panel, benchmark, "operation_time", size))
+    }
+    if not found:
+        return ""
+    few, many = (of(panel.ranks for panel in found) for of in (min, max))
+    ranks = f"{few}" if few == many else f"{few} to {many}"
+    return f"{name} {cells.low_to_high([*found.values()], 1e6)} µs on {ranks} ranks"
+
+
+def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
+    """Size in bytes and MB/s of the greatest median."""
+    rates = curves.of(curves.intervals, panel, benchmark="bw", metric="bandwidth")
+    if rates.is_empty():
+        return None
+    size, most = rates.sort("median").select("size_bytes", "median").row(-1)
+    return size, most
+
+
+def _all(curves: Curves, of: Callable[[Panel], Interval | None]) -> list[float]:
+    return [found.median for panel in curves.panels if (found := of(panel))]
+
+
+def _counts(found: Sequence[Comparison]) -> str:
+    counted = Counter(one.outcome for one in found)
+    told = ", ".join(f"{counted[name]} {name}" for name in TONES if counted[name])
+    return f"beside NetPIPE, of {units.plural(len(found), 'value')}, {told}" if found else ""
+
+
+def _answer_tone(found: Sequence[Comparison]) -> Tone:
+    return TONES[DISAGREE] if any(one.outcome == DISAGREE for one in found) else "plain"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

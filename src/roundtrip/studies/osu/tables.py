@@ -57,7 +57,7 @@ def rates(curves: Curves) -> Table:
                     *(_point(curves, panel, benchmark, size) for size in _SIZES),
                     Cell(
                         f"{units.number(peak['median'])} at {units.size(peak['size_bytes'])}",
-                        series=curves.traced(panel, **where, size=peak["size_bytes"]),
+                        series=curves.series_key(panel, **where, size=peak["size_bytes"]),
                     ),
                     _rate(curves, panel, benchmark),
                 )
@@ -127,4 +127,4 @@ def _value(
     curves: Curves, panel: Panel, benchmark: str, metric: str, size: int, scale: float
 ) -> Cell:
     found = curves.point(panel, benchmark, metric, size)
-    return cells.value(found, scale, series=curves.traced(panel, benchmark, metric, size))
+    return cells.value(found, scale, series=curves.series_key(panel, benchmark, metric, size))

@@ -1,4 +1,7 @@
-"""The curves of the ring section: one panel for each toolchain and placement."""
+"""The curves of the ring section: one panel for each toolchain and placement.
+
+How passes grow with the nodes of the ring, too: a lap has as many passes as ranks.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,28 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect.tables import settings
+from roundtrip.report import units
 from roundtrip.report.data import Data
 from roundtrip.stats.intervals import Interval, median_intervals
-from roundtrip.studies import paired, panel
+from roundtrip.studies import growth, panel
+from roundtrip.studies.growth import Growth
 from roundtrip.studies.panel import Panels, Row
-from roundtrip.studies.ring import derived
+from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.ring import (
+    ARMS,
+    FLOOR,
+    IN_A_NODE,
+    METRIC,
+    REGION,
+    REGION_UDP,
+    STUDY,
+    derived,
+)
 
 _BY = ["case_id", "case", "variant", "size_bytes"]
 _LAUNCH = ["launch", "case_id"]
 _PLACEMENTS = {
-    "shared-memory": "2 ranks in one node",
-    "oversubscribed": "3 ranks on 2 processors",
+    **{name: title for name, (_, title) in IN_A_NODE.items()},
     "one-per-node": "2 ranks on 2 nodes",
     "hybrid": "3 ranks on 2 nodes",
 }
@@ -68,12 +82,12 @@ class Curves(Panels[Panel]):
     """Launch medians of a bundle."""
 
     def __init__(self, data: Data) -> None:
-        super().__init__(data, derived.STUDY)
+        super().__init__(data, STUDY.name)
 
     @cached_property
     def values(self) -> pl.DataFrame:
         """Of each launch at each point: columns of `derived.launch_medians` by launch, case_id."""
-        known = pl.col("variant").is_in([*derived.TRANSPORTS, *map(derived.read_of, derived.READ)])
+        known = pl.col("variant").is_in([*ARMS, *map(derived.read_of, derived.READ)])
         return derived.launch_medians(self.samples.filter(known), _LAUNCH)
 
     @cached_property
@@ -96,7 +110,7 @@ class Curves(Panels[Panel]):
         ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
             self.samples.filter(pl.col("metric") == "lap_time")
-            .filter(pl.col("variant").is_in(list(derived.TRANSPORTS)))
+            .filter(pl.col("variant").is_in(list(ARMS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
             .group_by(_BY)
             .agg(
@@ -115,15 +129,20 @@ class Curves(Panels[Panel]):
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
         return self.at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
-    def traced(self, panel: Panel, variant: str, size: int) -> str:
+    def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time per pass at one point, as `Cell.series`."""
-        return self.series(panel, size, variant=variant, metric=derived.METRIC)
+        return self.series(panel, size, variant=variant, metric=METRIC)
 
-    def over_best(self, panel: Panel, variant: str = derived.REGION) -> dict[int, list[float]]:
+    def over_best(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.of(self.values, panel)
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return _ratios(both, variant, "best")
+
+    def gain_when_read(self, panel: Panel) -> Interval | None:
+        """A region by reference over MPI two-sided at the study's size, every byte read."""
+        region, mpi = derived.read_of(REGION), derived.read_of(derived.TWO_SIDED[0])
+        return self.interval(self.ratio(panel, region, mpi).get(derived.STUDY_SIZE, []))
 
     def best(self, panel: Panel, size: int) -> list[float]:
         """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
@@ -141,15 +160,15 @@ class Curves(Panels[Panel]):
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
         """The flatness of a region, for each launch with the bare cache line at all its sizes."""
-        bare = self.by_launch(panel, derived.FLOOR)
-        launches = self.by_launch(panel, derived.REGION).items()
+        bare = self.by_launch(panel, FLOOR)
+        launches = self.by_launch(panel, REGION).items()
         found = [
             derived.flatness_in_hand_overs(by_size, bare.get(name, {}))
             for name, by_size in launches
         ]
         return [flat for flat in found if flat is not None]
 
-    def told(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
+    def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
         """(launch, what its workload told as `RECORD` has it) of the panel's launches."""
         mine = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
         return [(launch, self.details[launch]) for launch in mine if launch in self.details]
@@ -176,7 +195,7 @@ class Curves(Panels[Panel]):
 
 def _ratios(medians: pl.DataFrame, variant: str, base: str) -> dict[int, list[float]]:
     both = medians.filter(pl.col("variant").is_in([variant, base]))
-    found = paired.ratios(both, _LAUNCH, base)
+    found = within_launch(both, _LAUNCH, base)
     return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
 
@@ -186,3 +205,21 @@ def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
         return int(told["shared"]), int(told["network"])
     nodes = [int(ranks) for ranks in case.split()[-1].split("+")]
     return (nodes[0], 0) if len(nodes) == 1 else (sum(nodes) - len(nodes), len(nodes))
+
+
+#: Bytes of a region: one that only waits, and one that moves data.
+GROWTH_SIZES = (LAP_SIZE, 1_000_000)
+_GROWTH_NAMES = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
+
+
+def node_growth(curves: Curves) -> Growth:
+    """Efficiency of a pass at the shown sizes, over launches on several nodes."""
+    shown = curves.values.filter(
+        pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
+    )
+    things = [
+        f"{_GROWTH_NAMES[variant]}, {units.size(size)}"
+        for variant, size in shown.select("variant", "size_bytes").rows()
+    ]
+    times = shown.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
+    return Growth.over_nodes(times, curves.launches, growth.constant, curves.level)

@@ -28,34 +28,19 @@ PowerBook G3, a 10BASE-T hub.  Numbers are those of its text; the last is read o
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.intervals import OVER_LAUNCHES
+from roundtrip.stats.summaries import MEDIAN, PERCENTILES, Kind, Summary
+from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.ring import ARMS, FLOOR, METRIC, REGION, REGION_UDP
 
-STUDY = "ring"
-METRIC = "time_per_pass"
-REGION = "region"
-REGION_UDP = "region-udp"
-FLOOR = "cache-line"
-
-#: Transports in the order to be shown, with their names in one node: see `title`.
-TRANSPORTS = {
-    REGION: "Region by reference",
-    REGION_UDP: "Region by UDP",
-    "mpi-shm": "MPI shared window, one copy",
-    "mpi-rma": "MPI one-sided",
-    "mpi": "MPI two-sided",
-    "mpi-typed": "MPI two-sided, datatype",
-    "mpi-sync": "MPI synchronous",
-    "pvm": "PVM, raw",
-    "pvm-xdr": "PVM, XDR",
-    FLOOR: "Bare cache line",
-}
 #: Transports that are also timed with every byte read: see `read_of`.
 READ = (REGION, "mpi-shm", "mpi", "pvm")
 #: MPI's two-sided calls: what the study means by MPI.
@@ -158,7 +143,7 @@ def read_of(transport: str) -> str:
 def title(variant: str, shared: int, network: int) -> str:
     """Name of a transport in a ring with so many passes a lap inside nodes and between them."""
     if not network or variant not in (REGION, REGION_UDP):
-        return TRANSPORTS[variant]
+        return ARMS[variant].title
     way = "UDP" if variant == REGION_UDP else "MPI's messages"
     return f"Region by reference in a node and by {way} between" if shared else f"Region by {way}"
 
@@ -259,3 +244,41 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         over = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
         figures["region_over_mpi_10kB"] = over
     return figures
+
+
+def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """Time per pass of MPI's two-sided call at the compared sizes: columns SPEEDS.
+
+    The same code passes a region whatever the MPI is, so regions are not compared.
+    """
+    wanted = samples.filter((pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes)))
+    return speeds_of(
+        launch_medians(wanted, ["launch"]),
+        pl.concat_str(pl.lit("MPI two-sided, ring "), "case"),
+        phase=None,
+        metric=METRIC,
+    )
+
+
+_PASS = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
+
+#: What the report's audit has to know of the section.
+FACTS = Facts(
+    summaries=(
+        SECONDS,
+        Summary("time of a pass", Kind.COST, "the sizes of a launch", MEDIAN),
+        Summary("time of a lap", Kind.COST, "the laps of all launches", PERCENTILES),
+        _PASS,
+        Summary("effective bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
+    ),
+    ratios=(
+        Ratio("effective bandwidths of two transports", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
+        Ratio("efficiency over nodes", _PASS, Pairing.APART),
+    ),
+    tails=(Tail("the time of a lap", {"metric": "lap_time"}),),
+    clock="rank 0 reads its own clock",
+    synchronised="one token goes round, and laps before those that are timed bring all ranks along",
+    over_ranks="a lap ends where it began, so that no clocks are compared",
+    cache="as the lap before left them: what was passed is warm",
+    made_with=("mpi_library", "compiler", "compiler_flags"),
+)

@@ -9,37 +9,34 @@ import polars as pl
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import LINK
 from roundtrip.studies import charts
-from roundtrip.studies.charts import INTERVAL, Arm
-from roundtrip.studies.colours import BLUE, GREY, ORANGE, PINK, PURPLE, TEAL, Colour
-from roundtrip.studies.ring import derived
+from roundtrip.studies.arms import GREY, PINK, Arm, Colour
+from roundtrip.studies.charts import INTERVAL
+from roundtrip.studies.panel import Level
+from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 
-CAPTION: Text = (
-    "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
-    "region x passes / elapsed time, one token under way; median over launches, bands are 95 % "
-    "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
-    "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
-    "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
-    "nothing physical is meant is marked ↑. “All read”: the receiver reads every byte. In a hybrid "
-    "ring a region goes by reference inside a node, and by message between nodes. Dashed: the "
-    "study in 2002, of the same placement.",
-)
-_READ = {derived.read_of(name): name for name in (derived.REGION, "mpi")}
-_BETWEEN = {derived.REGION: "MPI", derived.REGION_UDP: "UDP"}
+
+def caption(level: Level) -> Text:
+    """What the figures show, with intervals at `level`."""
+    return (
+        "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
+        "the region x passes / elapsed time, one token under way; median over launches, bands "
+        f"are {level} rank intervals. Of a region that is handed over in place and not read this "
+        "is not a rate of transfer: nothing is transferred, so the line rises with the size for "
+        "ever. The axis ends at the decade above the fastest pass that moves or reads all bytes; "
+        "a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
+        "receiver reads every byte. In a hybrid ring a region goes by reference inside a node, "
+        "and by message between nodes. Dashed: the study in 2002, of the same placement.",
+    )
+
+
+_READ = {derived.read_of(name): name for name in (REGION, "mpi")}
+_BETWEEN = {REGION: "MPI", REGION_UDP: "UDP"}
 _STUDY = "study"
 _LINK = "link"
-#: Of each transport; what copies is paler than what does not.
 _COLOURS: dict[str, Colour] = {
-    derived.REGION: BLUE,
-    derived.REGION_UDP: ("#3d8fe0", "#5c9bd6"),
-    "mpi-shm": TEAL,
-    "mpi-rma": PURPLE,
-    "mpi": ORANGE,
-    "mpi-typed": ("#e6a15c", "#a8692a"),
-    "mpi-sync": ("#a84600", "#ffd3a8"),
-    "pvm": GREY,
-    "pvm-xdr": ("#b0b0b0", "#8a8a8a"),
-    derived.read_of(derived.REGION): ("#1b7837", "#8fd49a"),
+    **{name: arm.colour for name, arm in ARMS.items() if name != FLOOR},
+    derived.read_of(REGION): ("#1b7837", "#8fd49a"),
     derived.read_of("mpi"): ("#8c510a", "#d8b365"),
     _STUDY: PINK,
     _LINK: GREY,
@@ -66,7 +63,7 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
 
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of what moves or reads all bytes; all there are if nothing does."""
-    by_reference = [derived.REGION, derived.REGION_UDP] if panel.in_one_node else []
+    by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
     moved = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY]))
     return frame if moved.is_empty() else moved
 

@@ -1,21 +1,26 @@
-"""The study's three reasons, put to the test with our numbers."""
+"""The study's three reasons, put to the test with our numbers.
+
+And the answers of the section: what a pass costs, what is gained, which reasons hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Tone
-from roundtrip.stats.verdicts import Family, Judged, Verdict
-from roundtrip.studies import finding
-from roundtrip.studies.finding import Comparison, Evidence
-from roundtrip.studies.ring import planned
+from roundtrip.report import labels, units
+from roundtrip.report.blocks import Answer, Inline, Strong, Tone
+from roundtrip.stats.intervals import Interval
+from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies import cells
+from roundtrip.studies import findings as shared
+from roundtrip.studies.findings import Comparison, Evidence, worst
+from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import STATEMENTS, STUDY, Statement
-from roundtrip.studies.ring.thresholds import Thresholds
+from roundtrip.studies.ring.derived import STATEMENTS, Statement
 
 #: A reason of the study that does not hold means that something costs less than it did: no red.
 TONES: dict[str, Tone] = {
@@ -29,7 +34,7 @@ _EVERYWHERE = ("holds", "does not hold")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding(finding.Finding[Statement, Panel]):
+class Finding(shared.Finding[Statement, Panel]):
     """What one pair of transports in one panel says of a reason of the study."""
 
     variant: str
@@ -43,21 +48,7 @@ class Finding(finding.Finding[Statement, Panel]):
 
 def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
     """Effective bandwidth of `variant` over `base`."""
-    primary = planned.is_primary(variant, base)
-    family = Family.PRIMARY if primary else Family.SECONDARY
-    return Comparison(STUDY, panel.key, variant, base, size, family=family)
-
-
-def claims(curves: Curves, settings: Thresholds) -> dict[Comparison, Sequence[float]]:
-    """The ratios, one a launch, behind every finding."""
-    pairs = [pair for statement in STATEMENTS for pair in statement.pairs]
-    return {
-        comparison(panel, variant, base, size): ratios
-        for panel in curves.panels
-        for variant, base in pairs
-        for size, ratios in curves.ratio(panel, variant, base).items()
-        if size in settings.compared_sizes
-    }
+    return Comparison(STUDY.name, panel.key, STUDY.contrast(variant, base), size)
 
 
 def findings(
@@ -69,7 +60,7 @@ def findings(
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
             keys = {size: comparison(panel, variant, base, size) for size in sizes}
-            if evidence := finding.evidence(judged, keys):
+            if evidence := shared.evidence(judged, keys):
                 outcome = _outcome([one.verdict for _, one in evidence])
                 found.append(
                     Finding(
@@ -110,3 +101,130 @@ def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
         return None
     least = "at least " if below[-1] is Verdict.CANNOT_TELL else ""
     return f"holds {least}from {units.size(above[-1][0])} on{where}"
+
+
+def overall(
+    curves: Curves, panels: Sequence[Panel], found: Sequence[Finding], settings: Thresholds
+) -> tuple[Answer, ...]:
+    """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
+    lines = [*_passes(curves, panels, settings), *_gains(curves, panels)]
+    told = [Answer((line,)) for line in lines]
+    if not told and not found and labels.only_simulated(panel.kind for panel in panels):
+        return (Answer((labels.ONLY_SIMULATED,)),)
+    if not found:
+        return (*told, Answer(("No reason of the study could be tested.",), "warn"))
+    by_reason: dict[str, list[Finding]] = {}
+    for finding in found:
+        by_reason.setdefault(finding.statement.short, []).append(finding)
+    reasons = [
+        Answer((f"{name}: {_counted(mine)}.",), _tone(mine)) for name, mine in by_reason.items()
+    ]
+    return (*told, *reasons)
+
+
+def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
+    """What a region costs that is handed over in a node; flat only if it is so in each panel."""
+    costs = [
+        fixed
+        for panel in panels
+        if panel.in_one_node and (fixed := _fixed(curves, panel, settings))
+    ]
+    if costs:
+        told = cells.low_to_high([fixed.cost.median * 1e6 for fixed in costs])
+        flat = all(fixed.is_flat_in_time for fixed in costs)
+        how = " whatever its size" if flat else " (median over its sizes)"
+        yield f"In a node a region is passed in {told} µs{how}."
+
+
+def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
+    """How many times the bandwidth of MPI's best call a region has."""
+    gains = [
+        gain.median
+        for panel in panels
+        if (found := curves.over_best(panel).get(derived.STUDY_SIZE, []))
+        and (gain := curves.interval(found))
+    ]
+    if gains:
+        times, at = cells.low_to_high(gains), units.size(derived.STUDY_SIZE)
+        yield f"It has {times} times the bandwidth of the best two-sided MPI at {at}."
+
+
+def _tone(found: Sequence[Finding]) -> Tone:
+    return worst(finding.tone for finding in found)
+
+
+def _counted(found: Sequence[Finding]) -> str:
+    """The outcome, or how often there is which."""
+    counted = Counter(finding.told for finding in found)
+    if len(counted) == 1:
+        return next(iter(counted))
+    return ", ".join(f"{outcome} ({count} of {len(found)})" for outcome, count in counted.items())
+
+
+def panel_answer(
+    curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thresholds
+) -> Answer:
+    """The answer of `panel`; `found` are the findings of all panels."""
+    words: list[Inline] = [Strong(panel.label), ": "]
+    if panel.in_one_node:
+        words += _fixed_cost(curves, panel, settings)
+    gains = []
+    for variant in (REGION, REGION_UDP):
+        gain = curves.interval(curves.over_best(panel, variant).get(derived.STUDY_SIZE, []))
+        if gain:
+            title = panel.title(variant)
+            gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
+    if gains:
+        told, at = ", ".join(gains), units.size(derived.STUDY_SIZE)
+        words.append(f"{told} times the effective bandwidth of the best two-sided MPI at {at}; ")
+    if with_reading := curves.gain_when_read(panel):
+        at = units.size(derived.STUDY_SIZE)
+        words.append(f"with every byte read {units.interval(with_reading)} times MPI's at {at}; ")
+    mine = [finding for finding in found if finding.panel == panel]
+    reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.told}" for f in mine]
+    words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
+    return Answer((*words, "."), worst(finding.tone for finding in mine))
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """Seconds of a pass, largest over smallest of its sizes, and between which sizes, bytes."""
+
+    cost: Interval
+    in_time: Interval
+    in_hand_overs: Interval | None
+    sizes: tuple[int, int]
+    is_flat: bool
+    is_flat_in_time: bool
+
+
+def _fixed(curves: Curves, panel: Panel, settings: Thresholds) -> _Fixed | None:
+    launches = list(curves.by_launch(panel, REGION).values())
+    cost = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
+    in_time = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
+    if cost is None or in_time is None:
+        return None
+    # The sizes that every launch measured: sizes ascend.
+    sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
+    in_hand_overs = curves.interval(curves.flatness_in_hand_overs(panel))
+    is_flat = _is_flat(in_hand_overs or in_time, settings)
+    is_flat_in_time = is_flat and _is_flat(in_time, settings)
+    return _Fixed(cost, in_time, in_hand_overs, sizes, is_flat, is_flat_in_time)
+
+
+def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
+    fixed = _fixed(curves, panel, settings)
+    if fixed is None:
+        return []
+    low, high = map(units.size, fixed.sizes)
+    flat = fixed.in_hand_overs or fixed.in_time
+    unit = " in bare hand-overs" if fixed.in_hand_overs else ""
+    how = " whatever its size" if fixed.is_flat_in_time else ", the median over its sizes"
+    cost = f"a region is passed in {units.interval(fixed.cost, 1e6)} µs{how} from {low} to {high}"
+    if fixed.is_flat and not fixed.is_flat_in_time:
+        cost += ", and in the same number of bare hand-overs at each"
+    return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
+
+
+def _is_flat(flat: Interval, settings: Thresholds) -> bool:
+    return flat.high is not None and flat.high <= 1 + settings.flat_within

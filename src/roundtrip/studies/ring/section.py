@@ -16,25 +16,21 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
-from roundtrip.studies.finding import of_study
+from roundtrip.studies.findings import claims, for_study
 from roundtrip.studies.ring import (
-    answers,
+    STUDY,
+    Thresholds,
     derived,
     figures,
-    growth,
-    laps,
-    network,
-    read,
-    skipped,
+    launches,
     tables,
 )
-from roundtrip.studies.ring.curves import Curves
-from roundtrip.studies.ring.findings import claims, findings
-from roundtrip.studies.ring.thresholds import Thresholds
+from roundtrip.studies.ring.curves import Curves, node_growth
+from roundtrip.studies.ring.findings import findings, overall, panel_answer
 from roundtrip.studies.study import Claim
 
 
-class RingSection:
+class Section:
     """Regions by reference against MPI and PVM, in a node, over a network, and mixed."""
 
     def __init__(self, data: Data) -> None:
@@ -43,53 +39,48 @@ class RingSection:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The pairs that isolate the study's three reasons, at the compared sizes."""
-        return dict(claims(self._curves, self._settings).items())
+        return claims(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, judged: Mapping[Claim, Judged]) -> Part:
         """Answers, the study's figure, what a pass costs, the three reasons."""
-        mine = of_study(judged, derived.STUDY)
+        mine = for_study(judged, STUDY.name)
         panels = self._curves.panels
         found = [f for panel in panels for f in findings(panel, mine, self._settings)]
         shared = [panel for panel in panels if panel.shared]
         in_node = [panel for panel in panels if panel.in_one_node]
         blocks: list[Block] = [
             Paragraph(_QUESTION),
-            Gallery(figures.CAPTION, figures.bandwidth(self._curves, panels)),
+            Gallery(figures.caption(self._curves.level), figures.bandwidth(self._curves, panels)),
             Heading(3, "What a pass costs"),
         ]
         if in_node:
             blocks.append(tables.goals(self._curves, in_node, self._settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
-            blocks.append(network.goodput(self._curves, hubs, self._settings.least_goodput))
+            blocks.append(tables.goodput(self._curves, hubs, self._settings.least_goodput))
         blocks += [
             *([tables.crossovers(self._curves, shared)] if shared else []),
-            *read.blocks(self._curves, panels, self._settings.compared_sizes),
-            *laps.laps(self._curves),
-            *growth.of(self._curves).blocks("ring-growth"),
+            *tables.when_read(self._curves, panels, self._settings.compared_sizes),
+            *launches.laps(self._curves),
+            *node_growth(self._curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for statement in derived.STATEMENTS:
             ours = [finding for finding in found if finding.statement == statement]
             if ours:
                 blocks.append(tables.reasons(self._curves, statement, ours, self._settings))
-        if left_out := skipped.left_out(self._curves, panels):
+        if left_out := launches.skipped_transports(self._curves, panels):
             blocks += [Heading(3, "What was left out"), left_out]
         blocks += [Heading(3, "How to read the ring"), Items(_READING)]
         return Part(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=answers.over_all(self._curves, panels, found, self._settings),
+            answers=overall(self._curves, panels, found, self._settings),
             each=tuple(
-                answers.of_panel(self._curves, panel, found, self._settings) for panel in panels
+                panel_answer(self._curves, panel, found, self._settings) for panel in panels
             ),
             verdicts=(tables.verdicts(found),) if found else (),
         )
-
-
-def section(data: Data) -> RingSection | None:
-    """The section, if the bundle has launches of it that completed."""
-    return None if data.passed(derived.STUDY).is_empty() else RingSection(data)
 
 
 _QUESTION: Text = (

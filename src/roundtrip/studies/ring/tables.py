@@ -1,4 +1,6 @@
-"""The tables of the ring section."""
+"""The tables of the ring section: what a pass costs, on a hub and when the receiver reads
+everything, and what follows for the study's reasons.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,30 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from roundtrip.report import units
-from roundtrip.report.blocks import PURE, RATIO, Cell, Column, Table
+from roundtrip.report.blocks import (
+    BY_ROW,
+    PURE,
+    RATIO,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    text_cells,
+)
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
-from roundtrip.studies.ring import derived
+from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import Statement
 from roundtrip.studies.ring.findings import Finding
-from roundtrip.studies.ring.thresholds import Thresholds
 
 _MICRO = 1e6
-_OURS = (derived.REGION, derived.REGION_UDP, derived.FLOOR)
+_OURS = (REGION, REGION_UDP, FLOOR)
 
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
@@ -25,9 +39,9 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
     study = units.number(derived.PUBLISHED_PASS * _MICRO)
     rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[cells.NONE] * 6)]
     for panel in panels:
-        launches = curves.by_launch(panel, derived.REGION)
+        launches = curves.by_launch(panel, REGION)
         fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
-        bare = curves.by_launch(panel, derived.FLOOR)
+        bare = curves.by_launch(panel, FLOOR)
         floor = {name: derived.fixed_cost(by_size.values()) for name, by_size in bare.items()}
         flat = [derived.flatness(by_size.values()) for by_size in launches.values()]
         per = [fixed[name] / floor[name] for name in fixed if name in floor]
@@ -44,14 +58,15 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             limited(judged[2], 1 + settings.flat_within),
             replace(
                 limited(judged[3], settings.least_gain, is_least=True),
-                series=curves.traced(panel, derived.REGION, derived.STUDY_SIZE),
+                series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
             cells.value(two_sided),
         ]
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
     return Table(
-        "A region's pass inside a node: median over its sizes, then over launches, 95 % interval. "
+        f"A region's pass inside a node: median over its sizes, then over launches, {curves.level} "
+        "interval. "
         f"Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache line, flat "
         f"within {units.percent(settings.flat_within)} over all sizes, and at "
         f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the effective "
@@ -74,10 +89,10 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     """From which size on a region by reference is the fastest, where some pass goes so."""
-    others = [name for name in derived.TRANSPORTS if name not in _OURS]
+    others = [name for name in ARMS if name not in _OURS]
     rows = []
     for panel in panels:
-        for mine in (derived.REGION, derived.REGION_UDP):
+        for mine in (REGION, REGION_UDP):
             for other in others:
                 found, largest = _crossovers(curves, panel, mine, other)
                 if found:
@@ -107,7 +122,7 @@ def reasons(
         evidence = dict(finding.evidence)
         ratios = [
             cells.judged(
-                evidence.get(size), series=curves.traced(finding.panel, finding.variant, size)
+                evidence.get(size), series=curves.series_key(finding.panel, finding.variant, size)
             )
             for size in settings.compared_sizes
         ]
@@ -141,7 +156,7 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
         "Toolchain and placement",
         pairs,
         [(panel.label, row) for panel, row in found.items()],
-        {pair: derived.TRANSPORTS[pair[1]] for pair in pairs},
+        {pair: ARMS[pair[1]].title for pair in pairs},
     )
 
 
@@ -190,3 +205,120 @@ def limited(interval: Interval | None, limit: float, is_least: bool = False) -> 
     if inside:
         return Cell(text, "good", "reached")
     return Cell(text, "bad", "not reached") if outside else Cell(text, "warn", "cannot tell")
+
+
+#: Size at which the study's Ethernet line reaches its end, bytes.
+_HUB_SIZE = 1_000
+_WIRE = "What the wire can carry"
+
+
+def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
+    """Each transport between two nodes on a hub, as a share of the theoretical goodput.
+
+    A region is expected to reach `least` of it.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for panel in panels:
+        rate = panel.hub_mbit_s or 0.0
+        most = derived.theoretical_goodput(rate, _HUB_SIZE)
+        wire = (panel.label, _WIRE, units.number(most), units.NOTHING)
+        rows.append(text_cells(*wire))
+        medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
+        for name in ARMS:
+            rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
+            found = curves.interval(rates)
+            if found is None:
+                continue
+            share = curves.interval([one / most for one in rates])
+            is_ours = name == REGION_UDP
+            rows.append(
+                (
+                    Cell(panel.label),
+                    Cell(panel.title(name)),
+                    cells.value(found, series=curves.series_key(panel, name, _HUB_SIZE)),
+                    limited(share, least, is_least=True)
+                    if is_ours or share is None
+                    else Cell(units.interval(share)),
+                )
+            )
+    return Table(
+        f"Goodput at {units.size(_HUB_SIZE)} on a hub, one token under way, as a share of what "
+        f"Ethernet can carry: {_HUB_SIZE} bytes in one UDP datagram take "
+        f"{_HUB_SIZE + derived.FRAME_OVERHEAD} byte times. "
+        f"Expected of regions by UDP: at least {units.percent(least)}.",
+        (
+            Column("Toolchain and placement"),
+            Column("Transport"),
+            Column("MB/s", "right"),
+            Column("Of the theoretical", "right", RATIO, _WIRE),
+        ),
+        tuple(rows),
+    )
+
+
+_READ_HOW = (
+    "Above, the receiver looks at one cache line only, and a region by reference costs the same "
+    "whatever its size. Here, in other arms of the same launches, every rank reads all bytes of "
+    "the region and adds one to a word of each 64 bytes. So the next rank finds every line "
+    "changed, and none in its cache. The sum of all bytes is checked at each pass."
+)
+
+
+def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
+    """Nothing where no launch has such arms."""
+    rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
+    if not rows:
+        return []
+    table = Table(
+        "Effective bandwidth in MB/s when every byte is read, and the ratio of a region by "
+        "reference to each copy; the last rows: the same when nobody reads. Median over launches, "
+        "rank interval; ratios are paired in the launch. No verdict is attached to them.",
+        (
+            Column("Toolchain and placement"),
+            Column("What"),
+            *(Column(units.size(size), "right", BY_ROW) for size in sizes),
+        ),
+        tuple(rows),
+    )
+    return [Heading(3, "When the receiver reads everything"), Paragraph((_READ_HOW,)), table]
+
+
+def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
+    measured = curves.of(curves.values, panel)["variant"].unique()
+    names = [name for name in derived.READ if derived.read_of(name) in measured]
+    rows = []
+    for name in names:
+        variant = derived.read_of(name)
+        found = [curves.bandwidth_at(panel, variant, size) for size in sizes]
+        keys = [curves.series_key(panel, variant, size) for size in sizes]
+        rows.append(_read_row(panel, f"{panel.title(name)}, MB/s", found, keys))
+    if REGION not in names:
+        return rows
+    all_read = [(derived.read_of(REGION), derived.read_of(name)) for name in names]
+    unread = [(REGION, name) for name in names]
+    for suffix, pairs in ((", all read", all_read), (", nobody reads", unread)):
+        for (region, other), name in zip(pairs, names, strict=True):
+            if name != REGION:
+                ratios = curves.ratio(panel, region, other)
+                what = f"Region over {panel.title(name)}{suffix}"
+                found = [curves.interval(ratios.get(size, [])) for size in sizes]
+                keys = [curves.series_key(panel, region, size) for size in sizes]
+                rows.append(_read_row(panel, what, found, keys, base=panel.title(name)))
+    return rows
+
+
+def _read_row(
+    panel: Panel,
+    what: str,
+    found: Sequence[Interval | None],
+    keys: Sequence[str],
+    base: str = "",
+) -> tuple[Cell, ...]:
+    """Values, or ratios to `base`; `keys` are their series, as in `Cell`."""
+    values = [
+        cells.value(one, otherwise=cells.NOT_MEASURED, series=series)
+        for one, series in zip(found, keys, strict=True)
+    ]
+    if base:
+        values = [replace(one, unit=RATIO, base=base) for one in values]
+    return (Cell(panel.label), Cell(what), *values)

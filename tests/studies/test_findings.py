@@ -6,7 +6,7 @@ import pytest
 
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
-from roundtrip.studies.briefly import Told, line
+from roundtrip.studies.findings import VerdictAt, line
 
 SLOWER, FASTER = Verdict.SLOWER, Verdict.FASTER
 ON_PAR, CANNOT_TELL = Verdict.ON_PAR, Verdict.CANNOT_TELL
@@ -15,7 +15,9 @@ KIB = 1024
 
 def told(*places: tuple[str, int, Verdict | None, float]) -> str:
     found = [
-        Told(where, size, verdict and Judged(Interval(ratio, None, None, 9), 1.0, 1.0, verdict))
+        VerdictAt(
+            where, size, verdict and Judged(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
+        )
         for where, size, verdict, ratio in places
     ]
     return line("Boost.MPI", "raw MPI", found).replace("\N{NO-BREAK SPACE}", " ")

@@ -1,6 +1,11 @@
-"""Latency: percentiles of single laps, and how laps are batched and waited for."""
+"""How the ring's launches went: percentiles of single laps, how laps are batched and waited for.
+
+And the transports that launches left out, with the reason: nothing is left out silently.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
@@ -13,7 +18,7 @@ from roundtrip.report.blocks import (
     Table,
     text_cells,
 )
-from roundtrip.studies.ring import derived
+from roundtrip.studies.ring import ARMS
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
 #: What a rank does when it has looked often enough, in words.
@@ -29,14 +34,14 @@ def laps(curves: Curves) -> list[Block]:
         "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
-    tables = [(panel.label, _table(curves, panel)) for panel in curves.panels]
+    tables = [(panel.label, _percentiles(curves, panel)) for panel in curves.panels]
     folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables if of.rows]
     return [Heading(3, "Latency per pass"), Paragraph((of_what,)), *folds] if folds else []
 
 
-def _table(curves: Curves, panel: Panel) -> Table:
+def _percentiles(curves: Curves, panel: Panel) -> Table:
     batches = _batches(curves, panel)
-    found: dict[str, list[tuple[str, ...]]] = {name: [] for name in derived.TRANSPORTS}
+    found: dict[str, list[tuple[str, ...]]] = {name: [] for name in ARMS}
     for row in curves.of(curves.laps, panel).iter_rows(named=True):
         name, size = row["variant"], row["size_bytes"]
         times = [units.microseconds(row[f"p{part}"] / panel.passes) for part in PERCENTILES]
@@ -71,7 +76,7 @@ def _range(counts: list[int]) -> str:
 
 
 def _waiting(curves: Curves, panel: Panel) -> str:
-    waits = [details["wait"] for _, details in curves.told(panel)]
+    waits = [details["wait"] for _, details in curves.details_of(panel)]
     told = dict.fromkeys(_policy(wait, panel) for wait in waits if wait)
     return f"Whoever waits for a region {'; or '.join(told)}." if told else ""
 
@@ -84,3 +89,49 @@ def _policy(wait: dict[str, object], panel: Panel) -> str:
         return f"looks and gives up the processor in turn {kept_looking}, then {then}"
     looks, yields = wait["spins"] or 0, wait["yields"] or 0
     return f"looks {looks} times, then gives up the processor {yields} times, then {then}"
+
+
+def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
+    """Panel, transports and reason; None if nothing was left out, or the bundle does not say."""
+    rows = []
+    for panel in panels:
+        launches: dict[tuple[str, str], set[str]] = {}
+        for launch, variant, reason in _skipped(curves, panel):
+            launches.setdefault((reason, variant), set()).add(launch)
+        together: dict[tuple[str, int], list[str]] = {}
+        for (reason, variant), those in launches.items():
+            together.setdefault((reason, len(those)), []).append(variant)
+        for (reason, count), variants in together.items():
+            names = "; ".join(_title(panel, name) for name in _ordered(variants))
+            rows.append(text_cells(panel.label, names, reason, f"{count} of {panel.launches}"))
+    if not rows:
+        return None
+    return Table(
+        "Transports that were left out, and why.",
+        (
+            Column("Toolchain and placement"),
+            Column("Transport"),
+            Column("Reason"),
+            Column("Launches", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _skipped(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
+    """(launch, transport, reason): of whole launches, and from a size on."""
+    for launch, details in curves.details_of(panel):
+        for one in details["skipped"] or ():
+            yield launch, one["variant"], one["reason"]
+    for point in curves.of(curves.points, panel).filter(samples=0).iter_rows(named=True):
+        size = units.size(point["size_bytes"])
+        yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
+
+
+def _title(panel: Panel, variant: str) -> str:
+    return panel.title(variant) if variant in ARMS else variant
+
+
+def _ordered(variants: Sequence[str]) -> list[str]:
+    known = list(ARMS)
+    return sorted(variants, key=lambda name: known.index(name) if name in known else len(known))

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import analysis
-from roundtrip.studies.osu import derived, planned
-from roundtrip.studies.speeds import SPEEDS
+from roundtrip.studies.osu import STUDY, derived
+from roundtrip.studies.ratios import SPEEDS
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_program_is_compared_at_the_size_that_people_quote(
             "value": [value] * 2,
         }
     )
-    speeds = planned.speeds(samples, analysis.default())
+    speeds = STUDY.speeds(samples, analysis.default())
     assert dict(speeds.schema) == SPEEDS
     (row,) = speeds.rows(named=True)
     assert row["size_bytes"] == size and row["what"] == f"OSU {program}"

@@ -1,8 +1,9 @@
-"""Colours of curves, in pairs: on a light page and on a dark one."""
+"""How the arms of a study look: their titles, and their colours on a light page and a dark one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 Colour = tuple[str, str]
 
@@ -16,6 +17,24 @@ GREY: Colour = ("#7a7a7a", "#c0c0c0")
 PINK: Colour = ("#c2185b", "#ff7fb0")
 
 _PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
+
+    `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
+    place among the arms, so that curves which lie on each other are told apart.
+    `is_bound`: not measured, but what nothing that is measured can exceed.
+    """
+
+    title: str
+    colour: Colour
+    width: float = 2.0
+    point: float = 3.0
+    shape: str = ""
+    is_dashed: bool = False
+    is_bound: bool = False
 
 
 def palette(names: Iterable[str]) -> dict[str, Colour]:

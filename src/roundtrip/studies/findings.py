@@ -1,0 +1,240 @@
+"""What our numbers say: the claims of arms within launches, statements of a study that they settle,
+and verdicts in one short line.
+
+``Boost.MPI costs 12 % at 1 B; on par elsewhere (medians within 1 %).``  Such a line says no more
+than the verdicts do: each of them is counted under its own, also what cannot be told, and what was
+not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Tone
+from roundtrip.report.evidence import where_measured
+from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.studies import cells
+from roundtrip.studies.panel import P, Panels
+from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.study import Claim, Contrast, Study
+
+#: What is open outranks what is settled, and what is bad outranks both.
+_TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
+Evidence = tuple[tuple[int, Judged], ...]
+#: A ratio of rates below this is told as a factor, not as a percentage.
+_FACTOR = 0.5
+_MOST_NAMED = 3
+_NBSP = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim of the report: a contrast of arms of the same launches at one size.
+
+    `panel` is the panel's key, whose last value says whether the claim is primary; `case`
+    distinguishes several cases of samples in one panel.
+    """
+
+    study: str
+    panel: tuple[str, ...]
+    contrast: Contrast
+    size_bytes: int
+    case: str = ""
+
+    @property
+    def family(self) -> Family:
+        """The family, as the contrast declares it."""
+        return self.contrast.family(self.panel[-1])
+
+
+def claims(
+    study: Study, panels: Panels[P], sizes: Sequence[int], time: str = "seconds"
+) -> dict[Claim, Sequence[float]]:
+    """The declared contrasts of `study` in every panel: ratios within launches, at `sizes` (bytes).
+
+    `panels.values` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    """
+    found: dict[Claim, Sequence[float]] = {}
+    values = panels.values.filter(pl.col("size_bytes").is_in(list(sizes)))
+    for panel in panels.panels:
+        mine = panels.of(values, panel)
+        for contrast in study.contrasts:
+            both = mine.filter(pl.col("variant").is_in([contrast.arm, contrast.base]))
+            formed = within_launch(both, ["launch", "case_id"], contrast.base, time)
+            by_size = formed.group_by("size_bytes").agg("ratio").sort("size_bytes")
+            for size, of_launches in by_size.iter_rows():
+                found[Comparison(study.name, panel.key, contrast, size)] = of_launches
+    return found
+
+
+def for_study(judged: Mapping[Claim, Judged], study: str) -> dict[Comparison, Judged]:
+    """The comparisons of one study."""
+    return {
+        key: one
+        for key, one in judged.items()
+        if isinstance(key, Comparison) and key.study == study
+    }
+
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(Generic[S, P]):
+    """What one panel says of `statement`.
+
+    `outcome` is a word or two, and `settled` its tone.  `everywhere` says that it is about all
+    `compared` sizes, in bytes; `evidence` has the sizes that were measured.
+    """
+
+    statement: S
+    panel: P
+    outcome: str
+    settled: Tone
+    everywhere: bool
+    evidence: Evidence
+    compared: tuple[int, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Median ratios at the sizes that were measured."""
+        return [judged.interval.median for _, judged in self.evidence]
+
+    @property
+    def where(self) -> str:
+        """Which compared sizes were measured, in words; "" if all were."""
+        return where_measured(dict(self.evidence), self.compared)
+
+    @property
+    def not_measured(self) -> tuple[int, ...]:
+        """The compared sizes that no launch reached."""
+        there = dict(self.evidence)
+        return tuple(size for size in self.compared if size not in there)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome, with what limits it."""
+        return f"{self.outcome}{self.where}" if self.everywhere else self.outcome
+
+    @property
+    def tone(self) -> Tone:
+        """The tone of the verdict; a finding that was not measured everywhere is never green."""
+        return "warn" if self.everywhere and self.where else self.settled
+
+    @property
+    def cell(self) -> Cell:
+        """The smallest and the largest ratio, and the verdict."""
+        return cells.verdict(self.ratios, self.tone, self.verdict)
+
+
+def evidence(judged: Mapping[Comparison, Judged], keys: Mapping[int, Comparison]) -> Evidence:
+    """(size, judged) of the comparisons that were made."""
+    return tuple((size, judged[key]) for size, key in keys.items() if key in judged)
+
+
+def worst(tones: Iterable[Tone]) -> Tone:
+    """The tone of several findings together; "warn" without any."""
+    return max(tones, key=_TONES.index, default="warn")
+
+
+@dataclass(frozen=True)
+class VerdictAt:
+    """A verdict at `size` (bytes) in a panel, by its label; None: no launch measured it."""
+
+    where: str
+    size: int
+    judged: Judged | None
+
+
+def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:
+    """What `subject` costs over `base`: a sentence without its full stop.
+
+    `found` has every place that was to be compared, or is empty.
+    """
+    groups: dict[Verdict | None, list[VerdictAt]] = {}
+    for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.ON_PAR, Verdict.CANNOT_TELL, None):
+        if mine := [one for one in found if _verdict(one) is verdict]:
+            groups[verdict] = mine
+    if not groups.keys() - {None}:
+        return f"{subject} was not compared with {base}"
+    clauses: list[str] = []
+    for number, (verdict, mine) in enumerate(groups.items()):
+        is_last = number == len(groups) - 1
+        is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
+        place = " elsewhere" if is_rest else _place(mine, found)
+        clauses.append(_clause(subject if not clauses else "", base, verdict, mine, place))
+    return "; ".join(clauses)
+
+
+def _verdict(one: VerdictAt) -> Verdict | None:
+    return one.judged.verdict if one.judged else None
+
+
+def _clause(
+    subject: str, base: str, verdict: Verdict | None, mine: Sequence[VerdictAt], place: str
+) -> str:
+    medians = [one.judged.interval.median for one in mine if one.judged]
+    if verdict is Verdict.SLOWER:
+        return f"{subject} {_cost(medians)}{place}".strip()
+    if verdict is Verdict.FASTER:
+        gains = _percent([ratio - 1 for ratio in medians])
+        return f"{subject} {'is ' if subject else ''}{gains} faster{place}".strip()
+    if verdict is Verdict.ON_PAR:
+        within = units.percent(max(0.01, *(_away(ratio) for ratio in medians)))
+        par = f"is on par with {base}" if subject else "on par"
+        return f"{subject} {par}{place} (medians within {within})".strip()
+    if verdict is Verdict.CANNOT_TELL:
+        return f"{subject} against {base}: cannot tell{place}" if subject else f"cannot tell{place}"
+    return f"not measured{place}"
+
+
+def _away(ratio: float) -> float:
+    """How far a ratio is from 1, rounded up to whole percents: it is never told as less."""
+    far = max(ratio, 1 / ratio) - 1
+    return -(-round(far * 1e4) // 100) / 100
+
+
+def _cost(ratios: Sequence[float]) -> str:
+    """Of ratios of rates below 1: the further time."""
+    times = [1 / ratio for ratio in ratios]
+    if min(ratios) < _FACTOR:
+        return f"is {cells.low_to_high(times, digits=2)} times slower"
+    return f"costs {_percent([time - 1 for time in times])}"
+
+
+def _percent(parts: Sequence[float]) -> str:
+    return f"{cells.low_to_high(parts, 100, digits=2)}{_NBSP}%"
+
+
+def _place(mine: Sequence[VerdictAt], found: Sequence[VerdictAt]) -> str:
+    """Where a verdict holds: sizes and panels, each only if they do not go without saying.
+
+    Where the sizes are not the same for all panels they are counted: the line has to stay short.
+    """
+    panels = list(dict.fromkeys(one.where for one in mine))
+    by_panel = {name: sorted(one.size for one in mine if one.where == name) for name in panels}
+    all_panels = {one.where for one in found} == set(panels)
+    whole = {name: sorted(one.size for one in found if one.where == name) for name in panels}
+    if len({tuple(sizes) for sizes in by_panel.values()}) == 1:
+        sizes = by_panel[panels[0]]
+        at = "" if by_panel == whole else f" at {_sizes(sizes, found)}"
+        return at if all_panels else f"{at} on {_listed(panels)}"
+    return f" in {len(mine)} of {len(found)} comparisons"
+
+
+def _listed(panels: Sequence[str]) -> str:
+    return "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
+
+
+def _sizes(sizes: Sequence[int], found: Sequence[VerdictAt]) -> str:
+    """``1 B to 64 KiB``, or the sizes if one between them is lacking."""
+    every = sorted({one.size for one in found})
+    first = every.index(sizes[0])
+    if len(sizes) > 2 and every[first : first + len(sizes)] == list(sizes):
+        return f"{units.size(sizes[0])} to {units.size(sizes[-1])}"
+    return ", ".join(map(units.size, sizes))
