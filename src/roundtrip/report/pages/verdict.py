@@ -86,8 +86,9 @@ def judgement(
             f"worse mode ({modes.ratio:.3f}) in {units.percent(modes.after)} of {modes.nights} "
             f"nights, {units.percent(modes.before)} before"
         )
-        is_worse = verdict is Verdict.FLAPPING
-        return Judgement(verdict, None, None, True, is_worse or is_alarm, text, modes.after, seen)
+        is_new, is_worse = modes.nights <= known.news_nights, verdict is Verdict.FLAPPING
+        alarm = is_worse or is_alarm
+        return Judgement(verdict, None, None, is_new, alarm, text, modes.after, seen)
     if verdict is Verdict.DRIFTING and known.drift:
         drift = known.drift
         ratio = f"{_ratio(drift.a_year, drift.low, drift.high)} a year"
