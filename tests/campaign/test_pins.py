@@ -63,14 +63,16 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert sum(made.passed().values()) == 4, "of two rounds; a third would mix two programs"
     stopped = made.tree.state["stopped"]
     assert stopped.startswith(
-        f"mismatch: program {program} has changed since the run began: sha256 "
+        f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     )
     assert not Outcome.of(made.tree).whole
     (made.tree.path / "env").mkdir(exist_ok=True)
     held = data.read(bundle.build(made.tree.path))
     told = held.launches.filter(status="missing")["reason"]
-    assert all("stopped: mismatch: program .../netpipe has changed since" in one for one in told)
-    with pytest.raises(UserError, match=r"state.json: mismatch: program \S+ has changed since"):
+    assert all("stopped: mismatch: program netpipe (private-" in one for one in told)
+    with pytest.raises(
+        UserError, match=r"state.json: mismatch: program netpipe \S+ has changed since"
+    ):
         pins.require_same(made.tree, tmp_path / "night.toml")
 
 
@@ -114,7 +116,9 @@ def test_a_changed_lock_file_is_told_and_the_first_one_is_kept(
     environment.record(site, plan, tree.path / "env")
     pins.take(tree)
     lock.write_text('{"second": 2}')
-    with pytest.raises(UserError, match=r"spack\.lock \S+ has changed since the run began"):
+    with pytest.raises(
+        UserError, match=r"lock file spack\.lock \S+ has changed since the run began"
+    ):
         pins.require_same(tree, tmp_path / "night.toml")
     environment.record(site, plan, tree.path / "env")
     assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'

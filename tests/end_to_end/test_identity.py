@@ -89,8 +89,8 @@ def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
     status, error = ended(begin(LD_LIBRARY_PATH=str(copied.parent)))
     assert status == 1
     host = os.uname().nodename
-    told = f"mismatch: rank 0 on {host} loaded {copied}, but the program links {library}"
-    assert told in error
+    assert f"mismatch: rank 0 on {host} loaded {copied.name} ({copied}), but the program " in error
+    assert f"links {library.name} ({library}): LD_LIBRARY_PATH" in error
     assert "0 of 2 launches completed" in error
 
 
@@ -127,14 +127,19 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
     with replaced(program):
         status, error = ended(process)
     assert status == 1, error
-    assert f"stopped: mismatch: program {program} has changed since the run began: sha256" in error
+    assert (
+        f"stopped: mismatch: program netpipe ({program}) has changed since the run began: sha256"
+        in error
+    )
     assert "2 launches completed" in error
     assert len(list((tree / "rounds").iterdir())) == 1, "no second round with another program"
     lock.write_text("{ }")
     status, error = ended(begin("--resume", **variables))
     assert status == 2
     (line,) = error.splitlines()
-    assert f"mismatch: spack.lock {lock} has changed since the run began: sha256" in line
+    assert (
+        f"mismatch: lock file spack.lock ({lock}) has changed since the run began: sha256" in line
+    )
     lock.write_text("{}")
     status, error = ended(begin("--resume", **variables))
     assert status == 0, error

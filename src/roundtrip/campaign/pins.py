@@ -14,7 +14,7 @@ from roundtrip.errors import UserError
 from roundtrip.host import programs
 from roundtrip.sites.toolchains import active_lock
 
-_CAMPAIGN, _LOCK = "campaign", "spack.lock"
+_CAMPAIGN, _LOCK = "campaign", "lock file"
 
 
 def take(tree: RunTree) -> None:
@@ -36,7 +36,8 @@ def changed(tree: RunTree) -> str:
         file, before = Path(pin["file"]), pin["sha256"]
         now = programs.digest(file)
         if now != before:
-            what = f"{identity.MISMATCH}{pin['what']} {file} has changed since the run began"
+            named = identity.by_name(pin["file"])
+            what = f"{identity.MISMATCH}{pin['what']} {named} has changed since the run began"
             return f"{what}: sha256 {before[:12]} then, {now[:12] if now else 'unreadable'} now"
     return ""
 

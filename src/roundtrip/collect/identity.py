@@ -118,7 +118,7 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     ranks, program = run.get("identity") or (), case.get("program") or {}
     ran = ranks[0].get("program_sha256") if ranks else None
     if digest := ran or program.get("sha256"):
-        yield (f"program {program.get('file', run['workload'])}", "sha256"), digest
+        yield (f"program {by_name(program.get('file', run['workload']))}", "sha256"), digest
     for rank in ranks[:1]:
         for name, words in (
             ("library", "MPI library"),
@@ -131,6 +131,11 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         for name, words in _OF_NODE.items():
             if node.get(name) is not None:
                 yield (f"node {node['host']}", words), node[name]
+
+
+def by_name(file: str) -> str:
+    """A file by its name, which all may know, and its path, which leaves no site."""
+    return f"{Path(file).name} ({file})"
 
 
 def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
@@ -164,8 +169,8 @@ def _linked(case: Record, ranks: Sequence[Record]) -> str:
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
             why = "LD_LIBRARY_PATH or LD_PRELOAD brings another"
-            loaded = f"{_who(rank)} loaded {_shown(rank['file'])}"
-            return f"{loaded}, but the program links {_shown(links)}: {why}"
+            loaded = f"{_who(rank)} loaded {by_name(_shown(rank['file']))}"
+            return f"{loaded}, but the program links {by_name(_shown(links))}: {why}"
     return ""
 
 

@@ -119,7 +119,10 @@ def _pinned(run_dir: Path) -> _Known:
     except UserError:
         return {}
     return {
-        (f"program {pin['file']}", "sha256"): (pin["sha256"], "when the run began")
+        (f"program {identity.by_name(pin['file'])}", "sha256"): (
+            pin["sha256"],
+            "when the run began",
+        )
         for pin in pins
         if pin["what"] == "program"
     }
