@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from roundtrip.collect import analysis, disturbance
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"
-GROUPS = Path("/sys/fs/cgroup/cpu")
+GROUPS = Path("/sys/fs/cgroup")
 KINDS = ("throttled", "suspended", "the clock")
 
 
@@ -39,19 +40,23 @@ def netpipe() -> Path:
     return build / "netpipe" / "netpipe"
 
 
-@pytest.fixture
-def small_quota() -> Iterator[Path]:
-    """A cgroup that may use a fifth of one processor."""
-    group = GROUPS / f"roundtrip-test-{os.getpid()}"
+@contextmanager
+def cgroup(controller: str, **settings: str) -> Iterator[Path]:
+    """A cgroup of version 1 with these settings."""
+    group = GROUPS / controller / f"roundtrip-test-{os.getpid()}"
     try:
         group.mkdir()
-        (group / "cpu.cfs_period_us").write_text("100000")
-        (group / "cpu.cfs_quota_us").write_text("20000")
+        for name, value in settings.items():
+            (group / f"{controller}.{name}").write_text(value)
     except OSError as error:
-        pytest.skip(f"no cgroup of version 1 with a CPU limit can be made here: {error}")
-    yield group
-    await_true(lambda: not (group / "cgroup.procs").read_text(), 20, 0.1)
-    group.rmdir()
+        pytest.skip(f"no cgroup of version 1 with controller {controller} can be made: {error}")
+    try:
+        yield group
+    finally:
+        if controller == "freezer":
+            (group / "freezer.state").write_text("THAWED")
+        await_true(lambda: not (group / "cgroup.procs").read_text(), 20, 0.1)
+        group.rmdir()
 
 
 class Launch:
@@ -113,10 +118,29 @@ class Launch:
         return [reason for reason in told if reason.startswith(KINDS)]
 
 
-def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path, small_quota: Path) -> None:
-    join = ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(small_quota / "cgroup.procs")]
-    (mark,) = Launch(netpipe, tmp_path, join).marks()
+def inside(group: Path) -> tuple[str, ...]:
+    """Begins a command in that cgroup."""
+    return ("sh", "-c", 'echo $$ > "$0"; exec "$@"', str(group / "cgroup.procs"))
+
+
+def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path) -> None:
+    with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
+        (mark,) = Launch(netpipe, tmp_path, inside(group)).marks()
     assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
+
+
+def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
+    """As Slurm suspends a job by the freezer: no signal tells it."""
+    with cgroup("freezer") as group:
+        launch = Launch(netpipe, tmp_path, inside(group), seconds=4)
+        launch.rank(1)
+        time.sleep(1.5)  # it measures by then
+        (group / "freezer.state").write_text("FROZEN")
+        time.sleep(2)
+        (group / "freezer.state").write_text("THAWED")
+        found = launch.record()["disturbance"]
+    assert max(found["longest_stop_s"]) > 1.5
+    assert found["continued"] == [0, 0]
 
 
 def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:

@@ -71,13 +71,14 @@ std::vector<std::vector<double>> CommandLoop::round(const std::vector<Batch>& ba
 
 void CommandLoop::stop() {
   tell({stop_command});
+  note_step();
 }
 
 void CommandLoop::follow() {
   Command command(length_);
   while (true) {
     MPI_Bcast(command.data(), static_cast<int>(length_), MPI_INT64_T, 0, comm_);
-    if (command[0] == stop_command) return;
+    if (command[0] == stop_command) break;
     const std::vector<Batch> batches = batches_of(command);
     if (command[0] == prepare_command) {
       std::vector<std::size_t> arms;
@@ -88,6 +89,7 @@ void CommandLoop::follow() {
       round_here(batches);
     }
   }
+  note_step();
 }
 
 void CommandLoop::prepare_here(const std::vector<std::size_t>& arms, std::int64_t bytes) {
