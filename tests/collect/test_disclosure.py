@@ -163,7 +163,6 @@ def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: 
     why = Correction("r1", f"see {SECRETS['reason of a correction']}")
     second = publish.publish(built, reports, why)
     for revision in (first, second):
-        assert publish.verify(revision) == []
         public.copy(revision, to)
     found = [*everything(built), *everything(reports), *everything(to)]
     assert {Path(name).suffix for name, _ in found} >= {".html", ".md", ".json", ".svg", ".parquet"}

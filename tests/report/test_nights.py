@@ -96,7 +96,7 @@ def test_the_same_run_is_published_once_whatever_came_between(
     again = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
     assert (again.name, started(again)) == ("r2", ["2026-11-20T07:00:00Z"])
     facts = json.loads((again / "report.json").read_text())
-    assert facts["measurement"] == manifest.verify(second).digest != facts["digest"]
+    assert facts["measurement"] == manifest.verify(second).measurement != facts["digest"]
     assert publish.publish(second, tmp_path) == again
     assert publish.publish(again / "bundle", tmp_path) == again
     assert publish.verify(again) == []
