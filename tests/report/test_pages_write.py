@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from roundtrip import paths
 from roundtrip.cli.commands import app
-from roundtrip.collect import bundle
+from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 from roundtrip.report import publish
 from roundtrip.report.pages import write as writer
@@ -230,7 +230,7 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     night(1)
     shutil.copytree(reports / SITE, reports / "other" / "local")
     for facts in (reports / "other").rglob("manifest.json"):
-        facts.write_text(facts.read_text().replace('"synthetic"', '"other"'))
+        manifest.write(facts.parent, {**json.loads(facts.read_text()), "campaign": "other"})
         report = facts.parents[1] / "report.json"
         told = {**json.loads(report.read_text()), "digest": _sha256(facts)}
         report.write_text(json.dumps(told))

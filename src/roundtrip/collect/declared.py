@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 #: The keys of a campaign's file that a bundle keeps; `campaign.model` says what they mean.
 _CAMPAIGN = (
     *("title", "launches", "extra_launches", "time_limit_minutes", "confirm", "sequential"),
-    *("abba_seed", "nodes", "rounds_a_night"),
+    *("allow_untold", "abba_seed", "nodes", "rounds_a_night"),
 )
 _CHECK = ("name", "toolchains", "partitions", "parameters", "variables")
 _FILE = "campaign.toml"

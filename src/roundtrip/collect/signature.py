@@ -63,7 +63,7 @@ UNSIGNED = Signature("unsigned")
 def add(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Sign the bundle with the key of its site; its manifest, which names the key.
 
-    Where it cannot be signed, `tell` gets the reason in one line, and it stays unsigned.
+    Where it cannot be signed, `tell` gets the UserError in one line, and it stays unsigned.
     """
     site = checked.data["site"]
     try:
@@ -105,14 +105,14 @@ def of(bundle: Path, checked: Manifest) -> Signature:
 
 
 def is_own(checked: Manifest) -> bool:
-    """Whether we hold the key that a manifest names."""
+    """Whether we hold the key that a manifest names; not, where asking for it is a UserError."""
     signer = checked.data.get("signer")
     own = _public(site_key.signing(str(checked.data["site"])))
     return bool(signer) and _blob(str(signer)) == _blob(own)
 
 
 def described(signer: str) -> str:
-    """``SHA256:... (comment)`` of a public key."""
+    """``SHA256:... (comment)`` of a public key; UserError for what is none."""
     kind, blob, *comment = signer.split(" ", 2)
     try:
         digest = hashlib.sha256(base64.b64decode(blob, validate=True)).digest()
@@ -135,7 +135,7 @@ def summary(signed: Mapping[str, Signature]) -> list[str]:
 
 
 def trust(site: str) -> bytes:
-    """What changes when other keys are those of `site`, or can be checked."""
+    """What changes when other keys are those of `site`, or can be checked; never a UserError."""
     own = _blob(_public(site_key.signing(site)))
     return f"{own} {_is_missing()} ".encode() + _allowed(site)
 

@@ -80,7 +80,7 @@ def _order(folder: Path) -> tuple[str, int, str]:
 
 
 def refusal(source: Path, public: Path) -> str:
-    """Why `copy` would refuse it, before it rebuilds anything; "" if it would not."""
+    """The UserError of `copy` before it rebuilds anything, as text; "" without one."""
     try:
         if _is_import(source):
             store.require_whole(source)
