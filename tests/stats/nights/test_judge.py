@@ -268,3 +268,41 @@ def test_a_newest_night_far_off_is_outside_whatever_its_size(nights: int, ratio:
     every = [one.newest for one in judged(logs)]
     assert [bool(one and one.is_outside) for one in every] == [True] * 6 + [False] * 6
     assert all(one and one.high < 1.15 for one in every)
+
+
+@pytest.mark.parametrize("new", [20, 40])
+def test_a_change_of_spread_alone_is_no_step(new: int) -> None:
+    logs = quiet(30, 100, seed=3)
+    logs[:, 100 - new :] *= 4
+    assert sum(bool(one.steps) for one in judged(logs)) <= 1
+
+
+def test_weekdays_hide_no_step() -> None:
+    logs = quiet(30, 112) + 2 * SD * (np.arange(112) % 7 >= 5)
+    assert not any(one.steps for one in judged(logs))
+    logs[:, 100:] += 2 * SD
+    assert sum(bool(one.steps) for one in judged(logs)) >= 24
+
+
+def test_how_long_incidents_last_is_known_from_the_site() -> None:
+    """A first excursion as large as others of the site is worse each night, and no level yet."""
+    logs = quiet(60, 92)
+    for number in range(1, 60):
+        logs[number, number : number + 3] += 0.07
+    logs[0, 89:] += 0.08
+    for nights in (90, 91, 92):
+        assert verdicts(logs[:, :nights])[0] is Verdict.WORSE_LAST_NIGHT
+    logs[0, 89:] += 0.2
+    assert verdicts(logs)[0] is Verdict.REGRESSED
+    logs[1:] = quiet(60, 92, seed=2)[1:]
+    logs[0, 89:] -= 0.2
+    assert verdicts(logs)[0] is Verdict.REGRESSED
+
+
+def test_the_first_nights_are_no_level_if_they_are_few() -> None:
+    logs = quiet(10, 90)
+    logs[:, :7] += 0.06
+    answers = judged(logs)
+    assert not any(one.steps for one in answers)
+    firsts = [(each.first, each.last) for one in answers for each in one.incidents]
+    assert firsts.count((0, 6)) >= 9

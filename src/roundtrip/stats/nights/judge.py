@@ -231,7 +231,7 @@ def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
     for index, part in enumerate(parts):
         low, high = _inside(parts, index)
         for one in sorted(part.series.excursions, key=lambda one: one.begin):
-            if low <= part.first + one.begin < high:
+            if low <= part.first + one.begin < high and one.end < part.series.nights:
                 there = slice(one.begin, one.end)
                 away = np.median(part.series.raw[there] - part.series.values[there])
                 ratio = math.exp(part.series.spread * float(away))

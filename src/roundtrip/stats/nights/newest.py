@@ -18,6 +18,8 @@ from roundtrip.stats.nights.verdicts import Flapping, Newest
 _RECENT = 120
 #: Own nights at least this part as far off make the newest night no news, if more than this share.
 _AS_FAR, _OWN_SHARE = 0.5, 0.01
+#: Nights are odd if they are farther off than this, and at most so many, with the last, one event.
+_ODD, _RUN = 2.5, 4
 #: Odd nights that come and go came at least so often.
 _COMINGS = 3
 
@@ -43,21 +45,31 @@ class Predictions:
 
 def predict(series: Clean, found: Fit) -> Predictions:
     """The predictions under the noise of a fit; levels and spread are estimated without the last
-    night.
+    night, and without nights just before it that are as odd: they may be the same event.
 
     Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
     n = series.nights
+    one = _predicted(series, found, n - 1)
+    is_odd = np.sign(one.errors[-1]) * one.errors > _ODD
+    usual = np.flatnonzero(~is_odd)
+    known = int(usual[-1]) + 1 if usual.size else 0
+    return _predicted(series, found, known) if n - _RUN <= known < n - 1 else one
+
+
+def _predicted(series: Clean, found: Fit, known: int) -> Predictions:
+    """The same, from the first `known` nights."""
+    n = series.nights
     whiten = found.noise.whiten[:n, :n]
-    steps = np.array([0, *(point for point in found.points if point < n - 1)])
+    steps = np.array([0, *(point for point in found.points if point < known)])
     design = np.hstack([found.noise.steps[:n][:, steps], whiten @ series.sets])
     response = whiten @ series.values
-    inverse = np.linalg.pinv(design[:-1].T @ design[:-1])
-    solution = inverse @ (design[:-1].T @ response[:-1])
+    inverse = np.linalg.pinv(design[:known].T @ design[:known])
+    solution = inverse @ (design[:known].T @ response[:known])
     own = np.diag(whiten)
     left = response - design @ solution
-    freedom = max(1, n - 1 - int(np.linalg.matrix_rank(design[:-1])))
-    sd = max(math.sqrt(float(left[:-1] @ left[:-1]) / freedom), 1e-9)
+    freedom = max(1, known - int(np.linalg.matrix_rank(design[:known])))
+    sd = max(math.sqrt(float(left[:known] @ left[:known]) / freedom), 1e-9)
     left += own * (series.raw - series.values)
     level = (np.arange(n)[:, None] >= steps) @ solution[: steps.size]
     level += series.sets @ solution[steps.size :]

@@ -20,7 +20,7 @@ import scipy
 from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.noise import Noise, models
 from roundtrip.stats.nights.series import Clean, Excursion
-from roundtrip.stats.nights.settings import NEVER, Settings
+from roundtrip.stats.nights.settings import Settings
 
 #: Penalties of the proposal, in variances times log(nights), and how many nights a change point
 #: may cost before the second is taken.
@@ -132,10 +132,15 @@ def excursion(
 ) -> tuple[Excursion, float] | None:
     """The first segment too short for a level that went back to where it came from, and that level.
 
-    So short a segment at the beginning is no level either: nobody knows where it came from.  None
-    if there is none.
+    So short a segment at the beginning is no level either: nobody knows where it came from.  Nor
+    are the newest nights one while they look as excursions of the series or its site looked: then
+    the nights before predict what they are worth.  None if there is none.
     """
     bounds = [0, *points, series.nights]
+    if points and _was_seen(series, bounds[-3], points[-1], settings):
+        level = float(np.median(series.values[max(bounds[-3], points[-1] - _BESIDE) : points[-1]]))
+        off = abs(float(np.median(series.raw[points[-1] :])) - level)
+        return Excursion(points[-1], series.nights, off), level
     if points and points[0] < settings.incident_nights:
         here, new = (
             float(np.median(series.values[first:last]))
@@ -211,21 +216,20 @@ def _thresholds(
     for index, point in enumerate(points):
         before, since = point - bounds[index], bounds[index + 2] - point
         is_newest = index == len(points) - 1 and since < before
-        if is_newest and since < settings.segment_least and _was_seen(series, bounds[index], point):
-            result[index] = NEVER
-            continue
         result[index] = settings.threshold(
             series.nights, min(before, since), is_newest=is_newest, has_memory=noise.has_memory
         )
     return result
 
 
-def _was_seen(series: Clean, before: int, point: int) -> bool:
+def _was_seen(series: Clean, before: int, point: int, settings: Settings) -> bool:
     """Whether excursions as long and half as large as the nights since `point` are nothing new.
 
     One of the series' own is enough, of those of the site as many as `usual` asks for.
     """
     since = series.nights - point
+    if since >= min(settings.segment_least, point - before):
+        return False
     level = np.median(series.values[max(before, point - _BESIDE) : point])
     off = abs(float(np.median(series.raw[point:]) - level))
     return off <= 2 * series.usual.get(since, 0.0) or any(

@@ -1,0 +1,96 @@
+"""Series with two modes: visits are noise, a third level is not, and a change of shares is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.stats.nights.modes import modes, shares, visits
+from roundtrip.stats.nights.verdicts import Verdict
+
+from .planted import SD, SETTINGS, judged, quiet, verdicts
+
+GAP = 0.08
+LEAST = 1e-4
+
+
+def two_modes(series: int, nights: int, share: float | np.ndarray, seed: int = 6) -> np.ndarray:
+    """Each night at the higher of two modes with the probability `share`."""
+    rng = np.random.default_rng(seed)
+    return quiet(series, nights, seed) / 2 + GAP * (rng.random((series, nights)) < share)
+
+
+def sticky(series: int, nights: int, stay: float, seed: int = 6) -> np.ndarray:
+    """A night stays in the mode of the night before with the probability `stay`."""
+    rng = np.random.default_rng(seed)
+    moves = rng.random((series, nights)) > stay
+    return quiet(series, nights, seed) / 2 + GAP * (np.cumsum(moves, axis=1) % 2)
+
+
+@pytest.mark.parametrize("logs", [two_modes(30, 120, 0.5), sticky(30, 120, 0.8)])
+def test_visits_of_a_mode_are_no_change(logs: np.ndarray) -> None:
+    answers = judged(logs)
+    assert sum(bool(one.steps) for one in answers) <= 1
+    assert sum(one.shares is not None for one in answers) <= 1
+
+
+def test_a_third_level_is_worse_at_once_and_regressed_the_night_after() -> None:
+    logs = two_modes(20, 102, 0.5)
+    logs[:, 100:] = quiet(20, 2, seed=7) / 2 + 2 * GAP
+    assert set(verdicts(logs[:, :101])) == {Verdict.WORSE_LAST_NIGHT}
+    assert set(verdicts(logs)) == {Verdict.REGRESSED}
+
+
+def test_the_higher_mode_more_often_is_a_change_of_shares_and_no_step() -> None:
+    logs = two_modes(30, 130, np.where(np.arange(130) < 100, 0.2, 0.75))
+    found = [(one.shares, one.steps) for one in judged(logs)]
+    said = [of_series for of_series, steps in found if of_series and not steps]
+    assert len(said) >= 20
+    for one in said:
+        assert one.before == pytest.approx(0.2, abs=0.15)
+        assert one.after == pytest.approx(0.75, abs=0.25)
+        assert one.ratio == pytest.approx(np.exp(GAP), rel=0.01)
+        assert 5 <= one.nights <= 60
+
+
+def test_all_nights_in_the_worse_mode_are_said() -> None:
+    """As a level that is too long for a visit, or as a change of shares."""
+    logs = two_modes(20, 130, 0.4)
+    logs[:, 100:] = quiet(20, 30, seed=7) / 2 + GAP
+    said = [one.steps or one.shares for one in judged(logs)]
+    assert sum(map(bool, said)) >= 19
+
+
+def test_a_level_that_lasts_is_no_mode() -> None:
+    logs = quiet(20, 120)
+    logs[:, 90:] += 0.05
+    assert not any(modes(row, LEAST) for row in logs)
+
+
+def test_two_modes_by_hand() -> None:
+    logs = np.tile([0.0, 0.0, 0.1, 0.1, 0.0], 12)
+    found = modes(logs, LEAST)
+    assert found is not None
+    assert found.is_high.tolist() == (logs > 0).tolist()
+    assert found.gap == pytest.approx(0.1)
+    assert visits(found, SETTINGS) == pytest.approx(logs)
+    assert shares(found, SETTINGS) is None
+
+
+@given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.floats(-5, 5))
+def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: float) -> None:
+    (logs,) = two_modes(1, 90, share, seed)
+    found, moved, turned = (modes(one, LEAST) for one in (logs, logs + constant, -logs))
+    assert (found is None) == (moved is None) == (turned is None)
+    if found and moved and turned:
+        assert (found.is_high == moved.is_high).all()
+        assert (found.is_high != turned.is_high).all()
+        assert found.gap == pytest.approx(turned.gap)
+
+
+def test_a_step_of_both_modes_is_found_as_if_there_were_one() -> None:
+    logs = two_modes(20, 120, 0.5)
+    logs[:, 105:] += 3 * SD / 2
+    assert sum(any(step.night >= 100 for step in one.steps) for one in judged(logs)) >= 17
