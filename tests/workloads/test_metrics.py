@@ -17,6 +17,7 @@ CHECKOUT = Path(__file__).parents[2]
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(metrics LANGUAGES NONE)
+set(ROUNDTRIP_WORKLOADS ${CMAKE_CURRENT_SOURCE_DIR})
 include(cmake/Metrics.cmake)
 configure_file(core/metrics.hpp.in metrics.hpp @ONLY)
 """
