@@ -118,7 +118,7 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     ranks, program = run.get("identity") or (), case.get("program") or {}
     ran = ranks[0].get("program_sha256") if ranks else None
     if digest := ran or program.get("sha256"):
-        yield (f"program {by_name(program.get('file', run['workload']))}", "sha256"), digest
+        yield (f"program {by_name(str(program.get('file', run['workload'])))}", "sha256"), digest
     for rank in ranks[:1]:
         for name, words in (
             ("library", "MPI library"),
