@@ -186,15 +186,16 @@ def test_a_variable_without_a_direction_is_refused_until_it_is_told(
 def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, why: str) -> None:
     file = tmp_path / "Check.log"
     file.write_bytes(content)
-    status, told, aside = run(file)
-    assert (status, told) == (2, "nothing usable in 1 files")
-    assert len(aside) == 1 and aside[0].endswith(why)
+    status, message, aside = run(file)
+    assert (status, aside) == (2, [])
+    assert message.startswith(f"{file}:") and message.endswith(why)
+    status, message, aside = run(file, file.with_name("none.log"))
+    assert (status, message) == (2, "nothing usable in 2 files")
+    assert [line.partition(":")[0] for line in aside] == [str(file), f"{tmp_path}/none.log"]
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    status, _, aside = run(tmp_path / "none.log")
-    assert status == 2
-    assert aside == [f"{tmp_path}/none.log: missing"]
+    assert run(tmp_path / "none.log") == (2, f"{tmp_path}/none.log: missing", [])
 
 
 def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: Path) -> None:

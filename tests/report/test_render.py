@@ -21,7 +21,7 @@ from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.stats.intervals import Interval
 
 ENVIRON = "openmpi41-boost181"
-HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'
+HOSTILE = '<script>alert(1);"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'
 Maker = Callable[..., Any]
 #: The target of a cell.
 _NIGHTS = r"\.\./\.\./history\.html#series=[0-9a-f]{12}"

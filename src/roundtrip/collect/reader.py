@@ -25,11 +25,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
-
-import polars as pl
+from typing import IO, TYPE_CHECKING, Any
 
 from roundtrip.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Limits for a file of 0 bytes, and what each byte of a file adds.  Measured data hardly shrinks
 #: when it is packed, so that a file with far more than this per byte was made to unpack so.
@@ -223,6 +224,8 @@ def packed(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
 
 def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
     """What `packed` made an answer of: the object, and the table with the columns that it had."""
+    import polars as pl  # takes long, and commands that read no table need it not
+
     start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
     return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
 
@@ -246,6 +249,8 @@ def _raise() -> str:
 
 def serve() -> None:
     """Answer the jobs on standard input until it ends; what `Reader` starts."""
+    import polars as pl
+
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -291,6 +296,8 @@ def _confine(limits: Limits) -> None:
 
 def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
     """Decode tables, and keep them all until the last, as their reader does."""
+    import polars as pl
+
     held: list[pl.DataFrame] = []
     rows = 0
     for file in files:
