@@ -104,6 +104,7 @@ def upstream_script_over_the_link(made: matrix.Matrix, folder: Path) -> str:
     return script.text
 
 
+@pytest.mark.nightly
 def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Matrix) -> None:
     assert named(made, "NPBWan") == {
         ("CG", "native", "2", "one-per-node"),

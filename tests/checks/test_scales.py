@@ -86,6 +86,7 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
     assert skipped["NPBWanAtScale", "nodes_16"] == told
 
 
+@pytest.mark.nightly
 def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix) -> None:
     """32 ranks over the WAN are the study's 16 + 16; BT takes squares that nodes share alike."""
     site = Site("virtual", CHECKOUT)

@@ -52,6 +52,7 @@ def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
     assert plan.skipped == ()
 
 
+@pytest.mark.nightly
 def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> None:
     plan = matrix.build(model.load(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local)
     reasons = {item.reason.split("'")[0] for item in plan.skipped}
