@@ -15,7 +15,7 @@ class Counts:
 
     asked: Mapping[str, int]
     passed: Mapping[str, int]
-    #: Launches that came back and measured only a part of their sizes; none of these has passed.
+    #: Launches that measured only a part of their sizes; none of these has passed.
     partial: int = 0
 
     @property

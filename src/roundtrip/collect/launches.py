@@ -201,7 +201,7 @@ class _Session:
         return replace(found, reason="; ".join(part for part in parts if part))
 
     def _judged(self, found: Launch, read: launch.Contents) -> Launch:
-        """A launch that came back: whole or partial, disturbed or not."""
+        """A launch that completed or is partial, disturbed or not."""
         if read.case["simulated"]:  # nothing disturbs it, and a second one measures no more
             return replace(found, status="passed", digest=read.digest, rows=read.rows)
         one_machine = bool((read.case["emulated"] or {}).get("nodes"))

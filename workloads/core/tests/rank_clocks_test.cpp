@@ -26,11 +26,11 @@ TEST(RankClocks, OfOneMachineAgree) {
 }
 
 TEST(RankClocks, OfWhichOneIsFastDiffer) {
-  const ClockOffset start{.at_s = 10, .ahead_s = 100, .error_s = 1e-5};
-  const ClockOffset end{.at_s = 14, .ahead_s = 101.2, .error_s = 3e-5};
-  EXPECT_NEAR(rate_between(start, end).rate, 1.3, 1e-9);
-  EXPECT_NEAR(rate_between(start, end).error, 1e-5, 1e-12);
-  EXPECT_EQ(rate_between(end, start).error, 1) << "nothing is known without time between the two";
+  const ClockOffset first{.at_s = 10, .ahead_s = 100, .error_s = 1e-5};
+  const ClockOffset last{.at_s = 14, .ahead_s = 101.2, .error_s = 3e-5};
+  EXPECT_NEAR(rate_between(first, last).rate, 1.3, 1e-9);
+  EXPECT_NEAR(rate_between(first, last).error, 1e-5, 1e-12);
+  EXPECT_EQ(rate_between(last, first).error, 1) << "nothing is known without time between the two";
 }
 
 }  // namespace
