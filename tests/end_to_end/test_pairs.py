@@ -30,6 +30,7 @@ pytestmark = [
 ]
 CAMPAIGN = f"""\
 title = "Tiny pairs"
+allow_untold = true
 nodes = "all"
 rounds_a_night = 2
 

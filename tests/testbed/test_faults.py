@@ -65,8 +65,8 @@ def test_a_slow_processor_gives_no_more_than_its_share(cluster):
     ("asked", "told"),
     [
         (("a9", "--cpu", "50%"), "no node a9: there are a1 .. b2"),
-        (("a1",), "give --latency, --loss or --cpu, or --clear alone"),
-        (("a1", "--cpu", "5%"), "cpu 5% is out of range: allowed is 25% to 100%"),
+        (("a1",), "give --latency, --loss, --cpu or --cable, or --clear alone"),
+        (("a1", "--cpu", "5%"), "cpu 5% is out of range: allowed is 25% to 6400%"),
         (("a1", "--clear", "--loss", "1%"), "or --clear alone"),
     ],
 )
