@@ -95,7 +95,7 @@ def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
     cleaned = [clean(part, settings) for _, _, part in parts]
     of_site = usual(cleaned, settings)
     cleaned = [replace(series, usual=of_site) for series in cleaned]
-    fits = [segments.fits(series, settings) for series in cleaned]
+    fits = segments.fits(cleaned, settings)
     for _ in range(_ROUNDS if fits else 0):
         criteria = np.array([[one.criterion for one in of_series] for of_series in fits])
         known = shares(criteria, settings.white_share, settings.share_weight)
@@ -105,7 +105,7 @@ def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
             points = fits[number][best[number]].points
             if (gone := segments.excursion(series, points, settings)) is not None:
                 cleaned[number] = series.without(*gone)
-                fits[number] = segments.fits(cleaned[number], settings)
+                fits[number] = segments.fits([cleaned[number]], settings)[0]
                 again = True
         if not again:
             break
@@ -182,7 +182,7 @@ def _steps(parts: Sequence[Explained], settings: Settings) -> list[Step]:
     every: list[tuple[float, int, int, Step]] = []
     for index, part in enumerate(parts):
         fit, spread = part.fit, part.series.spread
-        errors = fit.errors * segments.inflation(part.series, fit)[0]
+        errors = fit.errors * segments.inflation(part.series, fit.points)[0]
         ends = fit.bounds(part.series.nights)[2:]
         for number, point in enumerate(fit.points):
             margin = min(
@@ -247,11 +247,12 @@ def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int
     series, fit = part.series, part.fit
     if series.nights < settings.drift_nights or not (fit.points or _is_steep(part)):
         return None, fit.points
-    candidates = [
-        segments.fit(series, points, noise, settings, line=True)
-        for points in {(), fit.points}
+    candidates = (
+        segments.fit(series, points, noise, settings, line=True, response=response)
         for noise in models(series.nights)
-    ]
+        for response in [noise.whiten[: series.nights, : series.nights] @ series.values]
+        for points in {(), fit.points}
+    )
     best = min(candidates, key=lambda one: one.criterion)
     if best.criterion + settings.drift_evidence**2 >= fit.criterion:
         return None, fit.points
@@ -291,8 +292,8 @@ def _would_see(part: Explained, of_level: int, settings: Settings) -> float:
     old = min(max(of_level, settings.segment_least), LONGEST // 2 - new)
     nights = old + new
     model = next(one for one in models(nights) if one.name == noise.name)
-    design = model.steps[:nights, [0, old]]
-    error = part.fit.sd * math.sqrt(float(np.linalg.inv(design.T @ design)[1, 1]))
+    design = model.steps[[0, old], :nights]
+    error = part.fit.sd * math.sqrt(float(np.linalg.inv(design @ design.T)[1, 1]))
     total = part.series.nights + new
     bar = settings.threshold(total, new, is_newest=True, has_memory=noise.has_memory)
     needed = math.sqrt(total * math.expm1(bar**2 / total))

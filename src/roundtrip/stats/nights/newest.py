@@ -62,7 +62,7 @@ def _predicted(series: Clean, found: Fit, known: int) -> Predictions:
     n = series.nights
     whiten = found.noise.whiten[:n, :n]
     steps = np.array([0, *(point for point in found.points if point < known)])
-    design = np.hstack([found.noise.steps[:n][:, steps], whiten @ series.sets])
+    design = np.hstack([found.noise.steps[steps, :n].T, whiten @ series.sets])
     response = whiten @ series.values
     inverse = np.linalg.pinv(design[:known].T @ design[:known])
     solution = inverse @ (design[:known].T @ response[:known])

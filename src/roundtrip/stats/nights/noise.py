@@ -24,9 +24,9 @@ _ROUNDS = 15
 class Noise:
     """One model, for up to n nights; that of fewer nights is the leading part of each array.
 
-    `whiten` [n, n] makes independent values of variance 1 from such noise; column t of `steps`
-    [n, n] is a step of height 1 that begins in night t, made white alike.  `log_determinant` [n]
-    is that of the covariance of so many nights.
+    `whiten` [n, n] makes independent values of variance 1 from such noise; row t of `steps`
+    [n, n] is a step of height 1 that begins in night t, made white alike, and `line` [n] is a line
+    that rises by 1 a night.  `log_determinant` [n] is that of the covariance of so many nights.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Noise:
     is_slow: bool
     whiten: np.ndarray
     steps: np.ndarray
+    line: np.ndarray
     log_determinant: np.ndarray
 
 
@@ -68,8 +69,9 @@ def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
         weights = np.append(weights - partial * weights[::-1], partial)
         variances[night] = before * (1 - partial**2)
         whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
-    steps = np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1]
-    return Noise(name, name != "white", is_slow, whiten, steps, np.cumsum(np.log(variances)))
+    steps = np.ascontiguousarray(np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1].T)
+    line = whiten @ np.arange(size)
+    return Noise(name, name != "white", is_slow, whiten, steps, line, np.cumsum(np.log(variances)))
 
 
 def _autoregressive(phi: float) -> Callable[[np.ndarray], np.ndarray]:

@@ -66,41 +66,56 @@ class Fit:
         return [0, *self.points, nights]
 
 
-def fits(series: Clean, settings: Settings) -> list[Fit]:
-    """The best explanation of a series by each model of noise."""
-    proposed = _proposed(series)
-    clear = list(_plain(series, proposed, settings))
-    return [
-        _with_cost(_supported(series, proposed, noise, settings), clear, settings)
-        for noise in models(series.nights)
-    ]
+def fits(every: Sequence[Clean], settings: Settings) -> list[list[Fit]]:
+    """The best explanation of each series by each model of noise: [series][models]."""
+    found: list[list[Fit]] = [[] for _ in every]
+    for nights in {series.nights for series in every}:
+        alike = [number for number, series in enumerate(every) if series.nights == nights]
+        proposals = [_Proposal(every[number], settings) for number in alike]
+        values = np.array([every[number].values for number in alike])
+        for noise in models(nights):
+            # One product for all series reads the matrix once.
+            responses = values @ noise.whiten[:nights, :nights].T
+            for number, proposal, response in zip(alike, proposals, responses, strict=True):
+                found[number].append(proposal.fit(noise, response))
+    return found
 
 
 def fit(
-    series: Clean, points: Sequence[int], noise: Noise, settings: Settings, *, line: bool = False
+    series: Clean,
+    points: Sequence[int],
+    noise: Noise,
+    settings: Settings,
+    *,
+    line: bool = False,
+    response: np.ndarray | None = None,
 ) -> Fit:
     """Drop the weakest of `points` until each that remains has the evidence that it needs.
 
-    With `line`, a straight line through all nights is fitted beside them.
+    With `line`, a straight line through all nights is fitted beside them.  `response` [nights] is
+    the series made white, where that is known already.
     """
     n = series.nights
     whiten = noise.whiten[:n, :n]
-    kept = [noise.steps[:n, :1], whiten @ series.sets]
-    if line:
-        kept.append(whiten @ np.linspace(-0.5, 0.5, n)[:, None])
-    first = 1 + series.sets.shape[1] + line
+    if response is None:
+        response = whiten @ series.values
     remaining = list(points)
-    design = np.hstack([*kept, noise.steps[:n][:, remaining]])
-    response = whiten @ series.values
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] += _RIDGE * n
-    cross = design.T @ response
+    columns = [noise.steps[:1, :n]]
+    if series.sets.size:
+        columns.append((whiten @ series.sets).T)
+    if line:
+        columns.append(noise.line[None, :n] / (n - 1) - columns[0] / 2)
+    first = 1 + series.sets.shape[1] + line
+    design = np.concatenate([*columns, noise.steps[remaining, :n]])
+    gram = design @ design.T
+    gram.flat[:: len(gram) + 1] += _RIDGE * n
+    cross = design @ response
     total = float(response @ response)
     while True:
         inverse = np.linalg.inv(gram)
         solution = inverse @ cross
         left = max(total - float(cross @ solution), _TINY * n)
-        squares = solution[first:] ** 2 / np.diag(inverse)[first:]
+        squares = solution[first:] ** 2 / inverse.diagonal()[first:]
         gain = n * np.log1p(squares / left)
         needed = np.square(_thresholds(series, remaining, noise, settings))
         if not remaining:
@@ -112,7 +127,7 @@ def fit(
         keep = np.delete(np.arange(len(cross)), first + weakest)
         gram, cross = gram[np.ix_(keep, keep)], cross[keep]
     variance = left / max(1, n - len(cross))
-    errors = np.sqrt(variance * np.diag(inverse))
+    errors = np.sqrt(variance * inverse.diagonal())
     return Fit(
         noise,
         n * math.log(left) + float(noise.log_determinant[n - 1]) + float(needed.sum()),
@@ -170,15 +185,63 @@ def _proposed(series: Clean) -> list[int]:
     return [int(point) for point in proposed[:-1]]
 
 
-def _supported(series: Clean, points: Sequence[int], noise: Noise, settings: Settings) -> Fit:
-    """The fit whose every change point is supported by the nights beside it, too."""
-    while True:
-        found = fit(series, points, noise, settings)
-        holds = list(_hold(series, found, settings))
-        kept = [point for point, does in zip(found.points, holds, strict=True) if does]
-        if len(kept) == len(found.points):
-            return found
-        points = kept
+class _Proposal:
+    """The proposed change points of a series, and what the nights beside them say of any noise."""
+
+    def __init__(self, series: Clean, settings: Settings) -> None:
+        self._series, self._settings = series, settings
+        self._points = _proposed(series)
+        self._plain = list(_plain(series, self._points, settings))
+        self._beside: dict[tuple[int, ...], _Beside] = {}
+
+    def fit(self, noise: Noise, response: np.ndarray) -> Fit:
+        """The fit whose every change point is supported by the nights beside it, too.
+
+        Its criterion is worse for each plain change point that it does not have.
+        """
+        points: Sequence[int] = self._points
+        while True:
+            found = fit(self._series, points, noise, self._settings, response=response)
+            if not found.points:
+                break
+            if found.points not in self._beside:
+                self._beside[found.points] = _beside(self._series, found.points)
+            holds = self._beside[found.points].supports(found, self._series.nights, self._settings)
+            points = [point for point, does in zip(found.points, holds, strict=True) if does]
+            if len(points) == len(found.points):
+                break
+        missing = sum(all(abs(one - at) > _NEAR for one in found.points) for at in self._plain)
+        return replace(found, criterion=found.criterion + self._settings.plain_cost * missing)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """How the nights on both sides of each of some change points scatter and overlap."""
+
+    factors: np.ndarray
+    freedom: np.ndarray
+    apart: np.ndarray
+
+    def supports(self, found: Fit, nights: int, settings: Settings) -> np.ndarray:
+        """Of each change point, whether the nights beside it support it."""
+        squares = np.expm1(found.evidence**2 / nights) / self.factors**2
+        evidence = np.sqrt(nights * np.log1p(squares))
+        own = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
+        evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(own, evidence))
+        is_enough = evidence >= found.thresholds - _TINY
+        return np.asarray(is_enough & (self.apart >= settings.separation_least))
+
+
+def _beside(series: Clean, points: Sequence[int]) -> _Beside:
+    bounds = [0, *points, series.nights]
+    apart = [
+        separation(
+            series.raw[max(bounds[index], point - _BESIDE) : point],
+            series.raw[point : min(bounds[index + 2], point + _BESIDE)],
+        )
+        for index, point in enumerate(points)
+    ]
+    return _Beside(*inflation(series, points), np.array(apart))
 
 
 def _plain(series: Clean, proposed: Sequence[int], settings: Settings) -> Iterator[int]:
@@ -196,12 +259,6 @@ def _plain(series: Clean, proposed: Sequence[int], settings: Settings) -> Iterat
         own = max(_LEAST_SPREAD, *(_robust(part) for part in (before, since)))
         if size > settings.plain_sd * own and separation(before, since) > _CLEAR:
             yield point
-
-
-def _with_cost(found: Fit, plain: Sequence[int], settings: Settings) -> Fit:
-    """The fit, whose criterion is worse for each plain change point that it does not have."""
-    missing = sum(all(abs(one - point) > _NEAR for one in found.points) for point in plain)
-    return replace(found, criterion=found.criterion + settings.plain_cost * missing)
 
 
 def _robust(values: np.ndarray) -> float:
@@ -237,25 +294,7 @@ def _was_seen(series: Clean, before: int, point: int, settings: Settings) -> boo
     )
 
 
-def _hold(series: Clean, found: Fit, settings: Settings) -> Iterator[bool]:
-    """Of each change point, whether the nights beside it support it."""
-    bounds = found.bounds(series.nights)
-    factors, freedom = inflation(series, found)
-    squares = np.expm1(found.evidence**2 / series.nights) / factors**2
-    evidence = np.sqrt(series.nights * np.log1p(squares))
-    own = scipy.stats.norm.isf(scipy.stats.t.sf(evidence, freedom))
-    evidence = np.where(np.isinf(freedom), evidence, np.minimum(own, evidence))
-    for index, point in enumerate(found.points):
-        first = max(bounds[index], point - _BESIDE)
-        last = min(bounds[index + 2], point + _BESIDE)
-        apart = separation(series.raw[first:point], series.raw[point:last])
-        yield bool(
-            evidence[index] >= found.thresholds[index] - _TINY
-            and apart >= settings.separation_least
-        )
-
-
-def inflation(series: Clean, found: Fit) -> tuple[np.ndarray, np.ndarray]:
+def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """By how much the nights beside each change point scatter more than all nights do, at least 1.
 
     A factor of its standard error, and the degrees of freedom of the variance that it is from (B.
@@ -263,14 +302,14 @@ def inflation(series: Clean, found: Fit) -> tuple[np.ndarray, np.ndarray]:
     its own where that is larger with the confidence `_SURE` (chi-square), else that of all nights:
     few nights that happen to scatter more, or less, do not count.
     """
-    factors, freedom = np.ones(len(found.points)), np.full(len(found.points), math.inf)
-    if not found.points:
+    factors, freedom = np.ones(len(points)), np.full(len(points), math.inf)
+    if not points:
         return factors, freedom
-    parts = np.split(series.values, found.points)
+    parts = np.split(series.values, points)
     squares = sum(float(part.var()) * part.size for part in parts)
     pooled = max(squares / max(1, series.nights - len(parts)), _TINY)
-    bounds = found.bounds(series.nights)
-    for index, point in enumerate(found.points):
+    bounds = [0, *points, series.nights]
+    for index, point in enumerate(points):
         first, last = max(bounds[index], point - _BESIDE), min(bounds[index + 2], point + _BESIDE)
         expected = actual = doubt = 0.0
         for part in (series.raw[first:point], series.raw[point:last]):

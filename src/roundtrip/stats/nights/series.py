@@ -133,7 +133,7 @@ def clean(row: Row, settings: Settings) -> Clean:
     running = running_median(logs)
     off = logs - running
     spread = _spread(logs, off, settings.spread_least)
-    before = running_median(logs, "reflect")  # that no newest night makes a level of its own
+    before = running_median(logs, "mirror")  # that no newest night makes a level of its own
     excursions = tuple(_alone((logs - before) / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(logs, np.minimum(running, before) - bound, np.maximum(running, before) + bound)
@@ -167,17 +167,19 @@ def usual(every: Sequence[Clean], settings: Settings) -> dict[int, float]:
     return sizes
 
 
-def running_median(values: np.ndarray, ends: Literal["edge", "reflect"] = "edge") -> np.ndarray:
+def running_median(
+    values: np.ndarray, ends: Literal["nearest", "mirror"] = "nearest"
+) -> np.ndarray:
     """The median of the nights around each night; the ends go on for ever, or backwards."""
     reach = min(_REACH, max(1, (values.size - 1) // 4))
-    padded = np.pad(values, reach, mode=ends)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
-    return np.asarray(np.median(windows, axis=1))
+    return np.asarray(scipy.ndimage.median_filter(values, 2 * reach + 1, mode=ends))
 
 
 def _offsets(row: Row) -> np.ndarray:
     """By how much the node set of each night differs from the first: a first estimate [nights]."""
     offsets = np.zeros(row.values.size)
+    if not row.node_set.any():
+        return offsets
     first = np.flatnonzero(row.node_set == 0)
     level = running_median(row.values[first])
     for number in range(1, int(row.node_set.max(initial=0)) + 1):
