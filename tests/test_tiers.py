@@ -14,8 +14,8 @@ from support.tiers import part_of
 
 TESTS = Path(__file__).parent
 #: A limit that a sleeping test keeps and a busy one does not, whatever the machine.
-PLUGIN = "from support import costs\ncosts.LIMIT_S = 0.3\n"
-BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end:\n    pass\n"
+PLUGIN = "from support import costs\ncosts.LIMIT_S = 0.05\n"
+BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end:\n    pass\n"
 
 
 @given(st.text(), st.integers(1, 9))
