@@ -32,6 +32,11 @@ class UserError(Exception):
         super().__init__(f"{place} {what}".strip())
 
 
+def printable(text: str) -> str:
+    """`text` with "?" for each character that cannot be printed, such as a control character."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def refusal(error: OSError, place: Path | str | None = None) -> UserError:
     """A UserError that says what the operating system refused.
 

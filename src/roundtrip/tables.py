@@ -1,7 +1,7 @@
 """TOML files read into pydantic models; every fault is told with its file and line.
 
-A model derives from `Table`.  Several files may be laid over each other (`merge`); a fault is then
-told where the value at fault stands.
+A model derives from `model.Table`.  Several files may be laid over each other (`merge`); a fault is
+then told where the value at fault stands.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, ValidationError
 
 from roundtrip import files
 from roundtrip.errors import UserError
+from roundtrip.model import Table, first
 
 Path_ = tuple[str | int, ...]
 #: Where the value at a path of keys and indices stands: file and line.
@@ -27,33 +27,7 @@ _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
 _PAIR = re.compile(rf"\s*({_DOTTED})\s*=")
-#: What a person is told of a fault, where pydantic names a type of Python.
-_TOLD = {
-    **dict.fromkeys(("model_type", "dict_type"), "input should be a table"),
-    "tuple_type": "input should be a list",
-    "too_short": "input should be a list with at least one value",
-}
-_Model = TypeVar("_Model", bound="Table")
-
-
-class Table(BaseModel):
-    """A TOML table; a key that the model does not have is a fault that names the legal ones."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            legal = {field.alias or name for name, field in cls.model_fields.items()}
-            for key in data:
-                if key not in legal:
-                    raise PydanticCustomError(
-                        "unknown_key",
-                        "unknown key '{key}'; legal are {legal}",
-                        {"key": str(key), "legal": ", ".join(sorted(legal))},
-                    )
-        return data
+_Model = TypeVar("_Model", bound=Table)
 
 
 def read(file: Path) -> tuple[dict[str, Any], Places]:
@@ -83,18 +57,9 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path: Path_ = tuple(first["loc"])
-        told = first["msg"]
-        if first["type"] == "unknown_key":
-            path = (*path, first["ctx"]["key"])
-        elif first["type"] == "missing":
-            told = f"'{path[-1]}' is missing"
-        else:
-            where = ".".join(map(str, path))
-            told = _TOLD.get(first["type"], told[0].lower() + told[1:])
-            told = f"{where}: {told}, not {first['input']!r:.60}"
-        raise fault(told, path, places, file) from None
+        found = first(error, "a table")
+        path = (*found.path, found.key) if found.key else found.path
+        raise fault(str(found), path, places, file) from None
 
 
 def fault(told: str, path: Path_, places: Places, file: Path) -> UserError:

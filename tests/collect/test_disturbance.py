@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.collect import analysis, disturbance, records, schemas
+from roundtrip import model
+from roundtrip.collect import analysis, disturbance, records
 
 RECORDED = Path(__file__).parents[1] / "data" / "disturbance"
 
@@ -184,14 +185,14 @@ FACTS = st.fixed_dictionaries(
             ),
             max_size=4,
         )
-        for name in schemas.RANK_DISTURBANCE
+        for name in records.RankDisturbance.model_fields
     },
 )
 
 
 @given(facts=FACTS, ranks=st.integers(0, 4))
 def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
-    assert records.first_fault("column disturbance", facts) is None
+    assert model.fault(records.Disturbance, facts) is None
     placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]
     run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
     for reason in disturbance.reasons(run, LIMITS, 2):

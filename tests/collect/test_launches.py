@@ -155,7 +155,7 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
         ({"ranks": 4}, "ran with 4 ranks instead of 2"),
         ({"complete": False}, "run.json: the workload did not complete"),
         ({"samples": {"rows": 7}}, "samples.csv has 125 rows, run.json says 7"),
-        ({"points": 3}, "run.json:1: points: 3 is not of type 'array'"),
+        ({"points": 3}, "run.json:1: points: input should be a list, not 3"),
     ],
 )
 def test_a_run_json_that_does_not_fit(make_tree: Maker, changes: Any, told: str) -> None:

@@ -127,7 +127,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
     assert (found[first.id].status, found[first.id].reason) == ("failed", "12 frames cut")
     assert found[second.id].status == "passed"
     assert found[third.id].status == "failed"
-    assert found[third.id].reason.startswith("link.json: the file: 'holder' is a required")
+    assert found[third.id].reason.startswith("link.json: the file: 'holder' is missing")
     assert all(found[item.id].status == "passed" for item in others)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.bundles import FORMER
+from support.bundles import RECORDED
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle, manifest
+from roundtrip.collect import bundle
 from roundtrip.collect.tables import disk, medians
-from roundtrip.history.schema import MEDIANS
+from roundtrip.collect.tables.rows import MEDIANS
 from roundtrip.report import data
 from roundtrip.stats.intervals import lower_rank
 
@@ -64,10 +64,9 @@ def test_hosts_of_a_launch_are_a_set() -> None:
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> None:
-    read = data.read(FORMER / name)
-    schema = manifest.verify(FORMER / name).data["schema"]
-    launches = disk.read(FORMER / name, schema).frames["cases"]
-    found = medians.read(FORMER / name, launches, 0.95)
+    read = data.read(RECORDED / name)
+    launches = disk.read(RECORDED / name).frames["cases"]
+    found = medians.read(RECORDED / name, launches, 0.95)
     assert found.equals(read.medians)
     assert found["launch"].n_unique() == read.launches.filter(status="passed").height
     assert found["samples"].sum() == read.samples.select(pl.len()).collect().item()

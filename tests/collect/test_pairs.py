@@ -62,7 +62,7 @@ def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:
         built, lambda placement: placement.with_columns(switch=pl.lit("two words")), "placement"
     )
 
-    with pytest.raises(UserError, match="switch 'two words' is not a name of a switch"):
+    with pytest.raises(UserError, match="switch 'two words' is not a name of a host"):
         data.read(forged)
 
 

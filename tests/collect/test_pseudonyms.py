@@ -61,7 +61,7 @@ def test_an_empty_name_of_a_host_fails_its_launch_alone(make_tree: Maker) -> Non
     file.write_text(json.dumps({**json.loads(file.read_text()), "hosts": [""]}))
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
     told = cases.filter(pl.col("status") == "failed")["reason"].to_list()
-    assert told == ["run.json:1: hosts.0: '' should be non-empty"]
+    assert told == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
 
 
 def test_a_host_json_without_a_name_is_kept(make_tree: Maker) -> None:

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from support.bundles import rewritten
 
-from roundtrip.collect import bundle, launches, manifest, simulation
+from roundtrip.collect import bundle, launches, manifest
 from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.schema import ADDED, CASES, PLACEMENT
+from roundtrip.collect.tables.rows import PLACEMENT, TITLES, Case
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.report import data
@@ -37,7 +37,7 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
     built = bundle.build(tree.path)
     found = data.read(built).launches
-    assert found.select(*simulation.COLUMNS).row(0) == tuple(SIMULATED.values())
+    assert found.select(*TITLES).row(0) == tuple(SIMULATED.values())
     checked = manifest.verify(built)
     told = facts.of(built, checked, found, pl.DataFrame(schema=PLACEMENT))
     assert (ENVIRON, "simulated: platform", "grid-1ms") in told
@@ -97,9 +97,9 @@ def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     make_tree: Maker,
 ) -> None:
     built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
-    old = rewritten(built, lambda cases: cases.drop(*simulation.COLUMNS))
+    old = rewritten(built, lambda cases: cases.drop(*TITLES))
     assert data.read(old).launches["simulated_simgrid"].to_list() == [None]
-    cases = disk.table(old / "cases.parquet", CASES, [*facts.COLUMNS], ADDED["cases"])
+    cases = disk.table(old / "cases.parquet", Case, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
     forged = rewritten(old, lambda cases: cases.with_columns(simulated=pl.lit(True)))
     with pytest.raises(UserError, match="simulated_simgrid"):

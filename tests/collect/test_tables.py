@@ -12,10 +12,11 @@ import pytest
 from support.bundles import rewritten
 from support.hosts import pseudonym
 
-from roundtrip import studies
-from roundtrip.collect import bundle, manifest, records, samples, seal, timing
-from roundtrip.collect.tables import disk, settings, typed
-from roundtrip.collect.tables.schema import ADDED, ALL, CASES, DETAILS
+from roundtrip import model
+from roundtrip.collect import bundle, manifest, records, samples, seal
+from roundtrip.collect.tables import disk, settings
+from roundtrip.collect.tables.columns import cells, columns, value
+from roundtrip.collect.tables.rows import ALL, DETAIL_ROWS, DETAILS, TIMING, Case
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.build import build
@@ -64,7 +65,7 @@ def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None
     run = json.loads(first.read_text())
     run["timing"] = {"clock": "one rank", "synchronisation": "message", "cache": "flushed"}
     first.write_text(json.dumps(run))
-    told = data.read(bundle.build(tree.path)).launches.select(*timing.COLUMNS)
+    told = data.read(bundle.build(tree.path)).launches.select(*TIMING)
     assert told.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     run["timing"] = {"clock": "the moon"}
     other.write_text(json.dumps(run))
@@ -74,9 +75,9 @@ def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None
 
 def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
     built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
-    old = rewritten(built, lambda cases: cases.drop(*timing.COLUMNS))
+    old = rewritten(built, lambda cases: cases.drop(*TIMING))
     assert data.read(old).launches["timing_clock"].to_list() == [None]
-    assert disk.table(old / "cases.parquet", CASES, ["launch"], ADDED["cases"]).height == 1
+    assert disk.table(old / "cases.parquet", Case, ["launch"]).height == 1
 
 
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
@@ -136,7 +137,7 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
     built = bundle.build(tree.path)
     assert [file.name for file in (built / "details").iterdir()] == ["ring.parquet"]
     frame = pl.read_parquet(built / "details" / "ring.parquet")
-    assert dict(frame.schema) == DETAILS["ring"]
+    assert dict(frame.schema) == columns(DETAIL_ROWS["ring"])
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
@@ -156,38 +157,39 @@ def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None
     )
     (row,) = data.read(built).told("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
-    assert row == {**dict.fromkeys(DETAILS["ring"].keys() - {"launch"}), "tokens": 1, "wait": wait}
+    assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
 
 
 @pytest.mark.parametrize("study", DETAILS)
 def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
-    record = studies.named(study).record
-    assert record is not None
-    assert "launch" not in record["properties"]
-    told = _example(record)
-    assert records.first_fault(f"details of {study}", told) is None
-    row = pl.DataFrame([typed.cells(record, told)], schema=typed.columns(record))
-    assert typed.value(record, row.row(0, named=True)) == told
+    record = DETAILS[study]
+    assert "launch" not in columns(record)
+    told = _example(model.json_schema(record))
+    assert model.fault(record, told) is None
+    row = pl.DataFrame([cells(record, told)], schema=columns(record))
+    assert value(record, row.row(0, named=True)) == told
 
 
 def test_a_record_that_fits_no_column_says_so() -> None:
-    with pytest.raises(TypeError, match=r"no column can hold what \{'minimum': 0\} allows"):
-        typed.columns({"properties": {"x": {"minimum": 0}}})
+    class Odd(model.Record):
+        x: int | str
+
+    with pytest.raises(TypeError, match="no column can hold what .* allows: it has no single type"):
+        columns(Odd)
 
 
 def _example(schema: Any) -> Any:
     """Some value that the schema allows, with everything in it."""
     if "anyOf" in schema:
-        return _example(schema["anyOf"][1])
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    match kinds[0]:
+        return _example(schema["anyOf"][0])
+    match schema["type"]:
         case "array":
             return [_example(schema["items"])] * 2
-        case "object" if schema.get("properties"):
+        case "object" if "properties" in schema:
             return {name: _example(one) for name, one in schema["properties"].items()}
         case "object":
             return {name: _example(schema["additionalProperties"]) for name in ("a", "b c")}
-    return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[kinds[0]]
+    return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[schema["type"]]
 
 
 def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> None:

@@ -11,28 +11,21 @@ import pytest
 from support.hosts import pseudonym
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, samples
-from roundtrip.collect.tables.schema import ALL, LABELS
-from roundtrip.history.schema import ACCEPTED, MEDIANS, NIGHTS, NOTES, PAIRS, PROVENANCE
+from roundtrip.collect import bundle
+from roundtrip.collect.tables import columns, rows
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)
 QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
-TABLES = {"samples": {**LABELS, **samples.SCHEMA}, "medians": MEDIANS, **ALL} | {
-    "history/accepted": ACCEPTED,
-    "history/nights": NIGHTS,
-    "history/notes": NOTES,
-    "history/pairs": PAIRS,
-    "history/provenance": PROVENANCE,
-}
-TYPES = {
-    pl.String: "text",
-    pl.Int64: "integer",
-    pl.Float64: "number",
-    pl.Boolean: "yes/no",
-    pl.List(pl.String): "list of text",
-    pl.List(pl.Int64): "list of integer",
-    pl.List(pl.Float64): "list of number",
+TABLES = {
+    "samples": rows.Sample,
+    "medians": rows.Median,
+    **rows.ROWS,
+    "history/accepted": rows.Accepted,
+    "history/nights": rows.Night,
+    "history/notes": rows.Note,
+    "history/pairs": rows.Pair,
+    "history/provenance": rows.Fact,
 }
 UNITS = {"_s": "s", "_bytes": "bytes"}
 
@@ -44,10 +37,11 @@ def told(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in rows]
 
 
-def test_every_column_is_told_with_its_type() -> None:
-    for table, kinds in TABLES.items():
-        columns = [(name.strip("`"), kind) for name, kind, _, _ in told(table)]
-        assert columns == [(name, TYPES[kind]) for name, kind in kinds.items()], table
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_is_described_as_its_row_has_it(table: str) -> None:
+    section = re.split(r"\n###? ", GUIDE.split(f"### `{table}.parquet`\n")[1])[0]
+    found = re.findall(r"^\|.*$", section, re.MULTILINE)
+    assert found == list(columns.guide(TABLES[table])), "\n".join(columns.guide(TABLES[table]))
 
 
 def test_every_number_has_a_unit() -> None:

@@ -12,7 +12,7 @@ import pytest
 from support import ring
 
 from roundtrip.collect import bundle
-from roundtrip.collect.tables import rules, settings
+from roundtrip.collect.tables import rows, settings
 from roundtrip.report import data, labels
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.build import build
@@ -76,7 +76,7 @@ def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     marks = [labels.kind(settings.rows(one), True) for one in emulated]
     told = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
     words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *told}
-    words |= set(rules.STATUSES)
+    words |= set(rows.STATUSES)
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
 

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from support.bundles import FORMER, of_schema_2
 from support.synthetic import Tree
 
 from roundtrip.collect import bundle, manifest, reader
@@ -39,12 +38,6 @@ def tree() -> Tree:
 
 def built() -> Path:
     return next((tree().path / "bundles").iterdir())
-
-
-@cache
-def former() -> Path:
-    """A bundle with details of a study."""
-    return of_schema_2(FORMER / "ring", tree().path.parent / "ring")
 
 
 def seeds(name: str) -> Callable[[], list[bytes]]:

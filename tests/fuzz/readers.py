@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.bundles import FORMER
+from support.bundles import RECORDED
 
 from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
@@ -21,7 +21,7 @@ from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.session_report import SessionReport
-from roundtrip.collect.tables.schema import ALL
+from roundtrip.collect.tables.rows import ALL
 from roundtrip.errors import UserError
 from roundtrip.sites import lock
 
@@ -142,6 +142,7 @@ def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
 
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 _LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
+_RING = RECORDED / "ring"
 READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
     "run.json": Reader(_launch_file("run.json"), _record("run.json")),
@@ -164,12 +165,8 @@ READERS = {
     },
     **{name: Reader(*_of_nights(name)) for name in history.TABLES},
     "details": Reader(
-        lambda: [(bundles.former() / _DETAILS).read_bytes()],
-        bundles.check_of(_DETAILS, True, bundles.former),
-    ),
-    "cases.parquet of schema 1": Reader(
-        lambda: [(FORMER / "ring" / "cases.parquet").read_bytes()],
-        bundles.check_of("cases.parquet", True, lambda: FORMER / "ring"),
+        lambda: [(_RING / _DETAILS).read_bytes()],
+        bundles.check_of(_DETAILS, True, lambda: _RING),
     ),
     "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
     "logs of ReFrame": Reader(foreign.seeds("*/*.log*"), foreign.log),

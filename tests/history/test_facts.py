@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.tables import disk, make
-from roundtrip.collect.tables.schema import CASES, NODES, PLACEMENT
+from roundtrip.collect.tables.rows import CASES, NODES, PLACEMENT
 from roundtrip.history import facts
 from roundtrip.sites import lock
 from roundtrip.sites.toolchains import toolchains

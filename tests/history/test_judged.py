@@ -6,8 +6,8 @@ import polars as pl
 from support import years
 
 from roundtrip.collect import analysis
+from roundtrip.collect.tables.rows import NIGHTS, SERIES
 from roundtrip.history.judged import histories
-from roundtrip.history.schema import NIGHTS, SERIES
 from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from roundtrip import imported
 from roundtrip.cli.commands import app
+from roundtrip.collect.tables import rows as schema
 from roundtrip.errors import UserError
-from roundtrip.history import schema
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
 HEAD = "job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit"

@@ -16,7 +16,7 @@ from support.audited import (
     limit,
     part,
 )
-from support.bundles import FORMER
+from support.bundles import RECORDED
 
 from roundtrip import studies
 from roundtrip.collect import bundle
@@ -66,7 +66,7 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
 
 
 def test_what_older_bundles_do_not_tell_is_a_missing_fact() -> None:
-    read = data.read(FORMER / "ring")
+    read = data.read(RECORDED / "ring")
     table = section.part(read, {}, [], []).blocks[-1]
     assert isinstance(table, Table)
     kept = [row for row in table.rows if row[0].text == "C15"]
@@ -101,7 +101,7 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
-    report = build.build(data.read(FORMER / "ring"))
+    report = build.build(data.read(RECORDED / "ring"))
     table = report.parts[-1].blocks[-1]
     assert isinstance(table, Table)
     found = [(row[3].text, row[4].text) for row in table.rows if row[0].text == "C21"]

@@ -13,7 +13,7 @@ import pytest
 from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
-from roundtrip.history.schema import PROVENANCE
+from roundtrip.collect.tables.rows import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support import years
 
-from roundtrip.history.schema import PROVENANCE
+from roundtrip.collect.tables.rows import PROVENANCE
 from roundtrip.report.pages import changes, chart, history, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import key, split

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import FORMER
+from support.bundles import RECORDED
 
 from roundtrip.collect import bundle
 from roundtrip.history import ledger
@@ -57,7 +57,7 @@ def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) 
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
-    made = publish.publish(FORMER / name, tmp_path / "reports")
+    made = publish.publish(RECORDED / name, tmp_path / "reports")
     found = links(made, "report.html")
     assert found
     assert set(found) <= written(made)
@@ -65,7 +65,7 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
-    report = build(read(FORMER / "ring"))
+    report = build(read(RECORDED / "ring"))
     tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import analysis
+from roundtrip.collect.tables.rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.history import judged
-from roundtrip.history.schema import NIGHTS, PROVENANCE, SERIES
 from roundtrip.report.pages import changes
 
 CHECKOUT = Path(__file__).resolve().parents[2]

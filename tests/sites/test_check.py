@@ -111,7 +111,11 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("annotations.yaml", "- from: 2026-11-03\n  what: x\n", "2: unknown key 'what'"),
+        (
+            "annotations.yaml",
+            "- from: 2026-11-03\n  what: x\n",
+            "2: annotations.0: unknown key 'what'",
+        ),
         ("analysis.toml", "[statistic]\n", "1: unknown table [statistic]"),
     ],
 )

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples, schemas
+from roundtrip.collect import analysis, samples
 from roundtrip.collect.analysis import Analysis
+from roundtrip.collect.records import DETAILS
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.arms import BLUE, ORANGE, Arm
 from roundtrip.studies.facts import Facts
@@ -116,7 +117,7 @@ def test_no_shared_room_knows_a_study_by_its_name(room: str) -> None:
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
     tables = analysis.default().studies
     assert set(tables) == {study.thresholds for study in studies.found() if study.thresholds}
-    assert set(schemas.DETAILS) == {study.name for study in studies.found() if study.record}
+    assert set(DETAILS) == {study.name for study in studies.found() if study.record}
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, timing
+from roundtrip.collect import analysis
 from roundtrip.collect.tables import settings
+from roundtrip.collect.tables.rows import TIMING
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import (
     COUNT,
@@ -111,7 +112,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
             "reason": "",
             "campaign_round": number,
             "started": f"2026-11-21T07:{number:02d}:{(number + len(case)) % 2}0Z",
-            **dict.fromkeys(timing.COLUMNS),
+            **dict.fromkeys(TIMING),
             **columns,
         }
         for number in range(1, count + 1)
@@ -122,7 +123,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         "compiler": pl.String,
         "warmup_discarded": pl.Int64,
         "taken": pl.Int64,
-        **dict.fromkeys(timing.COLUMNS, pl.String),
+        **dict.fromkeys(TIMING, pl.String),
     }
     ordered = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
     turned = pl.format(

@@ -1,9 +1,8 @@
-"""Bundles written over, with a manifest that matches, and bundles of schema 1."""
+"""Bundles written over, with a manifest that matches, and recorded bundles."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,12 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip.collect import manifest
-from roundtrip.collect.tables import disk, medians
-from roundtrip.collect.tables.schema import CASES
+from roundtrip.collect.tables import medians
+from roundtrip.collect.tables.rows import CASES
 from roundtrip.report.data import Data
 
-#: Of schema 1, see README.md there.
-FORMER = Path(__file__).parents[1] / "data" / "bundles"
+#: See README.md there.
+RECORDED = Path(__file__).parents[1] / "data" / "bundles"
 
 
 def rewritten(
@@ -37,14 +36,3 @@ def with_medians(data: Data) -> Data:
     nothing = [pl.lit(None, kind).alias(name) for name, kind in lacking.items()]
     launches = data.launches.with_columns(nothing)
     return replace(data, medians=medians.of(data.samples, launches, level))
-
-
-def of_schema_2(former: Path, folder: Path) -> Path:
-    """The same launches and samples in a bundle of schema 2."""
-    shutil.copytree(former, folder)
-    made = disk.read(folder, 1)
-    disk.write(made, folder)
-    facts = manifest.verify(former).data
-    (folder / manifest.FILE_NAME).unlink()
-    manifest.write(folder, {k: v for k, v in facts.items() if k not in ("schema", "files")})
-    return folder

@@ -10,7 +10,7 @@ import polars as pl
 
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.schema import CASES, PLACEMENT, POINTS
+from roundtrip.collect.tables.rows import CASES, PLACEMENT, POINTS
 from roundtrip.report.data import Data
 
 STUDY = "barrier"

@@ -20,7 +20,7 @@ import polars as pl
 
 from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, make, medians
-from roundtrip.collect.tables.schema import LABELS
+from roundtrip.collect.tables.rows import LABELS
 
 CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
 NODE = "node-0c1aa61a"

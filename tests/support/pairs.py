@@ -18,7 +18,7 @@ import polars as pl
 
 from roundtrip.collect import analysis, manifest, samples
 from roundtrip.collect.tables import disk, make, medians
-from roundtrip.collect.tables.schema import LABELS
+from roundtrip.collect.tables.rows import LABELS
 from support.nights import published
 
 CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples, schemas
-from roundtrip.collect.tables import make, settings, typed
-from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
+from roundtrip.collect import analysis, samples
+from roundtrip.collect.records import DETAILS
+from roundtrip.collect.tables import make, settings
+from roundtrip.collect.tables.columns import cells, columns
+from roundtrip.collect.tables.rows import DETAIL_ROWS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -81,8 +83,8 @@ def ring_data(
             "simulated": False,
         }
     )
-    cells = typed.cells(schemas.DETAILS["ring"], details or {})
-    own = [{**cells, "launch": launch} for launch in cases["launch"]] if details else []
+    row = cells(DETAILS["ring"], details or {})
+    own = [{**row, "launch": launch} for launch in cases["launch"]] if details else []
     measured = [
         {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
         for launch in cases["launch"]
@@ -96,7 +98,7 @@ def ring_data(
             launches=cases,
             points=pl.DataFrame(measured, schema=POINTS),
             placement=pl.DataFrame(schema=PLACEMENT),
-            details={"ring": make.frame(own, DETAILS["ring"])},
+            details={"ring": make.frame(own, columns(DETAIL_ROWS["ring"]))},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

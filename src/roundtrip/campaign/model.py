@@ -37,9 +37,9 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import tables
-from roundtrip.collect import records, shapes
 from roundtrip.errors import UserError
-from roundtrip.tables import Places, Strings, Table
+from roundtrip.model import NAME_WORDS, Few, Table, is_name
+from roundtrip.tables import Places, Strings
 
 _Names = Annotated[Strings, Field(min_length=1)]
 
@@ -53,8 +53,6 @@ def _plain(value: object) -> object:
 _Values = Annotated[
     tuple[Annotated[Any, AfterValidator(_plain)], ...], Field(strict=False, min_length=1)
 ]
-#: What the collector accepts after the launches is what may be declared before them.
-_Few = Annotated[int, Field(ge=0, le=shapes.MOST_FEW)]
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
 #: What a text must be that `minutes` reads.
@@ -71,15 +69,15 @@ class _CheckTable(Table):
 
 class _File(Table):
     title: Annotated[str, Field(max_length=200)] | None = None
-    launches: Annotated[_Few, Field(ge=1)] = 1
-    extra_launches: _Few = 0
+    launches: Annotated[Few, Field(ge=1)] = 1
+    extra_launches: Few = 0
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
     confirm: str | None = None
     allow_untold: bool = False
     sequential: bool = False
     abba_seed: Annotated[int, Field(ge=0)] | None = None
     nodes: Literal["all"] | None = None
-    rounds_a_night: Annotated[_Few, Field(ge=1)] | None = None
+    rounds_a_night: Annotated[Few, Field(ge=1)] | None = None
     check: Annotated[tuple[_CheckTable, ...], Field(strict=False)] = ()
 
 
@@ -140,8 +138,8 @@ def load(file: Path) -> Campaign:
     data, places = tables.read(file)
     declared = tables.validate(data, _File, places, file)
     name = file.stem
-    if fault := records.first_fault("campaign", {"name": name}):
-        raise UserError(f"{fault.where}: {fault.told}", file)
+    if not is_name(name):
+        raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
     _require_whole(declared, places, file)
     if not declared.check:
         raise UserError("no [[check]] table: a campaign must run something", file)

@@ -123,7 +123,7 @@ def of_partitions(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]
 
 
 def _told(asked: Mapping[str, Sequence[Node]]) -> dict[str, Any]:
-    """As `collect.schemas.NODES` has it."""
+    """As `collect.nodes.Nodes` has it."""
     return {
         "schema": 1,
         "partitions": {

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import shapes
 from roundtrip.errors import UserError
+from roundtrip.model import is_name
 
 #: Check -> products of parameters, values as in names: tests that ReFrame is to make.
 Asked = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
@@ -56,10 +56,7 @@ class Site:
         self.checkout = checkout
         sites = checkout / "site-configs"
         self.folder = sites / name
-        if (
-            not re.fullmatch(shapes.NAME_PATTERN, name)
-            or not (self.folder / "reframe.py").is_file()
-        ):
+        if not is_name(name) or not (self.folder / "reframe.py").is_file():
             known = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
             raise UserError(f"unknown site '{name}'; there are: {', '.join(known)}")
 

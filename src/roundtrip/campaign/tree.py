@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from roundtrip import model
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
@@ -127,8 +128,8 @@ def create(
     start = datetime.now(UTC)
     state = _first_state(campaign, site, matrix, revision, report, _utc(start))
     state["night"] = night
-    if fault := records.first_fault("state.json", state):
-        raise UserError(f"the collector would refuse {fault.where}: {fault.told}", campaign.file)
+    if fault := model.fault(records.State, state):
+        raise UserError(f"the collector would refuse {fault}", campaign.file)
     path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
     try:
         path.mkdir(parents=True)

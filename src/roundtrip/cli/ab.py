@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shlex
 import tempfile
@@ -22,8 +21,9 @@ from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.ending import INTERRUPTED
-from roundtrip.collect import analysis, shapes
+from roundtrip.collect import analysis
 from roundtrip.errors import UserError, require_place, writing
+from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import ready
 
 _console = Console(stderr=True, markup=False)
@@ -80,8 +80,8 @@ def ab(
     if base == new:
         raise UserError(f"{base} against itself: for how often that is told apart, see `bench aa`")
     for name in (base, new):
-        if not re.fullmatch(shapes.NAME_PATTERN, name):
-            raise UserError(f"{name!r} is no toolchain: {shapes.NAME['description']}")
+        if not is_name(name):
+            raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
     minutes, least = _minutes(budget), fraction(fail_on)
     if output:
         require_place(output)

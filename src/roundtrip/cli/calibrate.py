@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +10,8 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import shapes
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError, require_place, writing
+from roundtrip.errors import UserError, printable, require_place, writing
+from roundtrip.model import NAME_WORDS, is_name
 
 _SEED = 1
 
@@ -46,8 +44,8 @@ def calibrate(
     from roundtrip.history import calibrate as calibration
 
     for name in filter(None, (site, campaign)):
-        if not re.fullmatch(shapes.NAME_PATTERN, name):
-            raise UserError(f"{name!r}: {shapes.NAME['description']}")
+        if not is_name(name):
+            raise UserError(f"{name!r}: {NAME_WORDS}")
     if write and write.exists():
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:

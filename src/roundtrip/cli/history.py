@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,9 @@ from rich.table import Table
 
 from roundtrip import paths
 from roundtrip.cli import app, listing
-from roundtrip.collect import host_names, shapes
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.collect import host_names
+from roundtrip.errors import UserError, printable
+from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.collect.host_names import HostNames
@@ -75,8 +74,8 @@ def history(
     _require_sense(accept, reason, since)
     folder = reports or paths.reports()
     for name in filter(None, (site, campaign)):
-        if not re.fullmatch(shapes.NAME_PATTERN, name):
-            raise UserError(f"{name!r}: {shapes.NAME['description']}")
+        if not is_name(name):
+            raise UserError(f"{name!r}: {NAME_WORDS}")
     places = [one.parent for one in folder.glob(f"*/{site}")]
     names = [campaign] if campaign else sorted(place.name for place in places)
     read = {name: _judged(folder, name, site, since) for name in names}

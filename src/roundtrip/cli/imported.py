@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 import sys
 import zoneinfo
 from pathlib import Path
@@ -15,8 +14,8 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.cli.report import write_pages
-from roundtrip.collect import shapes
 from roundtrip.errors import UserError
+from roundtrip.model import NAME_WORDS, is_name
 
 #: How many of the rows that are set aside are printed; set-aside.txt has all of them.
 _SHOWN = 20
@@ -48,8 +47,8 @@ def bring(
     from roundtrip.imported.bring import bring as bring_in
 
     Site(site, paths.checkout())
-    if not re.fullmatch(shapes.NAME_PATTERN, campaign):
-        raise UserError(f"--campaign {campaign!r}: {shapes.NAME['description']}")
+    if not is_name(campaign):
+        raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
     lower, higher = lower_is_better or [], higher_is_better or []
     options = Options(_zone(timezone), timezone, lower, higher)
     brought = bring_in(paths.reports(), campaign, site, places, options)

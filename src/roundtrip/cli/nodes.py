@@ -15,10 +15,10 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import shapes, site_key
+from roundtrip.collect import site_key
 from roundtrip.collect.pseudonyms import STABLE
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
+from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.collect.host_names import HostNames
@@ -76,8 +76,8 @@ def nodes(
 
     folder = reports or paths.reports()
     for name in filter(None, (site, campaign)):
-        if not re.fullmatch(shapes.NAME_PATTERN, name):
-            raise UserError(f"{name!r}: {shapes.NAME['description']}")
+        if not is_name(name):
+            raise UserError(f"{name!r}: {NAME_WORDS}")
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
     hosts = host_names.of(site, paths.runs())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from roundtrip.collect.text import printable
+from roundtrip.errors import printable
 
 #: How launchers name a rank: Slurm's srun, Open MPI's mpirun (before and since release 5), MPICH.
 _NAMED = re.compile(

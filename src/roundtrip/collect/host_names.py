@@ -14,7 +14,7 @@ from pathlib import Path
 
 from roundtrip.collect import hosts, site_key
 from roundtrip.collect.pseudonyms import STABLE, Pseudonyms
-from roundtrip.collect.text import printable
+from roundtrip.errors import printable
 
 #: The newest run trees of each campaign in which names are looked for, and files of a tree.
 _TREES = 16

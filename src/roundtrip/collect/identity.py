@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.collect import confined
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 from roundtrip.sites import slurmconf
 
 MISMATCH = "mismatch: "

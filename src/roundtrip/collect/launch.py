@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import confined, identity, link, records, samples, seal, simulation
+from roundtrip.collect import confined, identity, link, records, samples, seal
 from roundtrip.errors import UserError
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
@@ -132,7 +132,7 @@ def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, dig
         return "run.json: the workload did not complete"
     if run["ranks"] != case.get("num_tasks", run["ranks"]):
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
-    if simulator := simulation.fault(case, run):
+    if simulator := _simulator_fault(case, run):
         return simulator
     is_blank = [one.reason for one in read.problems] == [samples.NO_ROW]
     if is_blank and {one["status"] for one in run["points"]} == {"budget"}:
@@ -144,3 +144,12 @@ def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, dig
     if studies != [case["study"]]:
         return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
     return seal.fault(digest, read.frame, run["samples"])
+
+
+def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
+    """In words, that one of case.json and run.json says "simulated" and the other does not; ""."""
+    if case["simulated"] == bool(run.get("simulated")):
+        return ""
+    if case["simulated"]:
+        return "case.json says that it is simulated, but run.json names no simulator"
+    return "run.json names a simulator, but case.json says that it is not simulated"

@@ -32,8 +32,7 @@ from roundtrip.collect import (
 )
 from roundtrip.collect.launch import Launch, Status
 from roundtrip.collect.session_report import SessionReport, TestCase
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 
 __all__ = ["Launch", "scan"]
 

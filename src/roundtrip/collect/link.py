@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from roundtrip.collect import confined, records
+from roundtrip.model import Count, Record, Text
 
 FILE_NAME = "link.json"
 #: The mean lateness of frames from which a launch fails, µs.
@@ -25,13 +28,54 @@ _SETTINGS = {
 }
 
 
+class _LinkSettings(Record):
+    rtt_ms: float
+    rate_bit_s: float
+    loss: float
+    queue_bytes: float
+    seed: int
+    up: bool
+
+
+class _SelfTest(Record):
+    asked_ms: float
+    received: Count
+    p50_ms: float | None
+
+
+class _Direction(Record):
+    name: Text
+    cut: Count = 0
+    dropped: Count = 0
+    late_us_mean: float | None = None
+
+
+class _LinkStatus(_LinkSettings):
+    started_ns: int
+    changes: Count
+    directions: list[_Direction]
+    self_test: _SelfTest | None
+    send_errors: Count = 0
+
+
+class Link(Record):
+    """link.json: an emulated link before and after a launch."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    holder: Text
+    asked: _LinkSettings
+    before: _LinkStatus
+    after: _LinkStatus | None
+    broken: list[Text]
+
+
 def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
     """The record of the launch in `folder`, None if its link was not leased; UserError if bad.
 
     `root` as in `records.read`.
     """
     file = folder / FILE_NAME
-    return records.read(file, root) if confined.stamp(file) else None
+    return records.read(file, root, Link) if confined.stamp(file) else None
 
 
 def fault(record: dict[str, Any]) -> str:

@@ -21,34 +21,26 @@ import polars as pl
 from roundtrip import files
 from roundtrip.collect import confined
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
+from roundtrip.collect.tables.rows import SAMPLES
 from roundtrip.errors import UserError
+from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.metrics import METRICS
 
-SCHEMA = {
-    "study": pl.String,
-    "case": pl.String,
-    "variant": pl.String,
-    "size_bytes": pl.Int64,
-    "phase": pl.String,
-    "rep": pl.Int64,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "unit": pl.String,
-}
+#: Columns of the file: those of samples.parquet, without what says whose launch it was.
+SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
 HEADER = ",".join(SCHEMA)
 _HEADER = HEADER.encode()
 _LINE_END = re.compile(rb"\r?\n")
 #: A row is text; polars and Python understand these patterns alike.
 _PATTERNS = {
-    "text": r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]{1,200}",
+    "text": f"{CHARACTER}{{1,200}}",
     "count": r"0|[1-9][0-9]{0,17}",
     "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
 }
 _KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
-#: Upper limit of sizes and numbers of samples; limits of all values except 0.
-MOST_COUNT = 2**53
-LEAST_VALUE, MOST_VALUE = 1e-15, 1e15
+#: Limits of all values except 0.
+LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
 #: The fault of a file that is good but for its rows.
 NO_ROW = "no good row"
 #: Bytes of a content that can take little memory and time, whatever it holds.

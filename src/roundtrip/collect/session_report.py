@@ -10,8 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from roundtrip.collect import confined, records
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 
 #: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
 _MOST = 3 << 23

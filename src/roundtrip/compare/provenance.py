@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import simulation
-from roundtrip.collect.schemas import NODE_FACTS
+from roundtrip.collect.tables.rows import NODE_FACTS, TITLES
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report.sections.provenance import flat, revision
 
@@ -61,7 +60,7 @@ def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
     launches = {str(row["launch"]) for unit in units for row in unit.launches}
     yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(units))
     yield "ranks", _joined(str(row["ranks"]) for row in _rows(units))
-    for name, title in simulation.TITLES.items():
+    for name, title in TITLES.items():
         told = [str(row[name]) for row in _rows(units) if row[name] is not None]
         if told:
             yield title, _joined(told)

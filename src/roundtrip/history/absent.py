@@ -14,7 +14,7 @@ import polars as pl
 from roundtrip import files
 from roundtrip.collect import manifest, reader
 from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.schema import ADDED, CASES
+from roundtrip.collect.tables.rows import Case
 from roundtrip.errors import UserError
 from roundtrip.history import pairs as between
 from roundtrip.history import published
@@ -61,7 +61,7 @@ def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
     columns = ["launch", "status", "reason", "hosts"]
-    launches = disk.table(cases, CASES, columns, ADDED["cases"])
+    launches = disk.table(cases, Case, columns)
     told = {
         **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
         **_failed(launches),

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from roundtrip import paths, tables
 from roundtrip.collect import disclosure
 from roundtrip.errors import UserError, writing
+from roundtrip.model import Table
 from roundtrip.sites import yamlfile
 
 FILE_NAME = "annotations.yaml"
@@ -50,7 +51,7 @@ Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABL
 Said = Annotated[Text, AfterValidator(disclosure.for_everybody)]
 
 
-class Annotation(tables.Table):
+class Annotation(Table):
     """One annotation; `to` is the last day or second that it is about, by default that of `start`.
 
     Without `leave_out` it only says something of the first of its nights.
@@ -89,7 +90,7 @@ def accepted(levels: pl.DataFrame) -> list[Annotation]:
     ]
 
 
-class _File(tables.Table):
+class _File(Table):
     annotations: Annotated[tuple[Annotation, ...], Field(strict=False)]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import polars as pl
 from roundtrip.collect import manifest
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.tables import disk, require
-from roundtrip.collect.tables.rules import RULES
+from roundtrip.collect.tables.columns import Row
+from roundtrip.collect.tables.rows import ACCEPTED, NOTES, SERIES, Accepted, Fact, Night, Note, Pair
 from roundtrip.errors import UserError
 from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, notes
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that go into a bundle at most: a year, and more than detection looks back.
 MOST_NIGHTS = 400
@@ -27,6 +26,13 @@ _NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED = (
     f"{manifest.HISTORY}{name}.parquet"
     for name in ("nights", "provenance", "notes", "pairs", "accepted")
 )
+_TABLES: Mapping[str, tuple[str, type[Row]]] = {
+    "nights": (_NIGHTS, Night),
+    "provenance": (_PROVENANCE, Fact),
+    "notes": (_NOTES, Note),
+    "pairs": (_PAIRS, Pair),
+    "accepted": (_ACCEPTED, Accepted),
+}
 _ROW = ["night", *SERIES, "nodes"]
 
 
@@ -78,27 +84,23 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
     """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
     if not is_in(checked):
         return Ledger()
-    nights, facts = bundle / _NIGHTS, bundle / _PROVENANCE
-    remarks = bundle / _NOTES
-    found = Ledger(disk.table(nights, NIGHTS), disk.table(facts, PROVENANCE))
-    if _NOTES in checked.data["files"]:
-        found = replace(found, notes=disk.table(remarks, NOTES))
-    if _ACCEPTED in checked.data["files"]:
-        found = replace(found, accepted=disk.table(bundle / _ACCEPTED, ACCEPTED))
-    if _PAIRS in checked.data["files"]:
-        found = replace(found, pairs=disk.table(bundle / _PAIRS, PAIRS))
-    for name, frame, file in (
-        ("nights", found.nights, nights),
-        ("provenance", found.provenance, facts),
-        ("notes", found.notes, remarks),
-        ("pairs", found.pairs, bundle / _PAIRS),
-        ("accepted", found.accepted, bundle / _ACCEPTED),
-    ):
-        for rule in RULES[name]:
-            require.rule(frame, rule, file)
+    listed = checked.data["files"]
+    held: dict[str, Any] = {
+        field: _table(bundle / name, row)
+        for field, (name, row) in _TABLES.items()
+        if name in listed or field in ("nights", "provenance")
+    }
+    found = Ledger(**held)
+    nights = bundle / _NIGHTS
     for frame, file in ((found.nights, nights), (found.pairs, bundle / _PAIRS)):
         if not (frame["night"] < checked.data["started"]).all():
             raise UserError("a night that did not begin before this one", file)
     if found.nights.select(_ROW).is_duplicated().any():
         raise UserError("a series stands there twice for a night", nights)
+    return found
+
+
+def _table(file: Path, row: type[Row]) -> pl.DataFrame:
+    found = disk.table(file, row)
+    require.rows(found, row, file)
     return found

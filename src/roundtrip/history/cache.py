@@ -25,7 +25,8 @@ import polars as pl
 from roundtrip import __version__
 from roundtrip.collect import reader, signature, site_key
 from roundtrip.collect.signature import Signature
-from roundtrip.history.schema import NIGHTS, PAIRS, PROVENANCE, Schema
+from roundtrip.collect.tables.columns import Schema
+from roundtrip.collect.tables.rows import NIGHTS, PAIRS, PROVENANCE
 
 FILE_NAME = ".history.zip"
 _INDEX, _NIGHTS, _PROVENANCE = "index.json", "nights.parquet", "provenance.parquet"

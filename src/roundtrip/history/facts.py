@@ -10,13 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import hosts, simulation
+from roundtrip.collect import hosts
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.schema import ADDED, NODES, SETTINGS
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.collect.tables.rows import TITLES, Emulation, NodeRow
+from roundtrip.errors import UserError, printable
 from roundtrip.sites import lock as locks
 from roundtrip.sites.toolchains import toolchains
 
@@ -77,7 +76,7 @@ _LAUNCHED = {
     "compiler_flags": "compiler flags",
 }
 #: Columns of cases.parquet that facts stand in.
-COLUMNS = (*_LAUNCHED, "emulated", "simulated", *simulation.COLUMNS)
+COLUMNS = (*_LAUNCHED, "emulated", "simulated", *TITLES)
 _EMULATION = "emulation.parquet"
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
@@ -189,7 +188,7 @@ def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[
     passed = set(launches["launch"])
     told: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in disk.table(
-        bundle / _NODES, NODES, ["launch", "host", *_NODE], ADDED["nodes"]
+        bundle / _NODES, NodeRow, ["launch", "host", *_NODE]
     ).iter_rows():
         if launch in passed and re.fullmatch(STABLE, host or ""):
             for name, cell in zip(_NODE.values(), cells, strict=True):
@@ -203,7 +202,7 @@ def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterat
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
     if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
         return
-    table = disk.table(bundle / _EMULATION, SETTINGS, ["launch", "name", "value"])
+    table = disk.table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
     told = launches.select("launch", "environ").join(table, on="launch")
     rows = told.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
     for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):
@@ -216,7 +215,7 @@ def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
     for environ in simulated["environ"].unique():
         own = simulated.filter(environ=environ)
         yield str(environ), "simulated", "yes"
-        for name, title in simulation.TITLES.items():
+        for name, title in TITLES.items():
             if values := own[name].drop_nulls().unique().sort().to_list():
                 yield str(environ), title, "; ".join(map(_told, values))
 

@@ -12,13 +12,13 @@ from roundtrip import imported
 from roundtrip.collect import analysis, manifest, signature
 from roundtrip.collect.reader import Reader
 from roundtrip.collect.signature import Signature
+from roundtrip.collect.tables.rows import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import Annotation, mark
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import Night
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64

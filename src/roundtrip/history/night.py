@@ -10,16 +10,28 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, manifest, samples, signature
+from roundtrip.collect import analysis, manifest, signature
 from roundtrip.collect.signature import Signature
 from roundtrip.collect.tables import disk, medians
-from roundtrip.collect.tables.rules import RULES, TIME
-from roundtrip.collect.tables.schema import ADDED, CASES, LABELS, PLACEMENT
+from roundtrip.collect.tables.columns import rules
+from roundtrip.collect.tables.rows import (
+    CASES,
+    LABELS,
+    MEDIANS,
+    NIGHTS,
+    PAIRS,
+    PROVENANCE,
+    SERIES,
+    Case,
+    Median,
+    PlaceRow,
+    Sample,
+)
 from roundtrip.errors import UserError
 from roundtrip.history import facts, pairs, published, summary
 from roundtrip.history.facts import Fact
 from roundtrip.history.published import Revision
-from roundtrip.history.schema import MEDIANS, NIGHTS, PAIRS, PROVENANCE, SERIES
+from roundtrip.model import TIME
 
 _KEYS = ["digest", "launch", "case", "variant", "size_bytes", "phase", "metric"]
 _NEEDED = (*LABELS, "environ", "disturbed")
@@ -79,11 +91,11 @@ def _tables(
     names = ["launch", "rank", "cpus"]
     if medians.FILE_NAME in checked.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
-        launches = disk.table(bundle / "cases.parquet", CASES, columns, ADDED["cases"])
-        placement = disk.table(bundle / "placement.parquet", PLACEMENT, names, ADDED["placement"])
-        found = disk.table(bundle / medians.FILE_NAME, MEDIANS)
+        launches = disk.table(bundle / "cases.parquet", Case, columns)
+        placement = disk.table(bundle / "placement.parquet", PlaceRow, names)
+        found = disk.table(bundle / medians.FILE_NAME, Median)
         return launches, placement, found
-    made = disk.read(bundle, checked.data["schema"])
+    made = disk.read(bundle)
     level = analysis.load(bundle / analysis.FILE_NAME).statistics.confidence_level
     found = medians.read(bundle, made.frames["cases"], level)
     return made.frames["cases"], made.frames["placement"].select(names), found
@@ -93,8 +105,8 @@ def _pairs(bundle: Path, checked: manifest.Manifest) -> tuple[list[str], pl.Data
     """Launches between pairs of nodes of a verified bundle, and what they measured."""
     if pairs.PLAN not in checked.data["files"]:
         return [], pairs.none()
-    made = disk.read(bundle, checked.data["schema"]).frames
-    rows = disk.scan(bundle / "samples.parquet", {**LABELS, **samples.SCHEMA})
+    made = disk.read(bundle).frames
+    rows = disk.scan(bundle / "samples.parquet", Sample)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
     names = pairs.names(made["parameters"]).to_list()
     with disk.decoding(bundle / "samples.parquet"):
@@ -171,14 +183,13 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
 
     The texts of `rows` are categories.
     """
-    rules = RULES["medians"]
     texts = summary.texts(rows.select(_TEXTS).unique())  # few: to match all takes long
-    for rule in rules:
+    for rule in rules(Median):
         few = texts if rule.column in _TEXTS else rows
         if not few.select(rule.broken.any()).item():
             continue
         for digest in summary.texts(rows).filter(rule.broken)["digest"].unique():
-            yield digest, f"{_BAD}: {rule.column} is not {rule.told}"
+            yield digest, f"{_BAD}: {rule.column} is not {rule.right}"
     labels = summary.texts(rows.select("digest", *LABELS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"

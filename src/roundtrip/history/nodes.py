@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from roundtrip.collect.tables.rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
-from roundtrip.history.schema import NIGHTS
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure

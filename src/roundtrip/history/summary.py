@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip.collect.pseudonyms import STABLE
-from roundtrip.history.schema import NIGHTS, SERIES
+from roundtrip.collect.tables.rows import NIGHTS, SERIES
 from roundtrip.stats.intervals import with_ends
 from roundtrip.studies.metrics import METRICS
 

@@ -20,8 +20,7 @@ from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with
 from roundtrip.collect import records, site_key
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 from roundtrip.imported import nights, sources, store, taken
 from roundtrip.imported.schema import LOGGED, VALUES
 

@@ -13,8 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 from roundtrip.imported import session
 from roundtrip.imported.schema import Read, SetAside
 

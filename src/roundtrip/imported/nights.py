@@ -10,7 +10,7 @@ import json
 
 import polars as pl
 
-from roundtrip.history import schema
+from roundtrip.collect.tables import rows as schema
 from roundtrip.imported.schema import VALUES
 from roundtrip.stats.intervals import median_interval
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 from roundtrip.imported.schema import LOGGED, MOST, Read, SetAside
 
 #: What ReFrame itself tells of a session; any other key was given with --session-extras.

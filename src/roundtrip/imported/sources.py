@@ -14,8 +14,7 @@ from pathlib import Path
 
 from roundtrip.collect import confined
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError, refusal
+from roundtrip.errors import UserError, printable, refusal
 from roundtrip.imported import database, perflog, session
 from roundtrip.imported.schema import Read, SetAside
 

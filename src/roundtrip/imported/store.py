@@ -20,9 +20,8 @@ from roundtrip import partial as partials
 from roundtrip.collect import reader
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.collect.tables import disk, require
-from roundtrip.collect.tables.rules import RULES
+from roundtrip.collect.tables import rows as schema
 from roundtrip.errors import UserError, writing
-from roundtrip.history import schema
 from roundtrip.imported import nights
 from roundtrip.imported.schema import VALUES
 
@@ -73,9 +72,8 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
         require_whole(path)
     reader.require(folder)
     made = nights.of(pl.concat([values(path / _VALUES) for path in found]))
-    for name, frame in zip(("nights", "provenance"), made, strict=True):
-        for one in RULES[name]:
-            require.rule(frame, one, folder)
+    for row, frame in ((schema.Night, made[0]), (schema.Fact, made[1])):
+        require.rows(frame, row, folder)
     return made
 
 

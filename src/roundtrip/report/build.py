@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roundtrip import studies
 from roundtrip.collect import disclosure
-from roundtrip.collect.text import printable
+from roundtrip.errors import printable
 from roundtrip.report import decision, judging, simulated, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter

@@ -16,8 +16,8 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import reader, rounds
+from roundtrip.collect.tables.rows import MEDIANS
 from roundtrip.history import published
-from roundtrip.history.schema import MEDIANS
 from roundtrip.report import data, units
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line

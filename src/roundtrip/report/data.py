@@ -11,19 +11,18 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import analysis, manifest, samples
+from roundtrip.collect import analysis, manifest
 from roundtrip.collect.tables import disk, medians, require, settings
-from roundtrip.collect.tables.schema import DISTURBANCE, LABELS, NODES
+from roundtrip.collect.tables.rows import DISTURBANCE, MEDIANS, NODES, PAIRS, Sample
 from roundtrip.errors import UserError
 from roundtrip.history import attached, nodes, pairs
 from roundtrip.history.ledger import Ledger
-from roundtrip.history.schema import MEDIANS, PAIRS
 from roundtrip.report.origins import Origins
 
 
 @dataclass(frozen=True)
 class Data:
-    """The tables of a bundle, with columns as in `collect.tables.schema`; rows go by launch.
+    """The tables of a bundle, with columns as in `collect.tables.rows`; rows go by launch.
 
     `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
@@ -112,13 +111,13 @@ def read(bundle: Path) -> Data:
     UserError for a bundle that does not match its manifest, or whose tables no collector wrote.
     """
     checked = manifest.verify(bundle)
-    made = disk.read(bundle, checked.data["schema"])
+    made = disk.read(bundle)
     launches = made.frames["cases"]
     for name in ("parameters", "emulation"):
         lists = settings.by_launch(made.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with disk.decoding(bundle / "samples.parquet") as file:
-        rows = disk.scan(file, {**LABELS, **samples.SCHEMA})
+        rows = disk.scan(file, Sample)
         # This decodes every page once, so that no later reader can fail on one.
         require.measured(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from roundtrip.collect.tables.rows import SERIES
 from roundtrip.history import judged
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names
-from roundtrip.history.schema import SERIES
 from roundtrip.report import labels, units
 from roundtrip.report.pages import changes, packed
 from roundtrip.report.pages.calendar import Calendar

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.history.schema import SERIES
+from roundtrip.collect.tables.rows import SERIES
 from roundtrip.report.pages import series
 
 

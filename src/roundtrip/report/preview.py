@@ -15,8 +15,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import manifest
-from roundtrip.collect.text import printable
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, printable
 from roundtrip.history import published
 
 #: Names that only number things are one field: a hash of Spack, a number in a list.

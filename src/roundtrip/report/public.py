@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,11 +18,12 @@ from typing import Any
 
 from roundtrip import files, imported
 from roundtrip import partial as partials
-from roundtrip.collect import manifest, reader, shapes, signature
+from roundtrip.collect import manifest, reader, signature
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
 from roundtrip.imported import store
+from roundtrip.model import is_name
 from roundtrip.report import place, publish, revision
 
 _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
@@ -131,7 +131,7 @@ def _copy_import(source: Path, public: Path) -> Copied:
     told = store.require_whole(source)
     campaign, site_name = told.get("campaign"), told.get("site")
     for name in (campaign, site_name):
-        if not isinstance(name, str) or not re.fullmatch(shapes.NAME_PATTERN, name):
+        if not isinstance(name, str) or not is_name(name):
             raise UserError("no name of a campaign and a site", source / store.SOURCE)
     with _site(public, str(campaign), str(site_name)) as site:
         (site / imported.FOLDER).mkdir(exist_ok=True)

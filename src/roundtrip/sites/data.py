@@ -14,9 +14,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from roundtrip import tables
+from roundtrip.model import Table
 from roundtrip.sites import siblings
 from roundtrip.sites.extras import Extras
-from roundtrip.tables import Path_, Places, Strings, Table
+from roundtrip.tables import Path_, Places, Strings
 
 #: The file in a site's folder.
 FILE = "site.toml"

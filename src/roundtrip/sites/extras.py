@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from roundtrip.tables import Strings, Table
+from roundtrip.model import Table
+from roundtrip.tables import Strings
 
 
 class Simulated(Table):

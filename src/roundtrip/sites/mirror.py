@@ -18,10 +18,10 @@ from pydantic import Field, StringConstraints
 
 from roundtrip import tables
 from roundtrip.errors import UserError, writing
+from roundtrip.model import Table
 from roundtrip.sites import mirror_debian, mirror_git
 from roundtrip.sites.findings import Verdict
 from roundtrip.sites.mirror_git import NotThereError
-from roundtrip.tables import Table
 
 #: What the mirror of this checkout holds unless a file is named.
 SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"

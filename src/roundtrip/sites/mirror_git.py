@@ -15,8 +15,9 @@ from typing import Annotated, Self
 from pydantic import StringConstraints, model_validator
 
 from roundtrip import paths
+from roundtrip.model import Table
 from roundtrip.sites import spack
-from roundtrip.tables import Strings, Table
+from roundtrip.tables import Strings
 
 _URL = re.compile(r"^(https?|ssh|git|file)://")
 #: Nobody's own settings may change what git writes.

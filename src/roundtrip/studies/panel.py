@@ -130,8 +130,8 @@ class Panels(Generic[P]):
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series of the panel's cases with these names, as `Cell.series`.
 
-        `names` are columns of `history.schema.SERIES`; that of the case follows from a panel of one
-        case.  "" if several series, or none, are behind the value.
+        `names` are columns of `collect.tables.rows.SERIES`; that of the case follows from a panel
+        of one case.  "" if several series, or none, are behind the value.
         """
         known = dict(zip(self.by, panel.key, strict=True))
         case = {"case": known["case"]} if "case" in known else {}

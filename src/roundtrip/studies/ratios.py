@@ -6,7 +6,7 @@ import polars as pl
 
 from roundtrip.studies.study import MPI
 
-#: Which series of the history a value is, in whatever unit: columns of `history.schema.SERIES` as
+#: Which series of the history a value is, in whatever unit: columns of `tables.rows.SERIES` as
 #: the samples have them; null where any will do, all of them null for a value of no single series.
 ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
 #: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.

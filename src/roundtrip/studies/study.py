@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from roundtrip.collect.analysis import Analysis
+    from roundtrip.model import Record
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data
     from roundtrip.stats.verdicts import Family, Judged
@@ -147,8 +148,8 @@ class Study:
     #: A frozen dataclass of numbers and tuples of numbers: its table in analysis.toml, whose text
     #: with the values of the package is ``thresholds.toml`` of the room.
     thresholds: ClassVar[type | None] = None
-    #: JSON schema of what only its workload writes to run.json, under the study's name.
-    record: ClassVar[Mapping[str, Any] | None] = None
+    #: What only its workload writes to run.json, under the study's name.
+    record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.
     yardsticks: ClassVar[tuple[Yardstick, ...]] = ()
     #: What its launches interleave, by the name in samples.csv, in the order to be shown.

@@ -11,7 +11,8 @@ from typing import Literal
 
 from roundtrip import paths, tables
 from roundtrip.errors import UserError
-from roundtrip.tables import Places, Strings, Table
+from roundtrip.model import Table
+from roundtrip.tables import Places, Strings
 
 #: Names that ReFrame accepts, and of which the name of a toolchain can be composed.
 _NAME = re.compile(r"[a-z][a-z0-9]*")

@@ -10,7 +10,8 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import make, settings
-from roundtrip.collect.tables.schema import DETAILS, PLACEMENT, POINTS
+from roundtrip.collect.tables.columns import columns
+from roundtrip.collect.tables.rows import DETAIL_ROWS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -122,7 +123,7 @@ class Bundle:
             launches=pl.DataFrame(self.cases, infer_schema_length=None),
             points=pl.DataFrame(schema=POINTS),
             placement=pl.DataFrame(schema=PLACEMENT),
-            details={"npb": make.frame(self.details, DETAILS["npb"])},
+            details={"npb": make.frame(self.details, columns(DETAIL_ROWS["npb"]))},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

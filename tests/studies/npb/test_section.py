@@ -12,7 +12,7 @@ from support.bundles import with_medians
 
 from roundtrip import studies
 from roundtrip.collect.tables import settings
-from roundtrip.history.schema import SERIES
+from roundtrip.collect.tables.rows import SERIES
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data

@@ -12,8 +12,7 @@ from support.bundles import with_medians
 from roundtrip import studies
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.schema import PLACEMENT, POINTS
-from roundtrip.history.schema import SERIES
+from roundtrip.collect.tables.rows import PLACEMENT, POINTS, SERIES
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.report.figures import drawing

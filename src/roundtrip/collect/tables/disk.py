@@ -1,22 +1,23 @@
-"""The tables of a bundle on disk: schema 2, and schema 1 as if it were one of schema 2."""
+"""The tables of a bundle on disk."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables import former, require
-from roundtrip.collect.tables.schema import ADDED, ALL, DETAILS, LATER, Tables
+from roundtrip.collect.tables import require
+from roundtrip.collect.tables.columns import Row, Schema, columns, later
+from roundtrip.collect.tables.rows import DETAIL_ROWS, LATER, ROWS, Tables
 from roundtrip.errors import UserError
 
 _ROW_GROUP = 1 << 18
 #: Rows of a table that is read as a whole: far more than any campaign has.
 _MOST_ROWS = 1 << 22
+_OTHER_COLUMNS = "other columns than this version of roundtrip writes"
 
 
 def write(made: Tables, bundle: Path) -> None:
@@ -38,24 +39,18 @@ def write_frame(frame: pl.DataFrame, file: Path) -> None:
     file.write_bytes(buffer.getbuffer())
 
 
-def read(bundle: Path, schema: int) -> Tables:
-    """The tables of a verified bundle of that schema, checked; UserError for what is none."""
-    if schema == 1:
-        with decoding(bundle / "cases.parquet") as file:
-            launches = _whole(scan(file, former.SCHEMA, former.ADDED), file)
-        made = former.tables(launches, file)
-        require.tables(made, lambda _: file)
-        return made
+def read(bundle: Path) -> Tables:
+    """The tables of a verified bundle, checked; UserError for what is none."""
     made = Tables(
         {
-            name: _grown(file, columns, ADDED.get(name, ()))
+            name: _whole(file, row, later(row))
             if (file := bundle / f"{name}.parquet").exists() or name not in LATER
-            else pl.DataFrame(schema=columns)
-            for name, columns in ALL.items()
+            else pl.DataFrame(schema=columns(row))
+            for name, row in ROWS.items()
         },
         {
-            study: _grown(file, columns, columns)
-            for study, columns in DETAILS.items()
+            study: _whole(file, row, columns(row))
+            for study, row in DETAIL_ROWS.items()
             if (file := bundle / "details" / f"{study}.parquet").exists()
         },
     )
@@ -69,20 +64,43 @@ def decoding(file: Path) -> Iterator[Path]:
     try:
         yield file
     except pl.exceptions.SchemaError:
-        raise UserError("other columns than this version of roundtrip writes", file) from None
+        raise UserError(_OTHER_COLUMNS, file) from None
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        told = (str(error).splitlines() or ["it is damaged"])[0]
-        raise UserError(f"not a parquet file: {told[:160]}", file) from None
+        why = (str(error).splitlines() or ["it is damaged"])[0]
+        raise UserError(f"not a parquet file: {why[:160]}", file) from None
 
 
-def scan(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) -> pl.LazyFrame:
-    """The file with columns `schema`; those of `added` are null where it is older than they are.
+def scan(file: Path, row: type[Row]) -> pl.LazyFrame:
+    """A table of rows `row`; UserError, or SchemaError when it is collected, for another."""
+    return _scan(file, columns(row), later(row))
 
-    UserError, or SchemaError when it is collected, for other columns.
+
+def table(file: Path, row: type[Row], names: Sequence[str] | None = None) -> pl.DataFrame:
+    """All rows of `file`, a table of rows `row`; UserError for any other.
+
+    All columns, or `names`; those that came later may be missing, and are empty then.
     """
+    schema = columns(row)
+    with decoding(file):
+        if not file.is_file():
+            raise UserError("missing", file)
+        there = pl.read_parquet_schema(file)
+        if there != {n: kind for n, kind in schema.items() if n in there or n not in later(row)}:
+            raise UserError(_OTHER_COLUMNS, file)
+        asked = list(names or schema)
+        known = [name for name in asked if name in there]
+        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=known)
+        _require_few(found.height, file)
+        if known == asked:
+            return found
+        empty = (pl.lit(None, schema[name]).alias(name) for name in asked if name not in there)
+        return found.with_columns(*empty).select(asked)
+
+
+def _scan(file: Path, schema: Schema, added: Collection[str]) -> pl.LazyFrame:
     found = pl.scan_parquet(file).collect_schema()
     if found.keys() - schema.keys() or schema.keys() - found.keys() - set(added):
-        raise UserError("other columns than this version of roundtrip writes", file)
+        raise UserError(_OTHER_COLUMNS, file)
     frame = pl.scan_parquet(
         file,
         schema=dict(schema),
@@ -92,43 +110,16 @@ def scan(file: Path, schema: Mapping[str, Any], added: Collection[str] = ()) -> 
     return frame.select(*schema)
 
 
-def table(
-    file: Path,
-    schema: Mapping[str, Any],
-    columns: list[str] | None = None,
-    added: Collection[str] = (),
-) -> pl.DataFrame:
-    """All rows of `file`, a table with columns `schema`; UserError for any other.
-
-    All columns, or `columns`; those of `added` may be missing, and are empty then.
-    """
+def _whole(file: Path, row: type[Row], added: Collection[str]) -> pl.DataFrame:
+    """A table of rows `row` that may be older than the columns `added`."""
     with decoding(file):
         if not file.is_file():
             raise UserError("missing", file)
-        there = pl.read_parquet_schema(file)
-        if there != {n: kind for n, kind in schema.items() if n in there or n not in added}:
-            raise UserError("other columns than this version of roundtrip writes", file)
-        asked = columns or list(schema)
-        known = [name for name in asked if name in there]
-        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=known)
-        if found.height > _MOST_ROWS:
-            raise UserError(f"{found.height} rows; right are at most {_MOST_ROWS}", file)
-        if known == asked:
-            return found
-        empty = (pl.lit(None, schema[name]).alias(name) for name in asked if name not in there)
-        return found.with_columns(*empty).select(asked)
+        frame = _scan(file, columns(row), added)
+        _require_few(frame.select(pl.len()).collect().item(), file)
+        return frame.collect()
 
 
-def _grown(file: Path, schema: Mapping[str, Any], added: Collection[str]) -> pl.DataFrame:
-    """A table that may be older than the columns `added`."""
-    with decoding(file):
-        if not file.is_file():
-            raise UserError("missing", file)
-        return _whole(scan(file, schema, added), file)
-
-
-def _whole(frame: pl.LazyFrame, file: Path) -> pl.DataFrame:
-    rows = frame.select(pl.len()).collect().item()
+def _require_few(rows: int, file: Path) -> None:
     if rows > _MOST_ROWS:
         raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)
-    return frame.collect()

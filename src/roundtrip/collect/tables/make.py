@@ -8,11 +8,22 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import schemas, simulation, timing
-from roundtrip.collect.tables import settings, typed
-from roundtrip.collect.tables.schema import ALL, CASES, DETAILS, LABELS, POINTS, Schema, Tables
+from roundtrip.collect.records import DETAILS, RankDisturbance
+from roundtrip.collect.tables import settings
+from roundtrip.collect.tables.columns import Schema, cells, columns
+from roundtrip.collect.tables.rows import (
+    ALL,
+    CASES,
+    DETAIL_ROWS,
+    LABELS,
+    POINTS,
+    SIMULATED,
+    TIMING,
+    Tables,
+)
 
 Record = Mapping[str, Any]
+_RANK = tuple(RankDisturbance.model_fields)
 
 
 def tables(records: Iterable[Record]) -> Tables:
@@ -35,7 +46,7 @@ def tables(records: Iterable[Record]) -> Tables:
     }
     return Tables(
         {name: frame(rows[name], schema) for name, schema in ALL.items()},
-        {study: frame(rows, DETAILS[study]) for study, rows in _details(told).items()},
+        {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in _details(told).items()},
     )
 
 
@@ -50,6 +61,7 @@ def _of_each(told: Sequence[Record], rows: Any) -> list[dict[str, Any]]:
 
 def _case(one: Record) -> dict[str, Any]:
     clock, disturbance = one.get("clock") or {}, one.get("disturbance") or {}
+    simulated = one.get("simulation") or {}
     loads = ("load_average_start", "load_average_end")
     return {
         **{name: one.get(name) for name in CASES},
@@ -57,8 +69,8 @@ def _case(one: Record) -> dict[str, Any]:
         "clock": clock.get("name"),
         "clock_resolution_s": clock.get("resolution_s"),
         "clock_overhead_s": clock.get("overhead_s"),
-        **timing.cells(one.get("timing")),
-        **simulation.cells(one.get("simulation")),
+        **{n: (one.get("timing") or {}).get(n.removeprefix("timing_")) for n in TIMING},
+        **{n: simulated.get(n.removeprefix("simulated_")) for n in SIMULATED},
         "steal_s": disturbance.get("steal_s"),
         **{name: _floats(disturbance.get(name)) for name in loads},
     }
@@ -77,15 +89,15 @@ def _points(one: Record) -> Iterator[dict[str, Any]]:
 
 def _ranks(one: Record) -> Iterator[dict[str, Any]]:
     disturbance = one.get("disturbance") or {}
-    columns = [disturbance.get(name) or [] for name in schemas.RANK_DISTURBANCE]
+    columns = [disturbance.get(name) or [] for name in _RANK]
     for rank, values in enumerate(zip_longest(*columns)):
-        yield {"rank": rank, **dict(zip(schemas.RANK_DISTURBANCE, values, strict=True))}
+        yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
 
 
 def _details(told: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for one in told:
         if one["study"] in DETAILS and (details := one.get("details")):
-            cells = typed.cells(schemas.DETAILS[one["study"]], details)
-            found.setdefault(one["study"], []).append({**cells, "launch": one["launch"]})
+            row = {**cells(DETAILS[one["study"]], details), "launch": one["launch"]}
+            found.setdefault(one["study"], []).append(row)
     return found

@@ -10,12 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from roundtrip.collect import samples
 from roundtrip.collect.tables import disk, require
-from roundtrip.collect.tables.rules import RULES
-from roundtrip.collect.tables.schema import LABELS
+from roundtrip.collect.tables.rows import LABELS, MEDIANS, Median, Sample
 from roundtrip.errors import UserError
-from roundtrip.history.schema import MEDIANS
 from roundtrip.stats.intervals import median_intervals
 
 FILE_NAME = "medians.parquet"
@@ -54,7 +51,7 @@ def read(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
     if (found := held(bundle, launches)) is not None:
         return found
     with disk.decoding(bundle / "samples.parquet") as file:
-        rows = disk.scan(file, {**LABELS, **samples.SCHEMA})
+        rows = disk.scan(file, Sample)
         require.measured(rows, launches, file)
         return of(rows, launches, level)
 
@@ -67,9 +64,8 @@ def held(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     file = bundle / FILE_NAME
     if not file.exists():
         return None
-    found = disk.table(file, MEDIANS)
-    for rule in RULES["medians"]:
-        require.rule(found, rule, file)
+    found = disk.table(file, Median)
+    require.rows(found, Median, file)
     passed = launches.filter(pl.col("status") == "passed").select(*LABELS)
     require.known(found.select(*LABELS), passed, "no launch that passed", file)
     if found.select(_KEYS).is_duplicated().any():

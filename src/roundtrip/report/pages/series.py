@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.history.schema import SERIES
+from roundtrip.collect.tables.rows import SERIES
 from roundtrip.report import units
 
 #: From a published report to the index, and to the history of its campaign on its site.

@@ -22,11 +22,11 @@ import polars as pl
 
 from roundtrip import imported, paths
 from roundtrip.collect import analysis, site_key
+from roundtrip.collect.tables.rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import judged, ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.schema import SERIES
 from roundtrip.report import confirmation
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages.history import History, Note

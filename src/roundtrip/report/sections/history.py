@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from roundtrip.collect.tables.rows import PROVENANCE, SERIES
 from roundtrip.history import annotations as remarks
 from roundtrip.history import facts as known
 from roundtrip.history import summary
-from roundtrip.history.schema import PROVENANCE, SERIES
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
     COUNT,

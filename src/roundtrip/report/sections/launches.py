@@ -8,7 +8,7 @@ import polars as pl
 
 from roundtrip.collect import displaced, silences
 from roundtrip.collect.counts import Counts, of_rows
-from roundtrip.collect.tables import rules
+from roundtrip.collect.tables.rows import STATUSES
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
     BY_ROW,
@@ -80,7 +80,7 @@ def _counts(data: Data) -> Table:
     kinds = _kinds(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
-        row = [str((status == name).sum()) for name in rules.STATUSES]
+        row = [str((status == name).sum()) for name in STATUSES]
         disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
         case = f"{case_id} {kinds.get(str(case_id), '')}".strip()
         rows.append(text_cells(case, *row, disturbed))

@@ -9,7 +9,7 @@ import polars as pl
 
 from roundtrip.collect import signature
 from roundtrip.collect.environment import WITHHELD
-from roundtrip.collect.schemas import NODE_FACTS
+from roundtrip.collect.tables.rows import NODE_FACTS
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from roundtrip.collect.shapes import (
-    AMOUNT,
-    AMOUNT_OR_NULL,
-    COUNT,
-    LABEL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    record,
-)
+from pydantic import Field
+
+from roundtrip.model import Amount, Count, Label, Record, Text
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -89,60 +82,77 @@ class Thresholds:
     critical_difference: float
 
 
-_OF = {"benchmark": LABEL, "class": LABEL, "toolchain": LABEL, "launches": COUNT}
-#: Mop/s, ms, and a ratio with its interval; `separated`: computed from separated times.
-_ALONE = record({**_OF, "mops": AMOUNT})
-_OVER_THE_LINK = record(
-    {**_OF, "ranks": COUNT, "rtt_ms": AMOUNT, "mops": AMOUNT, "speedup": AMOUNT},
-    {"low": AMOUNT_OR_NULL, "high": AMOUNT_OR_NULL, "separated": {"type": "boolean"}},
-)
-_MARKS = record(
-    {
-        **dict.fromkeys(("campaign", "site", "started", "digest", "processor"), LABEL),
-        "alone": {"type": "array", "items": _ALONE, "maxItems": 1000},
-        "emulated": {"type": "array", "items": _OVER_THE_LINK, "maxItems": 1000},
-    }
-)
-#: What a launch tells in run.json: its chosen variants, its verification, its memory.  Of a sweep
-#: over host speeds, `declared` are the operations that the ranks of one cluster declared as their
-#: work, and `marks` it was given to be drawn beside it (`marks.py`): measured in another campaign,
-#: whose name, night and digest stand there.
-RECORD = record(
-    {},
-    {
-        "benchmark": TEXT_OR_NULL,
-        "class": TEXT_OR_NULL,
-        "operations": NUMBER_OR_NULL,
-        "seconds": NUMBER_OR_NULL,
-        "mops": NUMBER_OR_NULL,
-        "verified": {"type": ["boolean", "null"]},
-        "choices": {
-            "type": "array",
-            "items": record(
-                {
-                    "of": TEXT,
-                    "chosen": TEXT,
-                    "seconds": {
-                        "type": "object",
-                        "additionalProperties": {"type": "number", "minimum": 0},
-                    },
-                }
-            ),
-        },
-        "verification": record(
-            {"specification": {"type": "boolean"}, "history": TEXT},
-            {
-                "quantities": {"type": "array", "items": TEXT},
-                "values": {"type": "array", "items": {"type": ["number", "null"]}},
-            },
-        ),
-        "declared": NUMBER_OR_NULL,
-        "marks": {"type": "array", "items": _MARKS, "maxItems": 100},
-        "memory": record(
-            {}, {"expected_bytes": {"type": "number"}, "most_bytes": {"type": "number"}}
-        ),
-    },
-)
+class _Marked(Record):
+    benchmark: Label
+    class_: Label = Field(alias="class")
+    toolchain: Label
+    launches: Count
+
+
+class _Alone(_Marked):
+    mops: Amount
+
+
+class _OverTheLink(_Marked):
+    """ms, and a ratio with its interval; `separated`: computed from separated times."""
+
+    ranks: Count
+    rtt_ms: Amount
+    mops: Amount
+    speedup: Amount
+    low: Amount | None = None
+    high: Amount | None = None
+    separated: bool = False
+
+
+class MarksRecord(Record):
+    """Rates (Mop/s) measured in another campaign, whose name, night and digest stand here."""
+
+    campaign: Label
+    site: Label
+    started: Label
+    digest: Label
+    processor: Label
+    alone: Annotated[list[_Alone], Field(max_length=1000)]
+    emulated: Annotated[list[_OverTheLink], Field(max_length=1000)]
+
+
+class _Choice(Record):
+    of: Text
+    chosen: Text
+    seconds: dict[str, Amount]
+
+
+class _Verification(Record):
+    specification: bool
+    history: Text
+    quantities: list[Text] = Field(default_factory=list)
+    values: list[float | None] = Field(default_factory=list)
+
+
+class _Memory(Record):
+    expected_bytes: float = 0.0
+    most_bytes: float = 0.0
+
+
+class NPBRecord(Record):
+    """What a launch says in run.json: its chosen variants, its verification, its memory.
+
+    Of a sweep over host speeds, `declared` are the operations that the ranks of one cluster
+    declared as their work, and `marks` it was given to be drawn beside it (`marks.py`).
+    """
+
+    benchmark: str | None = None
+    class_: str | None = Field(None, alias="class")
+    operations: float | None = None
+    seconds: float | None = None
+    mops: float | None = None
+    verified: bool | None = None
+    choices: list[_Choice] = Field(default_factory=list)
+    verification: _Verification | None = None
+    declared: float | None = None
+    marks: Annotated[list[MarksRecord], Field(max_length=100)] = Field(default_factory=list)
+    memory: _Memory | None = None
 
 
 class Place(NamedTuple):
@@ -185,7 +195,7 @@ class NPB(Study):
     order = 50
     arms = ARMS
     thresholds = Thresholds
-    record = RECORD
+    record = NPBRecord
     contrasts = (SPEEDUP, TRANSPORTS, SOURCES)
     primary = (
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files
-from roundtrip.collect import records
+from roundtrip import files, model
 from roundtrip.errors import UserError
-from roundtrip.studies.npb import STUDY
+from roundtrip.studies.npb import MarksRecord
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,8 @@ def read(file: Path, benchmark: str, problem_class: str) -> dict[str, Any]:
     UserError for what is no file of marks.
     """
     told = files.read_json(file)
-    if fault := records.first_fault(f"details of {STUDY.name}", {"marks": [told]}):
-        where = fault.where.removeprefix("marks.0").removeprefix(".")
-        raise UserError(f"no file of marks: {where or 'the file'}: {fault.told}", file)
+    if fault := model.fault(MarksRecord, told):
+        raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
     wanted = {"benchmark": benchmark, "class": problem_class}
     return {
         name: [one for one in value if wanted.items() <= one.items()]

@@ -6,14 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roundtrip.collect.shapes import (
-    COUNT_OR_NULL,
-    FEW,
-    TEXT,
-    TEXT_OR_NULL,
-    or_null,
-    record,
-)
+from pydantic import Field
+
+from roundtrip.model import Count, Few, Record, Text
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -46,30 +41,36 @@ IN_A_NODE = {
 #: Largest region, bytes, if a campaign sets no other.
 END = 16 << 20
 _PASS = (("size_bytes", 10_000), ("metric", METRIC))
-#: What a launch tells in run.json: the passes of a lap, how it waits, what it skipped.
-RECORD = record(
-    {},
-    {
-        "tokens": COUNT_OR_NULL,
-        "ranks_on_nodes": TEXT_OR_NULL,
-        "processors_per_node": COUNT_OR_NULL,
-        "pretended_nodes": {"type": ["array", "null"], "items": COUNT_OR_NULL},
-        "read": TEXT_OR_NULL,
-        "passes_per_lap": or_null(record({"shared": FEW, "network": FEW})),
-        "wait": or_null(
-            record(
-                {},
-                {
-                    "spins": COUNT_OR_NULL,
-                    "yields": COUNT_OR_NULL,
-                    "network_yields_ms": COUNT_OR_NULL,
-                    "then": TEXT_OR_NULL,
-                },
-            )
-        ),
-        "skipped": {"type": "array", "items": record({"variant": TEXT, "reason": TEXT})},
-    },
-)
+
+
+class _Passes(Record):
+    shared: Few
+    network: Few
+
+
+class _Wait(Record):
+    spins: Count | None = None
+    yields: Count | None = None
+    network_yields_ms: Count | None = None
+    then: str | None = None
+
+
+class _Skipped(Record):
+    variant: Text
+    reason: Text
+
+
+class RingRecord(Record):
+    """What a launch says in run.json: the passes of a lap, how it waits, what it skipped."""
+
+    tokens: Count | None = None
+    ranks_on_nodes: str | None = None
+    processors_per_node: Count | None = None
+    pretended_nodes: list[Count | None] | None = None
+    read: str | None = None
+    passes_per_lap: _Passes | None = None
+    wait: _Wait | None = None
+    skipped: list[_Skipped] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Ring(Study):
     order = 30
     arms = ARMS
     thresholds = Thresholds
-    record = RECORD
+    record = RingRecord
     contrasts = (
         Contrast(
             "mpi-shm",

@@ -1,0 +1,221 @@
+"""From the model of a row: the columns of its table, the rules for their cells, and its cells.
+
+An object becomes a struct, a list a list, and a map a list of name and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import polars as pl
+from pydantic import Field
+
+from roundtrip.model import TIME, WORDS, Record, json_schema
+
+#: The columns of a table with their types of polars.
+Schema = dict[str, Any]
+_PLAIN: Mapping[str, Any] = {
+    "string": pl.String,
+    "integer": pl.Int64,
+    "number": pl.Float64,
+    "boolean": pl.Boolean,
+}
+_NAMES: Mapping[str, str] = {
+    "string": "text",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "yes/no",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`holds` is true of every good cell of `column`, which may be null if it is `nullable`;
+    `right` says in words what it must be."""
+
+    column: str
+    holds: pl.Expr
+    right: str
+    nullable: bool = False
+
+    @property
+    def broken(self) -> pl.Expr:
+        """Whether a row breaks the rule."""
+        absent = pl.col(self.column).is_null()
+        good = absent | self.holds if self.nullable else self.holds
+        return ~good.fill_null(False)
+
+
+class Row(Record):
+    """A row of a table: a field is a column, and what may be None may be null.
+
+    `across` are rules that the types of single columns do not say.
+    """
+
+    across: ClassVar[tuple[Rule, ...]] = ()
+
+
+def column(says: str, unit: str = "", *, later: bool = False) -> Any:
+    """A column of a bundle's table: what docs/bundle.md says of it, and its unit.
+
+    `later`: bundles that are older than the column lack it.
+    """
+    return Field(description=says, json_schema_extra={"unit": unit, "later": later})
+
+
+def optional(says: str, unit: str = "", *, later: bool = False) -> Any:
+    """As `column`, of what a file need not say, and a cell may be without."""
+    return Field(None, description=says, json_schema_extra={"unit": unit, "later": later})
+
+
+@cache
+def columns(model: type[Record]) -> Schema:
+    """The columns of a table of such rows."""
+    return {name: _dtype(schema) for name, schema in _properties(model).items()}
+
+
+def later(model: type[Record]) -> frozenset[str]:
+    """The columns that an older bundle lacks."""
+    return frozenset(n for n, schema in _properties(model).items() if schema.get("later"))
+
+
+@cache
+def rules(model: type[Row]) -> tuple[Rule, ...]:
+    """What the cells of a table of such rows must be."""
+    derived = []
+    for name, schema in _properties(model).items():
+        holds, right = _holds(_bare(schema), pl.col(name))
+        derived.append(Rule(name, holds, right, nullable=_is_nullable(schema)))
+    return (*derived, *model.across)
+
+
+def guide(model: type[Record]) -> Iterator[str]:
+    """The lines of a table's documentation: a row of Markdown for each column."""
+    yield "| column | type | unit | what it says |"
+    yield "|---|---|---|---|"
+    for name, schema in _properties(model).items():
+        bare, unit = _bare(schema), schema.get("unit", "")
+        kind = _NAMES.get(bare["type"], "")
+        if bare["type"] == "array":
+            kind = f"list of {_NAMES[_bare(bare['items'])['type']]}"
+        yield f"| `{name}` | {kind} | {unit + ' ' if unit else ''}| {schema['description']} |"
+
+
+def cells(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of a row for the object `value`; entries that are no column are left out."""
+    return {name: _cell(schema, value.get(name)) for name, schema in _properties(model).items()}
+
+
+def value(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The object that the cells of a row were made of, without its nulls."""
+    return _object(_properties(model), row)
+
+
+def _properties(model: type[Record]) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = json_schema(model)["properties"]
+    return properties
+
+
+def _is_nullable(schema: Mapping[str, Any]) -> bool:
+    return {"type": "null"} in schema.get("anyOf", ())
+
+
+def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of what is not null.  TypeError where several types are left."""
+    if "anyOf" in schema:
+        kinds = [one for one in schema["anyOf"] if one != {"type": "null"}]
+        schema = kinds[0] if len(kinds) == 1 else schema
+    if "type" not in schema:
+        raise TypeError(f"no column can hold what {dict(schema)} allows: it has no single type")
+    return schema
+
+
+def _dtype(schema: Mapping[str, Any]) -> Any:
+    schema = _bare(schema)
+    match schema["type"]:
+        case "array":
+            return pl.List(_dtype(schema["items"]))
+        case "object" if "properties" in schema:
+            return pl.Struct({name: _dtype(one) for name, one in schema["properties"].items()})
+        case "object":
+            of = _dtype(schema["additionalProperties"])
+            return pl.List(pl.Struct({"name": pl.String, "value": of}))
+        case kind:
+            return _PLAIN[kind]
+
+
+def _holds(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
+    """Whether a cell that is not null fits, and what it must be in words."""
+    low = schema.get("exclusiveMinimum", schema.get("minimum"))
+    match schema["type"]:
+        case _ if "enum" in schema:
+            return cell.is_in(schema["enum"]), f"one of {', '.join(schema['enum'])}"
+        case "array":
+            items = _bare(schema["items"])
+            holds, right = _holds(items, pl.element())
+            absent = pl.element().is_null()
+            holds = absent | holds if _is_nullable(schema["items"]) else holds.fill_null(False)
+            return cell.list.eval(holds).list.all(), f"a list, each {right}"
+        case "string":
+            return _is_text(schema, cell)
+        case "number" if low is None:
+            return cell.is_finite(), "a finite number"
+        case "number" | "integer" if low is not None:
+            high, is_open = schema["maximum"], "exclusiveMinimum" in schema
+            holds = cell.is_between(low, high, "right" if is_open else "both")
+            return holds, f"{'above' if is_open else 'from'} {low:g} to {high:g}"
+    return cell.is_not_null(), {"integer": "a whole number"}.get(schema["type"], "yes or no")
+
+
+def _is_text(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    pattern = schema.get("pattern")
+    holds = cell.str.len_chars().is_between(least, most) if most else cell.is_not_null()
+    right = f"a text of up to {most}" if most else "a text"
+    if pattern:
+        holds &= cell.str.contains(pattern)
+        right = WORDS.get(pattern, f"a text of {least} to {most} printable characters")
+    if pattern == TIME:
+        holds &= cell.str.to_datetime("%Y-%m-%dT%H:%M:%SZ", strict=False).is_not_null()
+    return holds, right
+
+
+def _cell(schema: Mapping[str, Any], value: Any) -> Any:
+    schema = _bare(schema)
+    match schema["type"]:
+        case _ if value is None:
+            return None
+        case "array":
+            return [_cell(schema["items"], item) for item in value]
+        case "object" if "properties" in schema:
+            return {name: _cell(one, value.get(name)) for name, one in schema["properties"].items()}
+        case "object":
+            of = schema["additionalProperties"]
+            return [{"name": name, "value": _cell(of, one)} for name, one in sorted(value.items())]
+        case "number":
+            return float(value)
+    return value
+
+
+def _object(properties: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: _value(schema, cell[name]) for name, schema in properties.items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _value(schema: Mapping[str, Any], cell: Any) -> Any:
+    schema = _bare(schema)
+    match schema["type"]:
+        case _ if cell is None:
+            return None
+        case "array":
+            return [_value(schema["items"], item) for item in cell]
+        case "object" if "properties" in schema:
+            return _object(schema["properties"], cell)
+        case "object":
+            return {
+                one["name"]: _value(schema["additionalProperties"], one["value"]) for one in cell
+            }
+    return cell

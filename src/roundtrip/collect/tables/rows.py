@@ -1,0 +1,408 @@
+"""A row of each table of a bundle, and of the histories that are made of bundles.
+
+A row says its columns, what their cells must be, and what docs/bundle.md tells of them.
+``details/<study>.parquet`` has a column for each entry of the `record` of the study's room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast, get_args
+
+import polars as pl
+from pydantic import Field, create_model
+
+from roundtrip.collect.records import (
+    DETAILS,
+    Cache,
+    Clock,
+    NodeFacts,
+    OverRanks,
+    Place,
+    PointFacts,
+    RankDisturbance,
+    Simulated,
+    Speed,
+    Synchronisation,
+    Timing,
+)
+from roundtrip.collect.tables.columns import Row, Rule, Schema, column, columns, optional
+from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, Time
+from roundtrip.studies.metrics import METRICS
+
+Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
+STATUSES: tuple[str, ...] = get_args(Status)
+_MOST_RANKS = 2**31
+_Number = Annotated[int, Field(ge=1, le=_MOST_RANKS)]
+_Launches = Annotated[int, Field(ge=0, le=_MOST_RANKS)]
+_Samples = Annotated[Count, Field(ge=1)]
+_Loads = list[Amount | None]
+_BUILD = r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$"
+_Build = Annotated[str, Field(pattern=_BUILD)]
+_Cell = Annotated[str, Field(max_length=20_000)]
+_Nodes = Annotated[str, Field(max_length=100_000)]
+_Long = Annotated[Text, Field(max_length=2000)]
+_Short = Annotated[str, Field(max_length=2000)]
+_Unit = Annotated[str, Field(max_length=200)]
+_Other = Annotated[str, Field(max_length=255)]
+_Day = Annotated[Text, Field(max_length=40)]
+_Glob = Annotated[Text, Field(max_length=500)]
+_Measure = Literal["latency", "tail", "bandwidth", "failure"]
+_Log = Annotated[float, Field(ge=-100, le=100)]
+
+SIMULATED = {f"simulated_{name}": field for name, field in Simulated.model_fields.items()}
+#: What simulated a launch, by its column, in words.
+TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATED.items()}
+NODE_FACTS = tuple(name for name in NodeFacts.model_fields if name not in ("host", "adapters"))
+TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
+
+
+def _simulated(name: str, is_required: bool) -> Rule:
+    """Stands with each simulated launch that passed, unless it may be missing, and no other."""
+    is_one = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
+    cell = pl.col(name)
+    right = cell.is_not_null() == is_one if is_required else cell.is_null() | is_one
+    return Rule(name, right, "what `simulated` says")
+
+
+class Case(Row):
+    """A launch; those that failed, are missing or were skipped included."""
+
+    across = tuple(_simulated(name, field.is_required()) for name, field in SIMULATED.items())
+
+    launch: str = column("the launch; `missing/N` and `skipped/N` never were")
+    case_id: str = column("the case")
+    study: str = column("the study")
+    check: str | None = optional("the ReFrame check")
+    system: str | None = optional("the system of the site")
+    partition: str | None = optional("its partition")
+    environ: str | None = optional("the environment")
+    toolchain: str | None = optional("its name for people")
+    status: Status = column(
+        "`passed`, `failed`, `displaced` (preempted, or kept away by a maintenance, and "
+        "repeated), `missing` or `skipped`",
+    )
+    reason: str | None = optional("why it is not `passed`")
+    round: str | None = optional("the session that launched it")
+    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
+    wanted: _Launches | None = optional("launches that the campaign asks for of this case", "count")
+    started: str | None = optional("start, UTC, ISO 8601")
+    elapsed_s: Amount | None = optional("how long the program ran", "s")
+    ranks: _Number | None = optional("ranks", "count")
+    hosts: list[Host] | None = optional("pseudonyms of its hosts")
+    emulated: bool | None = optional(
+        "whether something was emulated: `emulation.parquet` says what"
+    )
+    simulated: bool | None = optional("whether it was simulated")
+    sealed: bool | None = optional("whether `run.json` vouched for every sample")
+    taken: Count | None = optional("samples that the program said it wrote", "count")
+    disturbed: bool | None = optional(
+        "whether something disturbed it, by the thresholds of `analysis.toml`"
+    )
+    disturbed_why: str | None = optional("what did")
+    steal_s: Amount | None = optional("CPU time stolen by the hypervisor, over all hosts", "s")
+    load_average_start: _Loads | None = optional(
+        "load of the first rank's host over 1, 5 and 15 minutes, before", "processes"
+    )
+    load_average_end: _Loads | None = optional("the same, after", "processes")
+    warmup_discarded: Count | None = optional(
+        "operations that were measured as warm-up and discarded", "count"
+    )
+    clock: str | None = optional("the clock")
+    clock_resolution_s: Amount | None = optional("its step", "s")
+    clock_overhead_s: Amount | None = optional("what a reading costs", "s")
+    timing_clock: Clock | None = optional(
+        "whose clock is read: `one rank`, `each rank`", later=True
+    )
+    timing_synchronisation: Synchronisation | None = optional(
+        "what ranks wait for before a sample: `barrier`, `message`, `none`", later=True
+    )
+    timing_over_ranks: OverRanks | None = optional(
+        "whose time is the sample: `one rank`, `maximum`", later=True
+    )
+    timing_cache: Cache | None = optional(
+        "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
+        "differ",
+        later=True,
+    )
+    simulated_simgrid: Label | None = optional(
+        "version of the SimGrid that simulated it; this and the next three are empty where "
+        "nothing is simulated",
+        later=True,
+    )
+    simulated_platform: Label | None = optional("the simulated platform", later=True)
+    simulated_platform_sha256: Sha256 | None = optional("sha256 of the platform's file", later=True)
+    simulated_host_flops: Speed | None = optional("speed of one of its hosts", "flop/s", later=True)
+    mpi_library: str | None = optional("what the MPI library says of itself")
+    mpi_build: _Build | None = optional(
+        "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest", later=True
+    )
+    boost: str | None = optional("version of Boost")
+    compiler: str | None = optional("compiler and version")
+    compiler_flags: str | None = optional("its flags")
+
+
+class _OfLaunch(Row):
+    """What a row of another table says of the launch that it belongs to."""
+
+    launch: str = column("the launch")
+    case_id: str = column("its case")
+    study: str = column("its study")
+
+
+class PointRow(PointFacts, _OfLaunch):
+    """A point of a launch that passed: a variant at a size."""
+
+    finding_call: str | None = optional("a legal call that the MPI library refused")
+    finding_error: str | None = optional("its error")
+    finding_consequence: str | None = optional("what was measured instead")
+
+
+class Sample(Row):
+    """A sample of a launch that passed."""
+
+    launch: str = column("the launch: `<session>/<environment>/<folder of the job>`")
+    case_id: str = column("the case: `<check>/<parameters>@<system>:<partition>+<environment>`")
+    study: Label = column("the study")
+    case: Label = column("what was measured, in the study's words")
+    variant: Label = column("which of the things that the study compares")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: Label = column("the part of the measurement")
+    rep: Count = column("number of the sample in its series, from 0", "count")
+    metric: Label = column("the quantity")
+    value: Amount = column("the value", "of the row")
+    unit: Label = column("its unit")
+
+
+class Parameter(Row):
+    """A parameter of a launch's check."""
+
+    launch: str = column("the launch")
+    name: Text = column("the parameter")
+    value: _Cell = column("its value")
+    number: float | None = optional("its value, if it is a number", "of the parameter")
+
+
+class Emulation(Parameter):
+    """A fact of what was emulated for a launch."""
+
+    across = (
+        Rule(
+            "number",
+            ~pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
+            | pl.col("number").is_between(0, 1e15).fill_null(False),
+            "from 0 to 1e+15 for what is emulated",
+        ),
+    )
+
+    name: Text = column(
+        "the fact: `wan_rtt_ms` is a round-trip time, `hub_mbit_s` the rate of a hub"
+    )
+    number: float | None = optional("its value, if it is a number", "of the fact")
+
+
+class _InLaunch(Row):
+    launch: str = column("the launch")
+
+
+class PlaceRow(Place, _InLaunch):
+    """A rank of a launch, and where it is."""
+
+
+class NodeRow(NodeFacts, _InLaunch):
+    """A node of a launch, by the pseudonym of its host."""
+
+
+class _Rank(_InLaunch):
+    rank: Count = column("the rank, from 0", "count")
+
+
+class DisturbanceRow(RankDisturbance, _Rank):
+    """A rank of a launch, and what disturbed it."""
+
+
+_INTERVAL = Rule(
+    "low",
+    (pl.col("low").is_null() & pl.col("high").is_null())
+    | pl.col("median").is_between("low", "high"),
+    "the lower end of an interval around the median",
+)
+
+
+class Median(Row):
+    """A launch that passed, and a series of it.
+
+    The median of the launch's samples has its rank interval within the launch, null with fewer
+    than 6 samples.
+    """
+
+    across = (
+        _INTERVAL,
+        Rule(
+            "unit",
+            pl.col("metric").replace_strict(
+                {name: known.unit for name, known in METRICS.items()}, default=None
+            )
+            == pl.col("unit"),
+            "the unit of the metric",
+        ),
+    )
+
+    launch: str = column("the launch")
+    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
+    case_id: str = column("its case")
+    study: str = column("its study")
+    case: Label = column("what was measured, as in the samples")
+    variant: Label = column("the variant")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: Label = column("the part of the measurement")
+    metric: str = column("the quantity")
+    unit: str = column("its unit")
+    nodes: _Nodes = column("pseudonyms of the launch's hosts, sorted and joined by `+`")
+    samples: _Samples = column("samples; those of warm-up are no samples", "count")
+    median: Amount = column("their median", "of the row")
+    low: Amount | None = optional(
+        "lower end of its rank interval within the launch; none with fewer than 6 samples at 95 %",
+        "of the row",
+    )
+    high: Amount | None = optional("its upper end", "of the row")
+
+
+class Night(Row):
+    """A night, a series and a set of nodes.
+
+    The median is over the medians of the launches that nothing disturbed, `launches` their number;
+    if all were disturbed, it is over these.
+    """
+
+    across = (_INTERVAL,)
+
+    night: Time = column("start of the run, UTC, ISO 8601")
+    digest: Sha256 = column(
+        "sha256 of the manifest of its bundle, or of the file that it was imported from"
+    )
+    case_id: _Long = column("the case")
+    study: _Long = column("its study")
+    case: _Long = column("what was measured, as in the samples")
+    variant: _Long = column("the variant")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: _Long = column("the part of the measurement")
+    metric: _Long = column("the quantity")
+    unit: _Unit = column("its unit")
+    nodes: _Nodes = column(
+        "pseudonyms of the hosts; empty where bundles of other nights may call other hosts so"
+    )
+    launches: Count = column("launches that the median is over", "count")
+    disturbed: Count = column("launches that something disturbed", "count")
+    median: Amount = column(
+        "median over the medians of the launches that nothing disturbed; over all, if all were "
+        "disturbed",
+        "of the row",
+    )
+    low: Amount | None = optional(
+        "lower end of its rank interval; none with fewer than 6 launches", "of the row"
+    )
+    high: Amount | None = optional("its upper end", "of the row")
+    lower_is_better: bool = column("whether less of the metric is better")
+    left_out: _Short = column(
+        "why detection leaves the night out, such as `disturbed`; empty if it does not"
+    )
+    foreign: bool = column("whether it was imported from another tool, so without samples")
+
+
+class Note(Row):
+    """A remark of a person on a night, from the annotations of the site."""
+
+    night: Time = column("start of the run")
+    text: _Long = column("what a person said, after the kind of it")
+
+
+class Accepted(Row):
+    """An annotation that accepts the level of some series as their baseline."""
+
+    until: _Day = column("last day or second of what is accepted")
+    series: _Glob = column("which series: a pattern (glob) of their names or cases")
+    text: _Long = column("the reason")
+
+
+class Pair(Row):
+    """A launch of a campaign over pairs of nodes, and a measure of it.
+
+    Of measure "failure", which failed launches have as well, `excess` is 1 if the launch failed,
+    else 0, and `level` the share that did.
+    """
+
+    night: Time = column("start of the run")
+    digest: Sha256 = column("that of its bundle")
+    launch: _Long = column("the launch")
+    round: Count = column(
+        "its round of the night: launches of one round were near each other in time", "count"
+    )
+    study: _Long = column("its study")
+    place: _Long = column("system and partition")
+    environ: _Long = column("environment")
+    host: Host = column("pseudonym of one node")
+    other: _Other = column("that of the other; empty for a launch on one node")
+    switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
+    other_switch: _Other = column("that of `other`")
+    measure: _Measure = column(
+        "`latency` of short messages, their `tail` (mean over median), or `bandwidth` of long ones"
+    )
+    excess: _Log = column(
+        "how much worse the launch was than the others of its night", "natural logarithm"
+    )
+    level: Amount = column("what these measured", "of the row")
+    unit: _Other = column("its unit")
+
+
+class Fact(Row):
+    """A fact of a night: kernel, firmware, MPI library, UCX, Spack hash."""
+
+    night: Time = column("start of the run")
+    digest: Sha256 = column("that of its bundle")
+    subject: _Short = column("the environment that the fact is about; empty: the site")
+    name: _Long = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")
+    value: _Short = column("its value; of a long one the beginning and its sha256")
+
+
+#: All tables but the samples, the medians and the details, by name.
+ROWS: Mapping[str, type[Row]] = {
+    "cases": Case,
+    "points": PointRow,
+    "parameters": Parameter,
+    "emulation": Emulation,
+    "placement": PlaceRow,
+    "nodes": NodeRow,
+    "disturbance": DisturbanceRow,
+}
+#: Tables that a bundle may lack.
+LATER = ("nodes",)
+#: Of the studies whose workload says something of its own: a row a launch.
+DETAIL_ROWS: Mapping[str, type[Row]] = {
+    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _InLaunch))
+    for study, record in DETAILS.items()
+}
+ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}
+CASES, POINTS, SETTINGS = ALL["cases"], ALL["points"], ALL["parameters"]
+PLACEMENT, NODES, DISTURBANCE = ALL["placement"], ALL["nodes"], ALL["disturbance"]
+SAMPLES, MEDIANS, NIGHTS, PAIRS = map(columns, (Sample, Median, Night, Pair))
+NOTES, ACCEPTED, PROVENANCE = map(columns, (Note, Accepted, Fact))
+#: What is said of a launch that a row elsewhere belongs to.
+LABELS: Schema = {name: CASES[name] for name in _OfLaunch.model_fields}
+#: What tells one series of a campaign on a site from all others.
+SERIES: Schema = {
+    name: NIGHTS[name]
+    for name in ("case_id", "study", "case", "variant", "size_bytes", "phase", "metric", "unit")
+}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables of a bundle but its samples; rows are in the order of `cases`.
+
+    `frames` has those of `ROWS`, `details` those that the bundle has of `DETAIL_ROWS`.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    details: Mapping[str, pl.DataFrame]

@@ -1,0 +1,179 @@
+"""Typed records: one pydantic model says what a file or a table holds.
+
+Validation and its messages follow from the model; of a table, so do its columns and the rules for
+their cells (`collect.tables.columns`), and its part of docs/bundle.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from roundtrip.errors import printable
+
+#: A character that is printed, or that only breaks no line and steers no terminal.
+CHARACTER = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
+_TEXT = f"^{CHARACTER}*$"
+_HOST = r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$"
+_NAME = r"[^\W_][\w.-]*( [\w.-]+)*"
+_SHA256 = r"^[0-9a-f]{64}$"
+TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+NAME_WORDS = (
+    "a name has up to 100 letters, digits, single blanks, dots, - and _, "
+    "and begins with a letter or a digit"
+)
+#: What a text must be that matches a pattern; pydantic, polars and Python understand it alike.
+WORDS = {
+    f"^(?:{_NAME})$": NAME_WORDS,
+    _HOST: "a name of a host",
+    _SHA256: "a sha256",
+    TIME: "a time as 2026-11-21T07:00:00Z",
+}
+MOST_COUNT, MOST_AMOUNT = 2**53, 1e15
+
+
+def _is_time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise PydanticCustomError("time", "right is {right}", {"right": WORDS[TIME]}) from None
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT)]
+Label = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT)]
+Host = Annotated[str, Field(min_length=1, max_length=255, pattern=_HOST)]
+#: Names become folders and labels.
+Name = Annotated[str, Field(max_length=100, pattern=f"^(?:{_NAME})$")]
+Sha256 = Annotated[str, Field(pattern=_SHA256)]
+#: A time of the calendar, UTC, to the second.
+Time = Annotated[str, Field(pattern=TIME), AfterValidator(_is_time)]
+#: A time of the calendar, as ISO 8601 has it.
+Moment = Annotated[str, AfterValidator(_is_time)]
+Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+#: Launches of a case, and other things that are few.
+Few = Annotated[int, Field(ge=0, le=10_000)]
+Amount = Annotated[float, Field(ge=0, le=MOST_AMOUNT)]
+Signed = Annotated[float, Field(ge=-MOST_AMOUNT, le=MOST_AMOUNT)]
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Record(BaseModel):
+    """An object of JSON, or a row of a table; keys that the model does not name may follow."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Table(Record):
+    """A record without other keys: a key that it does not name is a fault that names the legal."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            legal = {field.alias or name for name, field in cls.model_fields.items()}
+            for key in data:
+                if key not in legal:
+                    raise PydanticCustomError(
+                        "unknown_key",
+                        "unknown key '{key}'; legal are {legal}",
+                        {"key": str(key), "legal": ", ".join(sorted(legal))},
+                    )
+        return data
+
+
+def is_name(text: str) -> bool:
+    """Whether it is a `Name`."""
+    return len(text) <= 100 and re.fullmatch(_NAME, text) is not None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first fault of some data: the path to it, as keys and indices, and why in one line.
+
+    `key` is a key at that path that has no business there, "" for another fault.
+    """
+
+    path: tuple[str | int, ...]
+    why: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}" if self.path else self.why
+
+    @property
+    def where(self) -> str:
+        """The path with dots; "" for the whole."""
+        return printable(".".join(map(str, self.path)))
+
+
+def fault(model: type[Record], data: object) -> Fault | None:
+    """The first fault of `data` by `model`; None if there is none."""
+    try:
+        model.model_validate(data)
+    except ValidationError as error:
+        return first(error, "an object")
+    return None
+
+
+def first(error: ValidationError, container: str) -> Fault:
+    """The first fault of `error`, in words; `container` is what holds keys, such as "a table"."""
+    found = error.errors(include_url=False)[0]
+    path, kind = tuple(found["loc"]), found["type"]
+    if kind == "unknown_key":
+        return Fault(path, printable(found["msg"]), found["ctx"]["key"])
+    if kind == "missing":
+        return Fault(path[:-1], printable(f"'{path[-1]}' is missing"))
+    why = found["msg"][0].lower() + found["msg"][1:]
+    if kind in ("model_type", "dict_type"):
+        why = f"input should be {container}"
+    elif kind in ("tuple_type", "list_type"):
+        why = "input should be a list"
+    elif kind == "too_short":
+        why = f"input should be {'a list' if container == 'a table' else container} "
+        why += "with at least one value"
+    elif kind == "string_pattern_mismatch":
+        why = f"right is {WORDS.get(found['ctx']['pattern'], 'a line of printable characters')}"
+    return Fault(path, printable(f"{why}, not {found['input']!r:.60}"))
+
+
+def extended(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
+    """`base` with more fields: a type and a default by name."""
+    return create_model(base.__name__, __base__=base, **dict(fields))
+
+
+@cache
+def json_schema(model: type[Record]) -> Mapping[str, Any]:
+    """The JSON Schema of a model, with all that it refers to in its place."""
+    schema = model.model_json_schema()
+    resolved: Mapping[str, Any] = _resolved(schema, schema.get("$defs", {}))
+    return resolved
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_resolved(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+    return {key: _resolved(one, definitions) for key, one in schema.items() if key != "$defs"}
