@@ -78,7 +78,22 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class Record(BaseModel):
     """An object of JSON, or a row of a table; keys that the model does not name may follow."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="allow", frozen=True, strict=True, allow_inf_nan=False, defer_build=True
+    )
+
+
+def column(says: str, unit: str = "", *, later: bool = False) -> Any:
+    """A column of a bundle's table: what docs/bundle.md says of it, and its unit.
+
+    `later`: bundles that are older than the column lack it.
+    """
+    return Field(description=says, json_schema_extra={"unit": unit, "later": later})
+
+
+def optional(says: str, unit: str = "", *, later: bool = False) -> Any:
+    """As `column`, of what a file need not say, and a cell may be without."""
+    return Field(None, description=says, json_schema_extra={"unit": unit, "later": later})
 
 
 class Table(Record):

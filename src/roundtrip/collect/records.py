@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import files, model, studies
 from roundtrip.collect import confined
-from roundtrip.collect.tables.columns import Row, column, optional
 from roundtrip.errors import UserError
 from roundtrip.model import (
     MOST_AMOUNT,
@@ -32,6 +31,8 @@ from roundtrip.model import (
     Signed,
     Text,
     Time,
+    column,
+    optional,
 )
 
 #: The parameter of a check that says which pair of nodes it is launched on.
@@ -67,7 +68,7 @@ class Simulated(Record):
     host_flops: Speed | None = Field(default=None, title="host speed, flop/s")
 
 
-class Place(Row):
+class Place(Record):
     """Where a rank runs."""
 
     rank: Count = column("the rank, from 0", "count")
@@ -85,7 +86,7 @@ class Place(Row):
 _Adapters = Annotated[list[Text], Field(max_length=100)]
 
 
-class NodeFacts(Row):
+class NodeFacts(Record):
     """What the kernel of a node says, see `workloads/core/node.hpp`."""
 
     host: Host = column("pseudonym of the node")
@@ -113,7 +114,7 @@ class Node(NodeFacts):
     sent_bytes: dict[str, Count] | None = None
 
 
-class RankDisturbance(Row):
+class RankDisturbance(Record):
     """What disturbed a rank; `workloads/core/disturbance.hpp` says how it is measured."""
 
     involuntary_context_switches: Count | None = optional(
@@ -196,7 +197,7 @@ class _Identity(Record):
     slurm_node: Host | None = None
 
 
-class PointFacts(Row):
+class PointFacts(Record):
     """A variant at a size, as a launch measured it."""
 
     case: Label = column("what was measured, as in the samples")

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 import polars as pl
-from pydantic import Field
 
 from roundtrip.model import TIME, WORDS, Record, json_schema
 
@@ -56,19 +55,6 @@ class Row(Record):
     """
 
     across: ClassVar[tuple[Rule, ...]] = ()
-
-
-def column(says: str, unit: str = "", *, later: bool = False) -> Any:
-    """A column of a bundle's table: what docs/bundle.md says of it, and its unit.
-
-    `later`: bundles that are older than the column lack it.
-    """
-    return Field(description=says, json_schema_extra={"unit": unit, "later": later})
-
-
-def optional(says: str, unit: str = "", *, later: bool = False) -> Any:
-    """As `column`, of what a file need not say, and a cell may be without."""
-    return Field(None, description=says, json_schema_extra={"unit": unit, "later": later})
 
 
 @cache

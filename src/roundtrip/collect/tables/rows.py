@@ -27,8 +27,8 @@ from roundtrip.collect.records import (
     Synchronisation,
     Timing,
 )
-from roundtrip.collect.tables.columns import Row, Rule, Schema, column, columns, optional
-from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, Time
+from roundtrip.collect.tables.columns import Row, Rule, Schema, columns
+from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, Time, column, optional
 from roundtrip.studies.metrics import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
