@@ -306,3 +306,11 @@ def test_the_first_nights_are_no_level_if_they_are_few() -> None:
     assert not any(one.steps for one in answers)
     firsts = [(each.first, each.last) for one in answers for each in one.incidents]
     assert firsts.count((0, 6)) >= 9
+
+
+def test_a_step_that_was_said_is_not_withdrawn_while_it_lasts() -> None:
+    logs = quiet(50, 105)
+    logs[:, 100:] += 5 * SD
+    said = np.array([[bool(one.steps) for one in judged(logs[:, :n])] for n in (103, 104, 105)])
+    assert said[0].mean() > 0.8
+    assert (said[:-1] & ~said[1:]).sum() <= 1

@@ -92,7 +92,7 @@ def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
         used = row.comparable
         if used.values.size >= settings.nights_least:
             parts += ((number, first, part) for first, part in _stretches(used))
-    cleaned = [clean(part, settings) for _, _, part in parts]
+    cleaned = clean([part for _, _, part in parts], settings)
     of_site = usual(cleaned, settings)
     cleaned = [replace(series, usual=of_site) for series in cleaned]
     fits = segments.fits(cleaned, settings)

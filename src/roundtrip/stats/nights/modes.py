@@ -7,6 +7,7 @@ levels.  Visits are noise; what they hide are the nights within a mode, which sc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +23,13 @@ MAD = 1.4826
 _VISIT, _VISITS = 12, 3
 #: Modes lie at least so many standard deviations of their nights apart, and the rarer has at least
 #: this share of the nights.
-_APART, _OFTEN = 4.0, 0.15
+_APART, _OFTEN = 3.5, 0.15
+#: A visit reaches its mode up to this part of what lies between the modes.
+_REACHED = 2.5
 #: A change of shares is looked for in so many of the newest nights, at least and at most.
 _NEWEST, _LATE = 5, 60
+#: What all series of a site say of its visits is worth so many visits of each, if all have modes.
+_OF_SITE = 8
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,34 @@ class Modes:
     is_high: np.ndarray
     gap: float
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """The nights of each run of either mode."""
+        return np.concatenate([_lengths(self.is_high), _lengths(~self.is_high)])
+
+
+@dataclass(frozen=True)
+class Habit:
+    """What is believed of the visits of a series before any is seen: a beta law, first Jeffreys'.
+
+    `stays` nights were followed by another night in the same mode, and `leaves` were not.
+    """
+
+    stays: float = 0.5
+    leaves: float = 0.5
+
+
+def habit(every: Sequence[Modes | None]) -> Habit:
+    """What the series of a site say together; None is a series without modes."""
+    lengths = [one.lengths for one in every if one is not None]
+    if not lengths:
+        return Habit()
+    runs = np.concatenate(lengths)
+    visits = max(1, int((runs <= _VISIT).sum()))
+    stays = (np.minimum(runs, _VISIT + 1).sum() - runs.size) / visits
+    weight = _OF_SITE * len(lengths) / len(every)
+    return Habit(Habit.stays + weight * stays, Habit.leaves + weight)
+
 
 def _runs(there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first nights of the runs of nights that are `there`, and the first nights after them."""
@@ -41,23 +74,28 @@ def _runs(there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(change == 1), np.flatnonzero(change == -1)
 
 
-def _is_visit(length: int, lengths: np.ndarray, settings: Settings) -> bool:
-    """Whether a run of `length` nights may be a visit of a mode as those of `lengths` are.
+def _lengths(there: np.ndarray) -> np.ndarray:
+    first, last = _runs(there)
+    return np.asarray(last - first)
+
+
+def _are_visits(lengths: np.ndarray, of_site: Habit, settings: Settings) -> np.ndarray:
+    """Which runs of a mode, of `lengths` nights, may be visits as the other runs are.
 
     A night stays in a mode with a probability that the visits show (a Markov chain of two states;
     a longer run says only that it lasted so far).  So long a run is predicted by a beta-geometric
-    law with Jeffreys' prior, and as often as there were visits that could have been the longest:
-    few visits say little.
+    law, and as often as there were visits that could have been the longest: few visits say little.
     """
-    visits = int((lengths <= _VISIT).sum())
-    if visits < _VISITS:
-        return False
-    stays, leaves = int(np.minimum(lengths, _VISIT + 1).sum()) - lengths.size + 0.5, visits + 0.5
-    longer = betaln(stays + length - 1, leaves) - betaln(stays, leaves)
-    return bool(-longer - math.log(visits + 1) < settings.mode_evidence)
+    is_short = lengths <= _VISIT
+    nights = np.minimum(lengths, _VISIT + 1) - 1
+    visits = is_short.sum() - is_short
+    stays, leaves = of_site.stays + nights.sum() - nights, of_site.leaves + visits
+    longer = betaln(stays + lengths - 1, leaves) - betaln(stays, leaves)
+    is_usual = -longer - np.log(visits + 1) < settings.mode_evidence
+    return np.asarray((visits >= _VISITS) & is_usual)
 
 
-def modes(logs: np.ndarray, least: float) -> Modes | None:
+def modes(logs: np.ndarray, least: float, of_site: Habit, settings: Settings) -> Modes | None:
     """The two modes of a series, if it visits each again and again for a few nights.
 
     Most nights of the rarer mode belong to visits: a level that lasts is no mode.
@@ -77,19 +115,32 @@ def modes(logs: np.ndarray, least: float) -> Modes | None:
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
     within = max(MAD * float(np.median(np.abs(logs - centres))), least)
+    if gap < _APART * within:
+        return None
+    is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
     rare, usual = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
-    lengths, between_visits = (last - first for first, last in (_runs(rare), _runs(usual)))
-    short = lengths[lengths <= _VISIT]
+    lengths, between_visits = _lengths(rare), _lengths(usual)
     if (
-        gap < _APART * within
-        or min(short.size, (between_visits <= _VISIT).sum()) < _VISITS
-        or 2 * short.sum() < lengths.sum()
+        min((of_mode <= _VISIT).sum() for of_mode in (lengths, between_visits)) < _VISITS
+        or 2 * lengths[_are_visits(lengths, of_site, settings)].sum() < lengths.sum()
     ):
         return None
     return Modes(is_high, gap)
 
 
-def visits(found: Modes, settings: Settings) -> np.ndarray:
+def _is_scatter(
+    logs: np.ndarray, is_high: np.ndarray, centres: np.ndarray, gap: float
+) -> np.ndarray:
+    """The nights of runs that only scatter across the cut, and do not reach the other mode."""
+    off = np.where(is_high, centres - logs, logs - centres)
+    result = np.zeros(logs.size, dtype=bool)
+    for there in (is_high, ~is_high):
+        for begin, end in zip(*_runs(there), strict=True):
+            result[begin:end] = _REACHED * np.median(off[begin:end]) > gap
+    return result
+
+
+def visits(found: Modes, of_site: Habit, settings: Settings) -> np.ndarray:
     """By how much each night is off because it visits the mode that is the rarer one [nights].
 
     A run that is too long for a visit is a level.
@@ -97,9 +148,9 @@ def visits(found: Modes, settings: Settings) -> np.ndarray:
     is_mostly_high = bool(2 * found.is_high.sum() > found.is_high.size)
     first, last = _runs(found.is_high != is_mostly_high)
     off = np.zeros(found.is_high.size)
-    for number, (begin, end) in enumerate(zip(first, last, strict=True)):
-        if _is_visit(int(end - begin), np.delete(last - first, number), settings):
-            off[begin:end] = -found.gap if is_mostly_high else found.gap
+    are_visits = _are_visits(last - first, of_site, settings)
+    for begin, end in zip(first[are_visits], last[are_visits], strict=True):
+        off[begin:end] = -found.gap if is_mostly_high else found.gap
     return off
 
 

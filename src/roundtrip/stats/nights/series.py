@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.modes import MAD, Modes, modes, visits
+from roundtrip.stats.nights.modes import MAD, Habit, Modes, habit, modes, visits
 from roundtrip.stats.nights.settings import Settings
 
 #: The difference of two nights of a normal distribution to its standard deviation.
@@ -122,19 +122,30 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> Iterator[Ro
         yield Row(values[there], there, ranked)
 
 
-def clean(row: Row, settings: Settings) -> Clean:
-    """The comparable nights of a row, at least one, in units of their spread."""
+def clean(every: Sequence[Row], settings: Settings) -> list[Clean]:
+    """The comparable nights of each row of a site, at least one, in units of their spread.
+
+    Where series have modes, what is known of their visits counts for all.
+    """
+    alone = [_clean(row, Habit(), settings) for row in every]
+    of_site = habit([one.modes for one in alone])
+    if of_site == Habit():
+        return alone
+    return [_clean(row, of_site, settings) for row in every]
+
+
+def _clean(row: Row, of_site: Habit, settings: Settings) -> Clean:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.night)
-    two = modes(logs, max(_ROUNDING * _resolution(logs), settings.spread_least))
+    two = modes(logs, max(_ROUNDING * _resolution(logs), settings.spread_least), of_site, settings)
     if two is not None:
-        logs = logs - visits(two, settings)
+        logs = logs - visits(two, of_site, settings)
     running = running_median(logs)
     off = logs - running
     spread = _spread(logs, off, settings.spread_least)
     before = running_median(logs, "mirror")  # that no newest night makes a level of its own
-    excursions = tuple(_alone((logs - before) / spread, settings.clip_sd))
+    excursions = tuple(_alone(logs / spread, before / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(logs, np.minimum(running, before) - bound, np.maximum(running, before) + bound)
     if sum(one.end - one.begin for one in excursions) > _OFTEN * logs.size:
@@ -226,13 +237,19 @@ def _resolution(logs: np.ndarray) -> float:
     return float(np.median(np.diff(different)))
 
 
-def _alone(off: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
-    """Few nights in a row that are far off on one side, and are followed by others."""
+def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
+    """Few nights in a row that are far off the level on one side, and are followed by one that is
+    nearer to the level before them than to theirs.
+    """
+    off = values - level
     side = np.where(np.abs(off) > _OFF, np.sign(off), 0)
     ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
     begin = 0
     for end in map(int, ends):
         size = np.abs(off[begin:end])
         if side[begin] and end - begin <= _ALONE and end < side.size and size.max() > clip_sd:
-            yield Excursion(begin, end, float(np.median(size)))
+            before = values[max(begin - _REACH, 0) : max(begin, 1)]
+            there, since = np.abs(values[[begin, end]] - np.median(before))
+            if 2 * since < there or not begin:
+                yield Excursion(begin, end, float(np.median(size)))
         begin = end
