@@ -69,6 +69,13 @@ Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 #: Launches of a case, and other things that are few.
 Few = Annotated[int, Field(ge=0, le=10_000)]
 Amount = Annotated[float, Field(ge=0, le=MOST_AMOUNT)]
+#: Thresholds: none is negative, and all are larger than any sensible one.
+Limit = Annotated[float, Field(ge=0, le=MOST_COUNT)]
+Positive = Annotated[float, Field(gt=0, le=MOST_COUNT)]
+#: A share, a probability or a level.
+Share = Annotated[float, Field(gt=0, lt=1)]
+Sizes = Annotated[tuple[Count, ...], Field(strict=False, min_length=1)]
+Limits = Annotated[tuple[Limit, ...], Field(strict=False, min_length=1)]
 Signed = Annotated[float, Field(ge=-MOST_AMOUNT, le=MOST_AMOUNT)]
 
 
@@ -125,7 +132,7 @@ def is_name(text: str) -> bool:
 class Fault:
     """The first fault of some data: the path to it, as keys and indices, and why in one line.
 
-    `key` is a key at that path that has no business there, "" for another fault.
+    `key` is the key at that path that is at fault, where it is not the value at the path.
     """
 
     path: tuple[str | int, ...]
@@ -154,8 +161,8 @@ def first(error: ValidationError, container: str) -> Fault:
     """The first fault of `error`, in words; `container` is what holds keys, such as "a table"."""
     found = error.errors(include_url=False)[0]
     path, kind = tuple(found["loc"]), found["type"]
-    if kind == "unknown_key":
-        return Fault(path, printable(found["msg"]), found["ctx"]["key"])
+    if key := found.get("ctx", {}).get("key"):  # of a validator that looks at several keys
+        return Fault(path, printable(found["msg"]), key)
     if kind == "missing":
         return Fault(path[:-1], printable(f"'{path[-1]}' is missing"))
     why = found["msg"][0].lower() + found["msg"][1:]

@@ -35,7 +35,7 @@ def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
 
 def test_a_file_without_the_statistics_is_none() -> None:
     text = "[disturbance]" + analysis.default_text().split("[disturbance]", 1)[1]
-    with pytest.raises(UserError, match=r"the table \[statistics\] is missing"):
+    with pytest.raises(UserError, match="'statistics' is missing"):
         analysis.parse(text, FILE)
 
 
@@ -45,21 +45,25 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
     assert (old.statistics.advised_launches, old.of(Thresholds).many_bytes) == (9, 1024)
     assert old.later == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
     assert analysis.default().later == ""
-    with pytest.raises(UserError, match="needs exactly the keys"):
+    with pytest.raises(UserError, match="'great_loss' is missing"):
         analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("incident_nights = 10", "incident_nights = 4", "must be a whole number, at least 5"),
-        ("newest_sd_most = 5.0", "newest_sd_most = 3.0", "must be at least newest_sd"),
-        ("sight_power = 0.9", "sight_power = 1.0", "sight_power must lie between 0 and 1"),
-        ("white_share = 0.5", "white_share = 1.0", "must lie between 0 and 1"),
-        ("clip_sd = 4.0", "clip_sd = 0", "clip_sd must be above 0"),
-        ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd must be a number"),
-        ("evidence_newest = [8.0, 6.0, 5.8]", "evidence_newest = 8", "must be a list"),
-        ("clip_sd = 4.0", "clip = 3.5", "needs exactly the keys"),
+        (
+            "incident_nights = 10",
+            "incident_nights = 4",
+            "must be at least segment_least, which is 5",
+        ),
+        ("newest_sd_most = 5.0", "newest_sd_most = 3.0", "must be at least newest_sd, which is 4"),
+        ("sight_power = 0.9", "sight_power = 1.0", "sight_power: input should be less than 1"),
+        ("white_share = 0.5", "white_share = 1.0", "should be less than 1"),
+        ("clip_sd = 4.0", "clip_sd = 0", "clip_sd: input should be greater than 0"),
+        ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd: input should be a valid number"),
+        ("evidence_newest = [8.0, 6.0, 5.8]", "evidence_newest = 8", "should be a list"),
+        ("clip_sd = 4.0", "clip = 3.5", "unknown key 'clip'"),
     ],
 )
 def test_a_history_that_makes_no_sense_is_told_with_its_line(old: str, new: str, told: str) -> None:
@@ -67,16 +71,8 @@ def test_a_history_that_makes_no_sense_is_told_with_its_line(old: str, new: str,
     with pytest.raises(UserError, match=told) as raised:
         analysis.parse(text, FILE)
     line = text[: text.index(new.split(" = ")[0])].count("\n") + 1
-    if "needs exactly" not in told:
+    if "unknown key" not in told:
         assert f"analysis.toml:{line}:" in str(raised.value)
-
-
-def test_thresholds_of_the_former_detection_are_those_of_the_package() -> None:
-    text = analysis.default_text()
-    start, end = text.index("[history]"), text.index("[nodes]")
-    former = "[history]\nschedule_thresholds = [4.7]\nspike_sd = 10.0\n\n"
-    read = analysis.parse(text[:start] + former + text[end:], FILE)
-    assert read.history == analysis.default().history
 
 
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:

@@ -92,11 +92,19 @@ def test_the_package_thresholds_are_good() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("minimum_effect = 0.05", "minimum_effect = 'x'", "[statistics] minimum_effect must be"),
-        ("minimum_effect = 0.05", "minimal_effect = 0.05", "[statistics] needs exactly the keys"),
-        ("[netpipe]", "[netpype]", "unknown table [netpype]"),
-        ("[disturbance]", "[netpipes]", "unknown table [netpipes]"),
-        ("confidence_level = 0.95", "confidence_level = 1", "must lie between 0 and 1"),
+        (
+            "minimum_effect = 0.05",
+            "minimum_effect = 'x'",
+            "statistics.minimum_effect: input should be",
+        ),
+        (
+            "minimum_effect = 0.05",
+            "minimal_effect = 0.05",
+            "statistics: unknown key 'minimal_effect'; legal",
+        ),
+        ("[netpipe]", "[netpype]", "unknown key 'netpype'; legal are disturbance, "),
+        ("[disturbance]", "[netpipes]", "unknown key 'netpipes'; legal are "),
+        ("confidence_level = 0.95", "confidence_level = 1", "should be less than 1"),
         ("[netpipe]", "[netpipe", "not TOML"),
         ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
     ],
@@ -118,5 +126,5 @@ def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: P
     assert old.studies == analysis.default().studies
     assert old.text == file.read_text()
     file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
-    with pytest.raises(UserError, match=r"the table \[disturbance\] is missing"):
+    with pytest.raises(UserError, match="'statistics' is missing"):
         analysis.load(file)

@@ -92,7 +92,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 17, of_launches(started="2026-11-21T07:00:00Z")
     yield 18, replace(SOUND, points=[*points(), *points(batch=8)])
     yield 19, replace(SOUND, claims=judged(q=judged()[Claim(1)].p / 2))
-    any_effect = replace(SETTINGS, statistics=replace(LEVELS, minimum_effect=0.0))
+    any_effect = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
     yield 20, replace(SOUND, analysis=any_effect)
     yield 20, replace(SOUND, printed={})
     yield 21, replace(SOUND, printed={})

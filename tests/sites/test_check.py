@@ -116,7 +116,7 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
             "- from: 2026-11-03\n  what: x\n",
             "2: annotations.0: unknown key 'what'",
         ),
-        ("analysis.toml", "[statistic]\n", "1: unknown table [statistic]"),
+        ("analysis.toml", "[statistic]\n", "1: unknown key 'statistic'"),
     ],
 )
 def test_a_fault_in_what_is_said_of_nights_is_named(

@@ -83,6 +83,6 @@ def test_the_judge_keeps_the_promise(claims: int) -> None:
 
 
 def test_a_stricter_level_needs_more() -> None:
-    strict = Levels(0.99, 0.01, 0.05, 0.05)
+    strict = LEVELS.model_copy(update={"confidence_level": 0.99, "false_discovery_level": 0.01})
     assert fewest_launches(1, strict) == 8
     assert recommended_launches(1, strict) == 12

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -185,7 +184,7 @@ def foresight_of(logs: np.ndarray) -> int | None:
 
 def test_a_forecast_says_when_it_cannot() -> None:
     assert foresight.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
-    undecidable = replace(LEVELS, minimum_effect=0.5, equivalence_margin=0.001)
+    undecidable = LEVELS.model_copy(update={"minimum_effect": 0.5, "equivalence_margin": 0.001})
     assert foresight.rounds_to_come(ratios(0.2, 0.1, 10), undecidable) == 201
     assert foresight.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
 

@@ -20,7 +20,7 @@ def render(comparison: Comparison, everything: bool = False) -> str:
         "exit_status": comparison.exit_status,
         "base": _side(comparison.base),
         "new": _side(comparison.new),
-        "levels": asdict(comparison.levels),
+        "levels": dict(comparison.levels),
         "sequential": comparison.is_sequential,
         "provenance": [asdict(fact) for fact in words.shown(comparison, everything)],
         "series": [_row(row) for row in comparison.rows],

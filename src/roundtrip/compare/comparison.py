@@ -27,7 +27,8 @@ def with_least(levels: Levels, regression: float | None) -> Levels:
     """`levels` for which a difference of `regression` (a fraction) is the least that matters."""
     if regression is None:
         return levels
-    return replace(levels, minimum_effect=regression, equivalence_margin=regression)
+    least = {"minimum_effect": regression, "equivalence_margin": regression}
+    return levels.model_copy(update=least)
 
 
 def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:

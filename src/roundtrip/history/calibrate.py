@@ -9,7 +9,7 @@ the autocorrelation of the site (moving block bootstrap: H. R. Kuensch, Annals o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -139,4 +139,4 @@ def _count(sites: list[np.ndarray], settings: Settings) -> int:
 
 
 def _raised(settings: Settings, rise: float) -> Settings:
-    return replace(settings, evidence=round(settings.evidence + rise, 6))
+    return settings.model_copy(update={"evidence": round(settings.evidence + rise, 6)})

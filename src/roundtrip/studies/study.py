@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from roundtrip.collect.analysis import Analysis
-    from roundtrip.model import Record
+    from roundtrip.model import Record, Table
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data
     from roundtrip.stats.verdicts import Family, Judged
@@ -145,9 +145,9 @@ class Study:
     question: ClassVar[str]
     #: Place in the report and in analysis.toml; the least comes first.
     order: ClassVar[int] = 100
-    #: A frozen dataclass of numbers and tuples of numbers: its table in analysis.toml, whose text
+    #: Its table in analysis.toml, of numbers and tuples of numbers, whose text
     #: with the values of the package is ``thresholds.toml`` of the room.
-    thresholds: ClassVar[type | None] = None
+    thresholds: ClassVar[type[Table] | None] = None
     #: What only its workload writes to run.json, under the study's name.
     record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +83,7 @@ def test_a_node_that_was_mended_is_named_no_longer() -> None:
 
 def test_a_rate_that_differs_by_less_than_what_is_of_interest_names_nobody() -> None:
     rows = nights({7: 0.3}, nights=3)
-    demanding = replace(SETTINGS, failures_least=0.9)
+    demanding = SETTINGS.model_copy(update={"failures_least": 0.9})
     assert named(rows) == {"n07"} and flaky(Outcomes.of(rows), demanding) == ()
 
 

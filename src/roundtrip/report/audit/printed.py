@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from roundtrip import files
@@ -35,10 +34,10 @@ def thresholds(one: Subject) -> Outcome:
     """Rule 21: of one study, its own and those that all share."""
     if one.chapter is None:
         return missing("a section of the report about it")
-    kind = one.chapter.thresholds
+    kind: Any = one.chapter.thresholds
     wanted = _shared(one.analysis, ("statistics", "disturbance", *one.facts.tables))
     if kind is not None:
-        values = asdict(one.analysis.of(kind))
+        values: dict[str, Any] = dict(one.analysis.of(kind))
         wanted |= {(one.chapter.study, key): value for key, value in values.items()}
     return _held(wanted, one.printed)
 
@@ -48,7 +47,7 @@ def _shared(analysis: Analysis, names: Sequence[str]) -> dict[tuple[str, str], A
     return {
         (table, key): value
         for table in names
-        for key, value in asdict(getattr(analysis, table)).items()
+        for key, value in getattr(analysis, table)
         if value != ()
     }
 

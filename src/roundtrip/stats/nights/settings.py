@@ -3,53 +3,87 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from roundtrip.model import Count, Limit, Limits, Positive, Share, Table
 
 #: Evidence that no change point has: finite, so that of several the weakest is known.
 NEVER = 1e6
 
 
-@dataclass(frozen=True)
-class Settings:
+#: (the key that holds the least value, key).
+_ORDERED = (
+    ("newest_sd", "newest_sd_most"),
+    ("segment_least", "incident_nights"),
+    ("incident_nights", "plain_nights"),
+    ("segment_least", "sight_nights"),
+)
+
+
+def _effects(effects: Any) -> Any:
+    """A table as pairs, sorted."""
+    if not isinstance(effects, dict):
+        return effects
+    for name, value in effects.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < 1:
+            right = "{name} must be a number from 0 to 1, under the name of a study, or of a "
+            right += "study and a metric: 'STUDY METRIC'"
+            raise PydanticCustomError("effects", right, {"name": name})
+    return tuple(sorted((name, float(value)) for name, value in effects.items()))
+
+
+class Settings(Table):
     """Table ``[history]`` of analysis.toml, which says what each key means.
 
     Counts are nights that were measured and not left out; evidence is in standard normal deviates.
     """
 
-    minimum_effect: float
-    nights_least: int
-    segment_least: int
-    evidence: float
-    evidence_length: float
-    evidence_memory: float
-    evidence_short: float
-    evidence_newest: tuple[float, ...]
-    separation_least: float
-    plain_sd: float
-    plain_nights: int
-    plain_cost: float
-    incident_nights: int
-    clip_sd: float
-    spread_least: float
-    white_share: float
-    share_weight: float
-    mode_evidence: float
-    node_set_nights: int
-    node_sets_most: int
-    drift_nights: int
-    drift_evidence: float
-    newest_sd: float
-    newest_sd_most: float
-    newest_share: float
-    flapping_level: float
-    flapping_nights: int
-    confidence_level: float
-    news_nights: int
-    sight_nights: int
-    sight_power: float
+    minimum_effect: Limit
+    nights_least: Annotated[Count, Field(ge=8)]
+    segment_least: Annotated[Count, Field(ge=2)]
+    evidence: Positive
+    evidence_length: Limit
+    evidence_memory: Limit
+    evidence_short: Limit
+    evidence_newest: Limits
+    separation_least: Share
+    plain_sd: Positive
+    plain_nights: Count
+    plain_cost: Limit
+    incident_nights: Count
+    clip_sd: Positive
+    spread_least: Positive
+    white_share: Share
+    share_weight: Limit
+    mode_evidence: Limit
+    node_set_nights: Annotated[Count, Field(ge=2)]
+    node_sets_most: Annotated[Count, Field(ge=1)]
+    drift_nights: Annotated[Count, Field(ge=8)]
+    drift_evidence: Limit
+    newest_sd: Positive
+    newest_sd_most: Limit
+    newest_share: Share
+    flapping_level: Share
+    flapping_nights: Annotated[Count, Field(ge=3)]
+    confidence_level: Share
+    news_nights: Annotated[Count, Field(ge=1)]
+    sight_nights: Count
+    sight_power: Share
     #: (name of a study, or of a study and a metric; the least effect in place of minimum_effect).
-    minimum_effects: tuple[tuple[str, float], ...] = ()
+    minimum_effects: Annotated[tuple[tuple[str, float], ...], BeforeValidator(_effects)] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for least, key in _ORDERED:
+            if getattr(self, key) < getattr(self, least):
+                right = "{key} must be at least {least}, which is {low}"
+                why = {"key": key, "least": least, "low": getattr(self, least)}
+                raise PydanticCustomError("order", right, why)
+        return self
 
     def least(self, study: str, metric: str) -> float:
         """The least effect, relative, that is told of a metric of a study."""
@@ -74,40 +108,3 @@ class Settings:
         if is_newest and 0 <= place < len(self.evidence_newest):
             return max(bar, self.evidence_newest[place])
         return NEVER
-
-    def faults(self) -> Iterator[tuple[str, str]]:
-        """(key, what would be right) of every value that makes no sense beside the others."""
-        for key in (
-            "confidence_level",
-            "sight_power",
-            "white_share",
-            "newest_share",
-            "flapping_level",
-            "separation_least",
-        ):
-            if not 0 < getattr(self, key) < 1:
-                yield key, "must lie between 0 and 1"
-        for key in ("clip_sd", "spread_least", "evidence", "plain_sd", "newest_sd"):
-            if not getattr(self, key) > 0:
-                yield key, "must be above 0"
-        if self.newest_sd_most < self.newest_sd:
-            yield "newest_sd_most", "must be at least newest_sd"
-        for least, key in _ORDERED:
-            low = least if isinstance(least, int) else getattr(self, least)
-            if getattr(self, key) < low or getattr(self, key) != int(getattr(self, key)):
-                yield key, f"must be a whole number, at least {low} ({least})"
-
-
-#: (the least value or the key that holds it, key), all whole numbers.
-_ORDERED: tuple[tuple[int | str, str], ...] = (
-    (8, "nights_least"),
-    (2, "segment_least"),
-    ("segment_least", "incident_nights"),
-    ("incident_nights", "plain_nights"),
-    (2, "node_set_nights"),
-    (1, "node_sets_most"),
-    (8, "drift_nights"),
-    (3, "flapping_nights"),
-    (1, "news_nights"),
-    ("segment_least", "sight_nights"),
-)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from roundtrip.model import Count, Limit, Sizes, Table
 from roundtrip.studies.arms import BLUE, PURPLE, RUST, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -31,16 +31,15 @@ BUFFERS, END = "same", 8 << 20
 _RAW = (("variant", BASE), ("phase", "measure"))
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(Table):
     """Where the variants are compared (bytes), and the ratio below which a loss is great.
 
     `many_bytes`: from here on, what the study says of datatypes and of serializing is tested.
     """
 
-    compared_sizes: tuple[int, ...]
-    great_loss: float
-    many_bytes: int = 1024
+    compared_sizes: Sizes
+    great_loss: Limit
+    many_bytes: Count = 1024
 
 
 def _is_pingpong(case: str) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
-from roundtrip.model import Amount, Count, Label, Record, Text
+from roundtrip.model import Amount, Count, Label, Limit, Record, Table, Text
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -74,12 +73,11 @@ def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     return ranks > 0
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(Table):
     """When a finding of the WAN study holds: see analysis.toml."""
 
-    published_within: float
-    critical_difference: float
+    published_within: Limit
+    critical_difference: Limit
 
 
 class _Marked(Record):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from roundtrip.model import Limit, Sizes, Table
 from roundtrip.studies.arms import BLUE, GREY, PURPLE, RUST, TEAL, Arm
 from roundtrip.studies.study import Study, Yardstick
 
@@ -24,12 +23,11 @@ ARMS = {
 _AVERAGE = ("phase", "average")
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(Table):
     """Where OSU is laid beside NetPIPE (bytes), and from which part on they disagree."""
 
-    compared_sizes: tuple[int, ...]
-    disagreement: float
+    compared_sizes: Sizes
+    disagreement: Limit
 
 
 class OSU(Study):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from roundtrip.model import Count, Few, Record, Text
+from roundtrip.model import Count, Few, Limit, Record, Sizes, Table, Text
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -73,8 +72,7 @@ class RingRecord(Record):
     skipped: list[_Skipped] = Field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(Table):
     """Where transports are compared (bytes), and what a region's pass is expected to be like.
 
     `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
@@ -82,11 +80,11 @@ class Thresholds:
     `least_goodput`: its share of what a hub can carry.
     """
 
-    compared_sizes: tuple[int, ...]
-    flat_within: float
-    most_hand_overs: float
-    least_gain: float
-    least_goodput: float = 0.95
+    compared_sizes: Sizes
+    flat_within: Limit
+    most_hand_overs: Limit
+    least_gain: Limit
+    least_goodput: Limit = 0.95
 
 
 def _is_in_one_node(ranks_on_nodes: str) -> bool:
