@@ -23,7 +23,9 @@ MAD = 1.4826
 _VISIT, _VISITS = 12, 3
 #: Modes lie at least so many standard deviations of their nights apart, and the rarer has at least
 #: this share of the nights.
-_APART, _OFTEN = 3.5, 0.15
+_APART, _OFTEN = 4.0, 0.15
+#: They lie at least so far apart where most series of the site have modes.
+_APART_USUAL = 3.5
 #: A visit reaches its mode up to this part of what lies between the modes.
 _REACHED = 2.5
 #: A change of shares is looked for in so many of the newest nights, at least and at most.
@@ -57,14 +59,14 @@ class Habit:
 
 
 def habit(every: Sequence[Modes | None]) -> Habit:
-    """What the series of a site say together; None is a series without modes."""
+    """What the series of a site say together, if most have modes; None is one without."""
     lengths = [one.lengths for one in every if one is not None]
-    if not lengths:
+    if 2 * len(lengths) <= len(every):
         return Habit()
     runs = np.concatenate(lengths)
     visits = max(1, int((runs <= _VISIT).sum()))
     stays = (np.minimum(runs, _VISIT + 1).sum() - runs.size) / visits
-    weight = _OF_SITE * len(lengths) / len(every)
+    weight = _OF_SITE * (2 * len(lengths) / len(every) - 1)
     return Habit(Habit.stays + weight * stays, Habit.leaves + weight)
 
 
@@ -98,7 +100,8 @@ def _are_visits(lengths: np.ndarray, of_site: Habit, settings: Settings) -> np.n
 def modes(logs: np.ndarray, least: float, of_site: Habit, settings: Settings) -> Modes | None:
     """The two modes of a series, if it visits each again and again for a few nights.
 
-    Most nights of the rarer mode belong to visits: a level that lasts is no mode.
+    Most nights of the rarer mode belong to visits: a level that lasts is no mode.  A stay of more
+    than `_VISIT` nights is a visit only if most series of the site have modes, and stay so long.
 
     The cut between them leaves the least variance within (N. Otsu, IEEE Transactions on Systems,
     Man, and Cybernetics 9, 1979).  `least`: the spread is not below this.
@@ -115,15 +118,17 @@ def modes(logs: np.ndarray, least: float, of_site: Habit, settings: Settings) ->
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
     within = max(MAD * float(np.median(np.abs(logs - centres))), least)
-    if gap < _APART * within:
+    is_usual = of_site != Habit()
+    if gap < (_APART_USUAL if is_usual else _APART) * within:
         return None
     is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
     rare, usual = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
     lengths, between_visits = _lengths(rare), _lengths(usual)
-    if (
-        min((of_mode <= _VISIT).sum() for of_mode in (lengths, between_visits)) < _VISITS
-        or 2 * lengths[_are_visits(lengths, of_site, settings)].sum() < lengths.sum()
-    ):
+    are_visits = lengths <= _VISIT
+    is_rare = min(are_visits.sum(), (between_visits <= _VISIT).sum()) < _VISITS
+    if is_usual:
+        are_visits = _are_visits(lengths, of_site, settings)
+    if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
         return None
     return Modes(is_high, gap)
 

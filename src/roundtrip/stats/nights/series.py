@@ -238,8 +238,10 @@ def _resolution(logs: np.ndarray) -> float:
 
 
 def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
-    """Few nights in a row that are far off the level on one side, and are followed by one that is
-    nearer to the level before them than to theirs.
+    """Few nights in a row that are far off the level on one side, and are followed by others.
+
+    Of the newest nights the next one must be nearer to the level before them than to theirs: no
+    nights say where the level is then.
     """
     off = values - level
     side = np.where(np.abs(off) > _OFF, np.sign(off), 0)
@@ -250,6 +252,6 @@ def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Ex
         if side[begin] and end - begin <= _ALONE and end < side.size and size.max() > clip_sd:
             before = values[max(begin - _REACH, 0) : max(begin, 1)]
             there, since = np.abs(values[[begin, end]] - np.median(before))
-            if 2 * since < there or not begin:
+            if end + _REACH < side.size or not begin or 2 * since < there:
                 yield Excursion(begin, end, float(np.median(size)))
         begin = end
