@@ -2,39 +2,38 @@
 
 ReFrame makes every test there is before it looks which are wanted, some milliseconds each.  The
 environment variable ROUNDTRIP_TESTS names the wanted ones, in JSON: check -> a list of products,
-each parameter -> its values as names show them; a parameter that is left out has all.  Without the
+each parameter -> its values as names show them; a parameter that is left out has all.  Of several
+products of one check, all tests of the values that any of them names are made.  Without the
 variable all tests are made.
 """
 
 import json
 import os
-from functools import cache
 
-from reframe.core import decorators
+import reframe as rfm
+from reframe.core.builtins import parameter
+from reframe.core.meta import make_test
 
 _ASKED = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
-_register = decorators._register_test
 
 
-@cache
-def _variants(check):
-    """The numbers of the asked variants of a check."""
-    known = check.raw_params
-    products = [
-        {name: _shown_as(known[name], values) for name, values in product.items() if name in known}
-        for product in _ASKED.get(check.__name__, [])
-    ]
-    return {number for product in products for number in check.get_variant_nums(**product)}
+def simple_test(check):
+    """As `rfm.simple_test`, of the asked values of the parameters of `check`."""
+    if _ASKED is None:
+        return rfm.simple_test(check)
+    if products := _ASKED.get(check.__name__):
+        fewer = {
+            name: _narrowed(known, {value for product in products for value in product[name]})
+            for name, known in check.raw_params.items()
+            if all(name in product for product in products)
+        }
+        rfm.simple_test(make_test(check.__name__, (check,), fewer, module=check.__module__))
+    return check
 
 
-def _shown_as(parameter, values):
-    return lambda value: f"{parameter.format(value)}" in values
-
-
-def _register_asked(check, *arguments, **options):
-    if options["variant_num"] in _variants(check):
-        _register(check, *arguments, **options)
-
-
-if _ASKED is not None:
-    decorators._register_test = _register_asked
+def _narrowed(known, shown):
+    return parameter(
+        inherit_params=True,
+        filter_params=lambda values: tuple(v for v in values if f"{known.format(v)}" in shown),
+        fmt=known.format,
+    )

@@ -11,6 +11,7 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import ddtbench
 
+from ..asked import simple_test
 from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
@@ -22,7 +23,7 @@ class build_ddtbench(build_workload):
     workload = "ddtbench"
 
 
-@rfm.simple_test
+@simple_test
 class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One micro-app by all methods, interleaved in each launch.
 

@@ -11,8 +11,6 @@ from reframe.core.builtins import run_before, sanity_function, variable
 from roundtrip.host import programs
 from roundtrip.sites.prebuilt import SIMULATED
 
-from . import local_jobs  # noqa: F401  builds are local jobs
-
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 

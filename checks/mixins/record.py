@@ -16,7 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.host import programs
 from roundtrip.toolchains import spec
 
-from . import launcher, local_jobs, steady_clock  # noqa: F401  both mend ReFrame while it launches
+from . import launcher
 from .link import LeasedLink
 from .pairs import OnPairs
 from .simulation import Simulation

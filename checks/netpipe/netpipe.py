@@ -10,6 +10,7 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import netpipe
 
+from ..asked import simple_test
 from ..mixins.amounts import BUDGET, LARGEST, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
@@ -21,7 +22,7 @@ class build_netpipe(build_workload):
     workload = "netpipe"
 
 
-@rfm.simple_test
+@simple_test
 class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """Bandwidth and latency over message size, all variants interleaved in each launch."""
 

@@ -8,12 +8,13 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
+from ..asked import simple_test
 from ..mixins.amounts import LARGEST, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 
 
-@rfm.simple_test
+@simple_test
 class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     """The program that the environment's extra ``netpipe_reference`` names: NPmpi, as built by
     Spack, or Debian's NPopenmpi or NPmpich2."""

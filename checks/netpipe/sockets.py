@@ -3,20 +3,20 @@
 import json
 import pathlib
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 
 from roundtrip.sites import launchers
 from roundtrip.sites.scales import ON_SOCKETS
 
+from ..asked import simple_test
 from .netpipe import NetPIPE
 
 #: Of the node where the job runs: a line ``.../cpu3/topology/physical_package_id:1`` a processor.
 _SOCKETS = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
 
 
-@rfm.simple_test
+@simple_test
 class NetPIPEOnSockets(NetPIPE):
     """Two ranks, each bound to a core; the launch fails if they are not where they should be."""
 

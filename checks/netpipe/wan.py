@@ -2,15 +2,15 @@
 
 import pathlib
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, sanity_function
 
+from ..asked import simple_test
 from ..mixins.wan import EmulatedWan
 from .netpipe import NetPIPE
 
 
-@rfm.simple_test
+@simple_test
 class NetPIPEWan(EmulatedWan, NetPIPE):
     """One rank in each cluster; the variants and all else as in NetPIPE."""
 

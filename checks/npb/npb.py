@@ -25,6 +25,7 @@ from roundtrip.sites import scales
 from roundtrip.studies import npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
+from ..asked import simple_test
 from ..mixins.amounts import LIMIT
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
@@ -129,7 +130,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         return sn.all(checks)
 
 
-@rfm.simple_test
+@simple_test
 class NPB(NPBBase):
     """In one machine, or in one cluster."""
 

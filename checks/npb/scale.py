@@ -4,12 +4,12 @@ Of a number of cores that a benchmark does not take, such as 24 for one that wan
 the largest number below is used that it takes and that all nodes can share alike.
 """
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from roundtrip.sites.scales import ALL_CORES
 from roundtrip.studies import npb
 
+from ..asked import simple_test
 from ..mixins.scale import Scale
 from .npb import NPBBase
 from .wan import AcrossTheWan
@@ -27,7 +27,7 @@ class FittingRanks(Scale):
         return next(legal, 0)
 
 
-@rfm.simple_test
+@simple_test
 class NPBAtScale(FittingRanks, NPBBase):
     """In one machine, or in one cluster; NPB has the same with numbers of ranks."""
 
@@ -43,7 +43,7 @@ class NPBAtScale(FittingRanks, NPBBase):
         self.need_the_scale()
 
 
-@rfm.simple_test
+@simple_test
 class NPBWanAtScale(FittingRanks, AcrossTheWan):
     """Half of the nodes in each cluster, each node filled; the study had 16 ranks in each."""
 

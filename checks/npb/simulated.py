@@ -25,6 +25,7 @@ from roundtrip.sites import scales
 from roundtrip.sites.prebuilt import SIMULATED
 from roundtrip.studies import npb
 
+from ..asked import simple_test
 from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -34,7 +35,7 @@ from .npb import NATIVE_ENVIRONS, NPBBase, build_npb
 _SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
 
 
-@rfm.simple_test
+@simple_test
 class NPBSimulated(NPBBase):
     """Each rank on a simulated host, as fast as the partition says."""
 
@@ -60,7 +61,7 @@ class NPBSimulated(NPBBase):
         self.needs = [*self.needs, SIMULATED]
 
 
-@rfm.simple_test
+@simple_test
 class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One cluster of 16 hosts and two: each recorded once and replayed at every point.
 

@@ -4,12 +4,12 @@ Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connecte
 emulated WAN environment" (CCGrid 2003).  What one cluster does alone is the check NPB.
 """
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, run_after, sanity_function
 
 from roundtrip.sites import scales
 
+from ..asked import simple_test
 from ..mixins.wan import EmulatedWan
 from .npb import NPBBase
 
@@ -35,7 +35,7 @@ class AcrossTheWan(EmulatedWan, NPBBase):
         return (self.result.seconds + rounding) / max(self.result.iterations, 1)
 
 
-@rfm.simple_test
+@simple_test
 class NPBWan(AcrossTheWan):
     """On a number of ranks."""
 

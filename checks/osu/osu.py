@@ -23,6 +23,7 @@ from roundtrip.sites import scales
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
+from ..asked import simple_test
 from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -111,7 +112,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         return self.ran_where_asked()
 
 
-@rfm.simple_test
+@simple_test
 class OSU(OSUBase):
     """Between two ranks."""
 
@@ -122,7 +123,7 @@ class OSU(OSUBase):
     benchmark = parameter(osu.BETWEEN_TWO, type=str, loggable=True)
 
 
-@rfm.simple_test
+@simple_test
 class OSUGroup(OSUBase):
     """Among many ranks: pairs at once, and collectives."""
 

@@ -1,16 +1,16 @@
 """OSU Micro-Benchmarks among as many ranks as the partition has room for."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE
 from roundtrip.studies.osu import derived as osu
 
+from ..asked import simple_test
 from ..mixins.scale import Scale
 from .osu import OSUBase
 
 
-@rfm.simple_test
+@simple_test
 class OSUAtScale(Scale, OSUBase):
     """Pairs at once, and collectives; OSUGroup has the same with numbers of ranks."""
 

@@ -11,6 +11,7 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, var
 
 from roundtrip.studies import ring
 
+from ..asked import simple_test
 from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
@@ -76,7 +77,7 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.time_limit = f"{int(3 * self.budget) + 60}s"
 
 
-@rfm.simple_test
+@simple_test
 class Ring(RingBase):
     """All ranks in one node."""
 
@@ -106,7 +107,7 @@ class AcrossNodes(rfm.RegressionTestPlugin):
             self.executable_opts += [f"--interface={interface}"]
 
 
-@rfm.simple_test
+@simple_test
 class RingNetwork(AcrossNodes, RingBase):
     """Ranks on two nodes, over a link of a kind.
 

@@ -1,15 +1,15 @@
 """The ring round as many nodes as the partition has."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from roundtrip.sites.scales import ONE_PER_NODE
 
+from ..asked import simple_test
 from ..mixins.scale import Scale
 from .ring import AcrossNodes, RingBase
 
 
-@rfm.simple_test
+@simple_test
 class RingAtScale(Scale, AcrossNodes, RingBase):
     """A rank on each node; RingNetwork has the same on two."""
 

@@ -1,4 +1,4 @@
-"""The listing of ReFrame 4.10, read back."""
+"""A site as ReFrame sees it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign.site import Case, Site, parse_listing
+from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 
 CHECKOUT = Path(__file__).parents[2]
-LISTING = """\
-[List of matched checks]
-- NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+openmpi41-boost174
-    ^build_workload ~local:smp+openmpi41-boost174 'build /3f779230 @local:smp+openmpi41-boost174
-- Plain /0123abcd @local:smp+mpich40-boost181
-Concretized 4 test case(s)
-"""
 
 
-def test_cases_are_read_and_fixtures_left_out() -> None:
-    first, second = parse_listing(LISTING)
-    assert first == Case(
-        "NetPIPE",
-        (("mode", "pingpong"), ("placement", "shared-memory")),
-        "26ad4637",
-        "local",
-        "smp",
-        "openmpi41-boost174",
-    )
-    assert first.id == (
-        "NetPIPE/mode=pingpong,placement=shared-memory@local:smp+openmpi41-boost174"
-    )
-    assert second.id == "Plain/@local:smp+mpich40-boost181"
-
-
-def test_colour_codes_do_not_hide_cases() -> None:
-    assert len(parse_listing(LISTING.replace("- ", "\x1b[0m- "))) == 2
+def test_a_check_that_does_not_load_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("import reframe\nimport no_such_module\n")
+    with pytest.raises(UserError, match="No module named 'no_such_module'") as raised:
+        Site("local", CHECKOUT).cases([str(broken)])
+    assert str(broken) in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["nope", "../local", "", "a/b"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,7 @@ from roundtrip.model import is_name
 #: Check -> products of parameters, values as in names: tests that ReFrame is to make.
 Asked = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
 
-_CASE = re.compile(r"^- (?P<name>.+) /(?P<hash>[0-9a-f]{8}) @(?P<place>\S+)$")
-_CHECK = re.compile(r"^@rfm\.simple_test\nclass (\w+)\(", re.MULTILINE)
+_CHECK = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -138,20 +138,21 @@ class Site:
 
         UserError if ReFrame fails, or if a check does not load.
         """
-        named = [f"--checkpath={file}" for file in files]
-        listing = self._reframe(*(named or self._all_checks), "-lC", asked=asked)
-        if broken := [line for line in listing.splitlines() if "skipping test file" in line]:
-            raise UserError(f"a check does not load: {_CONTROL.sub('', broken[0])}")
-        return parse_listing(listing)
-
-    @property
-    def _all_checks(self) -> list[str]:
-        return [f"--checkpath={self.checkout / 'checks'}", "--recursive"]
+        named = list(files) or sorted({str(file) for file in self.checks.values()})
+        command = [sys.executable, "-P", "-m", "roundtrip.campaign.listing", *named]
+        printed = self._run(command, "the listing of checks", asked)
+        return [
+            Case(**{**one, "parameters": tuple(map(tuple, one["parameters"]))})
+            for one in json.loads(printed.splitlines()[-1])
+        ]
 
     def _reframe(self, *arguments: str, asked: Asked | None = None) -> str:
+        return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", asked)
+
+    def _run(self, command: Sequence[str], what: str, asked: Asked | None) -> str:
         try:
             done = subprocess.run(
-                ["reframe", *arguments],
+                command,
                 cwd=self.checkout,
                 env={**self.environment, **(asking(asked) if asked else {})},
                 capture_output=True,
@@ -160,32 +161,9 @@ class Site:
         except FileNotFoundError:
             raise UserError("there is no reframe in PATH; run: make setup") from None
         if done.returncode:
-            raise UserError(
-                f"reframe {arguments[-1]} failed on site '{self.name}': "
-                f"{_last_line(_CONTROL.sub('', done.stdout + done.stderr))}"
-            )
+            last = _last_line(_CONTROL.sub("", done.stdout + done.stderr))
+            raise UserError(f"{what} failed on site '{self.name}': {last}")
         return done.stdout
-
-
-def parse_listing(listing: str) -> list[Case]:
-    """The cases in the output of ``reframe -lC``, without fixtures, whose lines are indented."""
-    cases = []
-    for line in _CONTROL.sub("", listing).splitlines():
-        if match := _CASE.match(line):
-            check, *parameters = match["name"].split(" %")
-            system, partition, environ = re.split("[:+]", match["place"], maxsplit=2)
-            values = sorted(tuple(item.split("=", 1)) for item in parameters)
-            cases.append(
-                Case(
-                    check,
-                    tuple((key, value) for key, value in values),
-                    match["hash"],
-                    system,
-                    partition,
-                    environ,
-                )
-            )
-    return cases
 
 
 def _last_line(text: str) -> str:
