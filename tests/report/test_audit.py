@@ -12,32 +12,30 @@ from support.audited import (
     FACTS,
     LEVELS,
     MAP,
-    PRINTED,
     SETTINGS,
     SOUND,
     TIME,
     Claim,
     chart,
-    columns,
     figure,
     gallery,
     judged,
     launches,
+    measured,
     of_launches,
     points,
+    ratio,
     samples,
     showing,
+    table,
+    time,
     with_facts,
 )
 
-from roundtrip.report.audit.outcome import Outcome
-from roundtrip.report.audit.rules import RULES
-from roundtrip.report.audit.subject import Subject
-from roundtrip.report.blocks import (
-    PURE,
-    RATIO,
-    Column,
-)
+from roundtrip.report.audit.section import RULES
+from roundtrip.report.audit.subject import Outcome, Subject
+from roundtrip.report.blocks import Cell, Column
+from roundtrip.report.units import Level, Quantity, Unit, pure
 from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
 from roundtrip.stats.verdicts import Verdict
 from roundtrip.studies.facts import Pairing, Ratio
@@ -49,10 +47,9 @@ def held(number: int, subject: Subject) -> Outcome:
 
 def broken() -> Iterator[tuple[int, Subject]]:
     """(rule, a subject that breaks it)."""
-    arm = Column("Arm")
-    ratio = Column("Ring / tree", "right", RATIO)
-    yield 1, showing(columns(arm, Column("Tree, µs"), ratio))  # names no base
-    yield 1, showing(columns(arm, replace(ratio, base="Tree")))  # whose value is nowhere
+    yield 1, showing(table(ratio(), columns=(Column("Arm"), Column("Ring / tree"))))  # no base
+    yield 1, showing(table(ratio("Tree")))  # whose value is nowhere
+    yield 1, showing(table(ratio("Ring"), ratio("Ring")))  # a ratio is no value of the base
     yield 2, replace(SOUND, lost=launches().head(1))
     mean_of_rates = Summary("bandwidth", Kind.RATE, "launches", MEAN)
     yield 3, with_facts(summaries=(TIME, mean_of_rates))
@@ -62,11 +59,15 @@ def broken() -> Iterator[tuple[int, Subject]]:
     few = replace(judged()[Claim(1)].interval, n=1000)
     yield 4, replace(SOUND, claims=judged(interval=few))  # more ratios than launches
     yield 5, replace(SOUND, claims=judged(interval=replace(few, low=None, high=None, n=3)))
+    yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the level asked for
+    yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
+    ninety = ("Bands are ", Level(0.9), " rank intervals.")
+    yield 5, showing(table(), gallery(figure(chart()), caption=ninety))
     yield 6, with_facts(summaries=(Summary("time", Kind.COST, "launches", DEVIATION),))
     yield 7, replace(SOUND, claims=judged(q=0.5))
     yield 7, replace(SOUND, claims=judged(verdict=Verdict.SLOWER))
     yield 8, replace(SOUND, samples=samples(launches(), 1))
-    yield 8, showing(columns(arm, Column("Median, µs")))
+    yield 8, showing(table(measured(), time(3.0)))
     yield 9, of_launches(compiler=None)
     yield 9, replace(SOUND, environment={})
     yield 9, replace(SOUND, placed=["one/1"])
@@ -77,7 +78,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
     yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
     yield 12, showing(gallery(figure(chart(low=None))))
-    yield 12, showing(gallery(figure(chart()), caption="What a band is nobody says."))
+    yield 12, showing(gallery(figure(chart()), caption=("95 % rank intervals.",)))
     yield 13, of_launches(count=5)
     yield 14, of_launches(warmup_discarded=0)
     half = launches().with_columns(
@@ -85,10 +86,11 @@ def broken() -> Iterator[tuple[int, Subject]]:
     )
     yield 14, replace(SOUND, launches=half)
     yield 15, of_launches(taken=21)
-    yield 16, showing(columns(arm, Column("Time")))
-    yield 16, showing(columns(arm, Column("Bandwidth, Mbps")))
-    yield 16, showing(columns(arm, Column("Ring", "right", "ns")))  # the caption says µs
-    yield 16, showing(gallery(figure(chart(title="Time"))))
+    yield 16, showing(table(measured(), words="Times.", units=()))
+    yield 16, showing(table(Cell(Quantity(value=2.0, unit="Mbps"))))
+    yield 16, showing(table(time(2.0), columns=(Column("Arm"), Column("Ring", "right", Unit.NS))))
+    yield 16, showing(table(Cell("2.00 [1.90, 2.10]")))  # printed by hand
+    yield 16, showing(gallery(figure(chart(unit=""))))
     yield 17, of_launches(started="2026-11-21T07:00:00Z")
     yield 18, replace(SOUND, points=[*points(), *points(batch=8)])
     yield 19, replace(SOUND, claims=judged(q=judged()[Claim(1)].p / 2))
@@ -96,15 +98,23 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 20, replace(SOUND, analysis=any_effect)
     yield 20, replace(SOUND, printed={})
     yield 21, replace(SOUND, printed={})
-    other = {**PRINTED, ("statistics", "minimum_effect"): (0.2, "“Provenance”")}
-    yield 21, replace(SOUND, printed=other)
+    edited = SETTINGS.text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
+    yield 21, replace(SOUND, printed={edited: "“Provenance”"})
+    other = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
+    yield 21, replace(SOUND, analysis=other)
+    yield 22, showing(table(measured(value=2.1)))
+    yield 22, showing(table(measured(low=1.9)))
+    yield 22, showing(table(measured(n=8)))
+    yield 22, showing(table(measured(unit=Unit.NS)))
+    yield 22, showing(table(measured(unit=Unit.MOPS)))  # which no time is
+    yield 22, showing(table(ratio("Tree", value=1.5)))
+    yield 22, showing(table(ratio("Tree", high=None)))
 
 
 def unknown() -> Iterator[tuple[int, Subject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
     nothing = replace(SOUND, chapter=None)
     yield 1, nothing, "a section of the report about it"
-    yield 1, showing(columns(Column("Arm"), Column("Time"))), "whether 1 column of numbers is one"
     yield 2, replace(SOUND, launches=launches().clear(), lost=launches().clear()), "launches"
     yield 3, with_facts(summaries=()), "how each number is summarised"
     yield 4, with_facts(ratios=None), "how each ratio is formed"
@@ -125,6 +135,7 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
     yield 18, replace(SOUND, points=points(batch=None)), "how many events a sample times"
     yield 21, nothing, "a section of the report about it"
+    yield 22, nothing, "a section of the report about it"
 
 
 #: Rules about claims and launches: what they say if there is none.
@@ -136,6 +147,7 @@ NOTHING = {
     13: replace(SOUND, launches=launches().clear()),
     19: SOUND,
     20: SOUND,
+    22: showing(table(time(2.0))),
 }
 
 
@@ -180,7 +192,8 @@ def test_no_rule_passes_on_no_facts() -> None:
 def test_a_diagnostic_lets_normal_theory_pass() -> None:
     tested = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
     assert held(6, with_facts(summaries=(tested,))).result == "fail", "it is not shown"
-    shown = columns(Column("Arm"), Column("Spread, µs"), Column("Normal, p", "right", PURE))
+    named = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
+    shown = table(time(0.1), Cell(pure(0.4)), columns=named)
     both = replace(showing(shown).chapter, facts=replace(FACTS, summaries=(tested,)))  # type: ignore[type-var]
     assert held(6, replace(SOUND, chapter=both)).result == "pass"
 

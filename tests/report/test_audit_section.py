@@ -9,12 +9,12 @@ from typing import Any
 
 from support.audited import (
     FACTS,
-    TABLE,
     TIME,
     chart,
     judged,
     limit,
     part,
+    table,
 )
 from support.bundles import RECORDED
 
@@ -22,21 +22,23 @@ from roundtrip import studies
 from roundtrip.collect import bundle
 from roundtrip.report import build, data
 from roundtrip.report.audit import section
-from roundtrip.report.audit.rules import RULES, Of
+from roundtrip.report.audit.section import RULES, Of
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import (
     Table,
 )
-from roundtrip.report.plot import INTERVALS, LINK, Plot, Scale
+from roundtrip.report.plot import LINK, Plot, Scale
+from roundtrip.report.units import Unit
 from roundtrip.studies.facts import Facts
 
 
 def test_what_a_figure_draws_is_what_its_views_say() -> None:
-    ratio = replace(limit(), y=Scale("Ratio to raw MPI", 0, 2, False))
+    ratio = replace(limit(), y=Scale("Ratio to raw MPI", Unit.RATIO, 0, 2, False))
     plot = Plot("one", "", (chart(), ratio))
     size = "Message size (bytes)"
-    assert plot.axes == (size, "Time (µs)", size, "Ratio to raw MPI")
-    assert [(view.spread, view.shown) for view in plot.views] == [(INTERVALS, 2)] * 2
+    axes = [axis.title for view in plot.views for axis in (view.x, view.y) if axis]
+    assert axes == [size, "Time (µs)", size, "Ratio to raw MPI"]
+    assert [view.shown for view in plot.views] == [2, 2]
     assert [view.lines for view in plot.views] == [("sizes",)] * 2
     assert (plot.shown, plot.views[0].bounds, ratio.bounds) == (4, (), (LINK,))
     bound = replace(plot.views[0].curves[0], bound="ideal")
@@ -48,11 +50,11 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     make_tree: Callable[..., Any],
 ) -> None:
     read = data.read(bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path))
-    known = Chapter(part(TABLE), "A thing", FACTS, "thing", tuple(judged()))
+    known = Chapter(part(table()), "A thing", FACTS, "thing", tuple(judged()))
     bare = Chapter(part(), "Another", Facts(), "another", ())
-    table = section.part(read, judged(), [known, bare], []).blocks[-1]
-    assert isinstance(table, Table)
-    told = [[cell.text for cell in row] for row in table.rows]
+    rules = section.part(read, judged(), [known, bare], []).blocks[-1]
+    assert isinstance(rules, Table)
+    told = [[cell.text for cell in row] for row in rules.rows]
     assert {row[0] for row in told} == {f"C{number}" for number in range(1, len(RULES) + 1)}
     of = {(row[0], row[2]): (row[3], row[4]) for row in told}
     assert of["C3", "A thing"] == ("pass", str(TIME))
@@ -67,9 +69,9 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
 
 def test_what_older_bundles_do_not_tell_is_a_missing_fact() -> None:
     read = data.read(RECORDED / "ring")
-    table = section.part(read, {}, [], []).blocks[-1]
-    assert isinstance(table, Table)
-    kept = [row for row in table.rows if row[0].text == "C15"]
+    rules = section.part(read, {}, [], []).blocks[-1]
+    assert isinstance(rules, Table)
+    kept = [row for row in rules.rows if row[0].text == "C15"]
     assert {row[2].text for row in kept} == set(read.launches["study"])
     for row in kept:
         assert row[3].text == "not applicable"
@@ -86,25 +88,25 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
         file.write_text(json.dumps(run))
     report = build.build(data.read(bundle.build(tree.path)))
     last = report.parts[-1]
-    table = last.blocks[-1]
-    assert isinstance(table, Table)
+    rules = last.blocks[-1]
+    assert isinstance(rules, Table)
     study = next(one for one in studies.found() if one.name == read_study(tree))
-    found = {row[0].text: row[3].text for row in table.rows if row[2].text == study.title}
+    found = {row[0].text: row[3].text for row in rules.rows if row[2].text == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
         assert found[rule] == "fail", rule
     assert found["C14"] == "not applicable"
     # What can be seen in the report as it is laid out is in order all the same.
-    for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21"):
+    for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21", "C22"):
         assert found[rule] == "pass", rule
-    named = {row[2].text for row in table.rows}
+    named = {row[2].text for row in rules.rows}
     assert named <= {study.title, "The campaign", *(part.title for part in report.parts)}
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
     report = build.build(data.read(RECORDED / "ring"))
-    table = report.parts[-1].blocks[-1]
-    assert isinstance(table, Table)
-    found = [(row[3].text, row[4].text) for row in table.rows if row[0].text == "C21"]
+    rules = report.parts[-1].blocks[-1]
+    assert isinstance(rules, Table)
+    found = [(row[3].text, row[4].text) for row in rules.rows if row[0].text == "C21"]
     assert {result for result, _ in found} == {"pass"}
     assert any("least_goodput" in evidence for _, evidence in found)
 

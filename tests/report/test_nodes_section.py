@@ -80,18 +80,18 @@ def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) ->
         one for one in part(made).blocks if isinstance(one, Table) and "q" in one.caption
     )
     for row in evidence.rows:
-        names = found[row[3].series]
+        names = found[row[3].origin]
         inside = "inside a node" if row[1].text.endswith("inside the node") else "between nodes"
         assert (names["variant"], names["case"]) == (row[0].text, inside)
         assert row[1].text.startswith(names["phase"].split()[0])
-        assert made.link(row[3]).endswith(row[3].series)
+        assert made.link(row[3]).endswith(row[3].origin)
     folds = [one for one in part(made).blocks if isinstance(one, Fold)]
     every = [
         row for fold in folds for one in fold.blocks if isinstance(one, Table) for row in one.rows
     ]
     assert len(every) > 16
     for row in every:
-        assert {found[row[n].series]["variant"] for n in (1, 4)} == {row[0].text}
+        assert {found[row[n].origin]["variant"] for n in (1, 4)} == {row[0].text}
         assert made.link(row[4])
 
 

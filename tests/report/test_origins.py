@@ -21,6 +21,7 @@ from roundtrip.report.data import read
 from roundtrip.report.origins import Origins
 from roundtrip.report.pages import write
 from roundtrip.report.pages.series import Series, split
+from roundtrip.report.units import Unit
 from roundtrip.studies import cells
 from roundtrip.studies.netpipe import ARMS
 
@@ -93,10 +94,10 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     report = build(read(revision / "bundle"))
     tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
     (latency,) = [one for one in tables if one.caption.startswith("Latency")]
-    calm = [row for row in latency.rows if row[2].series]
+    calm = [row for row in latency.rows if row[2].origin]
     assert len(calm) == 10
     for row in calm:
-        series = found[row[2].series]
+        series = found[row[2].origin]
         assert row[2].text.startswith(units.number(_median(series, revision) * 1e6))
 
 
@@ -130,8 +131,8 @@ def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
 
 
 def test_a_cell_of_no_value_leads_nowhere() -> None:
-    assert cells.value(None, series="0" * 12).series == ""
-    assert cells.judged(None, series="0" * 12).series == ""
+    assert cells.value(None, Unit.US, series="0" * 12).origin == ""
+    assert cells.judged(None, series="0" * 12).origin == ""
 
 
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
@@ -142,7 +143,7 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
     (part,) = [one for one in report.parts if one.anchor == "toolchains"]
     (table,) = [one for one in part.blocks if isinstance(one, Table)]
     for row in table.rows:
-        mine, base, ratio = (names[cell.series] for cell in row[2:5])
+        mine, base, ratio = (names[cell.origin] for cell in row[2:5])
         assert [one.environ for one in (mine, base, ratio)] == [*reversed(_ENVIRONS), mine.environ]
         named = mine.names["variant"], mine.names["size_bytes"]
         assert (base.names["variant"], base.names["size_bytes"]) == named
@@ -151,7 +152,7 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
     (winners,) = part.verdicts
     won = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]
     assert won
-    assert {names[cell.series].environ for cell in won} == {_ENVIRONS[0]}
+    assert {names[cell.origin].environ for cell in won} == {_ENVIRONS[0]}
     alone = replace(report, parts=(part,))
     drawn = _LINK.findall(html.render(alone))
     assert drawn == _LINK.findall(markdown.render(alone))

@@ -26,10 +26,11 @@ from roundtrip.report.plot import (
     Scale,
     View,
 )
+from roundtrip.report.units import Unit
 
 COLOUR = ("#0b4f94", "#a9d3fb")
-SIZES = Scale("Message size (bytes)", 1, 1 << 20, True)
-RATES = Scale("Bandwidth (MB/s)", 0.1, 1000, True)
+SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
+RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
 HOSTILE = '</title><script>alert("&1")</script>\x07]]>--%s'
 values = st.floats(min_value=1e-9, max_value=1e12)
 any_points = st.lists(st.tuples(st.integers(1, 1 << 30), values, values, values), max_size=20)
@@ -127,7 +128,7 @@ def test_names_at_the_ends_are_apart_and_inside() -> None:
 
 
 def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> None:
-    scale = Scale("Time (µs)", 0, 10, False)
+    scale = Scale("Time", Unit.US, 0, 10, False)
     one = Curve("one", COLOUR, ((0, 3.0, 2.0, 4.0, 9),))
     other = Curve("other", COLOUR, ((1, 5.0, None, None, 3),))
     shown = View("Time", scale, None, (one, other), ("first", "second"))
@@ -150,7 +151,7 @@ def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() ->
 
 
 def test_parts_of_a_bar_stand_side_by_side() -> None:
-    scale = Scale("Time (%)", 0, 100, False)
+    scale = Scale("Time", Unit.PERCENT, 0, 100, False)
     parts = tuple(
         Curve(name, COLOUR, ((1, value, None, None, None),))
         for name, value in (("a", 25), ("b", 75))
@@ -174,7 +175,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
         )
     else:
         curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
-        x = Scale(HOSTILE, 1, 2, True)
+        x = Scale(HOSTILE, Unit.PURE, 1, 2, True)
         text = drawing(view(curves=(curve,), x=x), HOSTILE, HOSTILE)
     root = parsed(text)
     tags = {one.tag.rsplit("}", 1)[-1] for one in root.iter()}
@@ -188,7 +189,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
 def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float
 ) -> None:
-    scale = Scale("Time (µs)", low, low * factor, is_log)
+    scale = Scale("Time", Unit.US, low, low * factor, is_log)
     found = ticks.ticks(scale, count)
     assert 1 <= len(found) <= 3 * count + 4
     assert list(found) == sorted(set(found))
@@ -201,10 +202,10 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
     assert [ticks.label(one, SIZES) for one in sizes] == [
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
-    percent = Scale("Overhead (%)", -120, 310, False)
+    percent = Scale("Overhead", Unit.PERCENT, -120, 310, False)
     told = [ticks.label(one, percent) for one in ticks.ticks(percent, 5)]
     assert told == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
-    nodes = Scale("Nodes", 2, 24, True, ticks=(2, 8, 24))
+    nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
     assert ticks.ticks(nodes, 5) == (2, 8, 24)
     assert ticks.label(12345.0, percent) == "12\u202f345" and ticks.label(0.25, percent) == "0.25"
 

@@ -18,6 +18,7 @@ from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report,
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.units import Unit
 from roundtrip.stats.intervals import Interval
 
 ENVIRON = "openmpi41-boost181"
@@ -191,7 +192,7 @@ def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
 
 
 def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
-    axis = Scale("Time (µs)", 0, 2, False)
+    axis = Scale("Time", Unit.US, 0, 2, False)
     view = View(
         "Time", axis, None, (Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),)),), ("a",)
     )

@@ -18,6 +18,7 @@ from roundtrip.collect import bundle
 from roundtrip.report import data, html, plot, publish
 from roundtrip.report.blocks import Figure
 from roundtrip.report.build import build
+from roundtrip.report.units import Unit
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium here: apt install chromium"
@@ -95,7 +96,7 @@ def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
 def test_values_of_figures_are_data_and_no_markup() -> None:
     hostile = '</script><script>alert(1)</script>&amp;<!--\u2028"'
     curve = plot.Curve(hostile, ("#000", "#fff"), ((1, 2.123456789, None, None, 3),))
-    axis = plot.Scale(hostile, 1, 10, True)
+    axis = plot.Scale(hostile, Unit.PURE, 1, 10, True)
     text = plot.as_json(
         "a", plot.Plot(hostile, hostile, (plot.View(hostile, axis, axis, (curve,)),))
     )

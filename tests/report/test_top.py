@@ -14,6 +14,7 @@ from roundtrip.report import data, drawing, html, markdown, painter
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import build
 from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.units import Unit
 
 #: A line that a reader takes in at one glance.
 _SHORT = 140
@@ -68,7 +69,7 @@ def test_what_is_fastest_stands_at_the_top_and_whole_in_its_section(report: Repo
 
 
 def test_a_small_figure_shows_every_curve_inside_its_frame() -> None:
-    x, y = Scale("x", 1, 1000, True), Scale("y", 0.001, 1e6, True)
+    x, y = Scale("x", Unit.PURE, 1, 1000, True), Scale("y", Unit.PURE, 0.001, 1e6, True)
     curves = tuple(
         Curve(
             f"<{name}>",
@@ -87,7 +88,7 @@ def test_a_small_figure_shows_every_curve_inside_its_frame() -> None:
 
 
 def test_a_small_figure_of_rows_has_a_dot_for_each_value() -> None:
-    scale = Scale("x", -5, 20, False)
+    scale = Scale("x", Unit.PURE, -5, 20, False)
     dots = Curve("a", ("#111111", "#222222"), ((0, 3, None, None, 1), (1, -5, -5, 20, 1)), width=0)
     svg = painter.spark(Plot("", "", (View("", scale, None, (dots,), ("one", "two")),)), "alt")
     assert svg.count("<circle") == 2 and svg.count('class="rule"') == 1

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.stats.intervals import median_interval
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,62 @@ from roundtrip.report import units
 )
 def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: str) -> None:
     assert units.size(size_bytes) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (Quantity(value=1234.5, unit=Unit.US), "1 234"),
+        (Quantity(value=1.25, unit=Unit.RATIO, low=1.1, high=1.4, n=8), "1.25 [1.10, 1.40]"),
+        (Quantity(value=1.25, unit=Unit.RATIO, n=3), "1.25 (no CI, n = 3)"),
+        (Quantity(value=3e-6, unit=Unit.US, says_unit=True), "0.00000300 µs"),
+        (Quantity(value=-12.4, unit=Unit.PERCENT, decimals=0, is_signed=True), "\N{MINUS SIGN}12"),
+        (units.count(12345), "12345"),
+        (units.bytes_of(65_536), "64 KiB"),
+        (units.part(0.125), "12 %"),
+    ],
+)
+def test_a_quantity_prints_itself(shown: Quantity, text: str) -> None:
+    assert str(shown).translate(units.PLAIN_SPACES) == text
+
+
+def test_an_interval_keeps_its_level_and_prints_in_any_unit() -> None:
+    found = median_interval([1e-6 * number for number in range(1, 10)], 0.9)
+    shown = Quantity.over(found, Unit.US, 1e6)
+    assert (shown.level, shown.n) == (0.9, 9)
+    assert str(shown) == "5.00 [2.00,\N{NO-BREAK SPACE}8.00]"
+
+
+def test_a_caption_names_no_other_level_than_its_intervals_have() -> None:
+    found = median_interval([float(number) for number in range(1, 10)], 0.9)
+    columns = Column("Arm"), Column("Time", "right", Unit.US)
+    rows = ((Cell("MPI"), Cell(Quantity.over(found, Unit.US))),)
+    assert "90" in Table(("Median, ", Level(found.level or 0), " interval."), columns, rows).caption
+    with pytest.raises(ValueError, match="another level"):
+        Table(("Median, ", Level(0.95), " interval."), columns, rows)
+
+
+def test_a_caption_prints_the_units_that_it_is_said_to_print() -> None:
+    with pytest.raises(ValueError, match="does not print MB/s"):
+        Table("Bandwidth.", (Column("Arm"),), (), (Unit.MB_S,))
+
+
+def test_a_heading_prints_the_unit_of_its_column() -> None:
+    columns = (
+        *(
+            Column("Peak", unit=Unit.MB_S),
+            Column("", unit=Unit.MB_S),
+            Column("{} at 8 B", unit="s"),
+        ),
+        *(Column("Bytes", unit=Unit.BYTES), Column("Ratio")),
+    )
+    named = [column.heading for column in columns]
+    assert named == ["Peak, MB/s", "MB/s", "s at 8 B", "Bytes", "Ratio"]
+
+
+def test_values_are_converted_only_between_units_of_a_kind() -> None:
+    assert units.convert(2e-6, "s", Unit.US, 0) == pytest.approx(2.0)
+    assert units.convert(1e-3, "s", Unit.MB_S, 1 << 20) == pytest.approx(1048.576)
+    assert units.convert(3e6, "1/s", Unit.MILLION_MESSAGES_S, 8) == pytest.approx(3.0)
+    with pytest.raises(ValueError, match="never"):
+        units.convert(1.0, "Mop/s", Unit.US, 0)

@@ -10,6 +10,7 @@ from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.report.figures import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, ORANGE, Arm, palette
 from roundtrip.studies.charts import Drawing, decades, dots, drawing, over_size, rows, sizes
 from roundtrip.studies.panel import CasePanels
@@ -28,7 +29,7 @@ def drawings(*measured: Measured) -> list[Drawing]:
 
 def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     two = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
-    many, few = dots(drawings(*two), "Time of a barrier", "Time (µs)")
+    many, few = dots(drawings(*two), "Time of a barrier", "Time", Unit.US)
     assert many.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
     svg = drawing_of(many)
     assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
@@ -40,14 +41,14 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
 def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:
     slow = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
     fast = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
-    one, other = map(drawing_of, over_size(drawings(fast, slow), "Over size", "Time (µs)"))
+    one, other = map(drawing_of, over_size(drawings(fast, slow), "Over size", "Time", Unit.US))
     for svg in (one, other):
         ticks = re.findall(r">([0-9\u202f]+)</text>", svg)
         assert "10" in ticks and "1\u202f000\u202f000\u202f000" in ticks
         assert "Messages in a ring" in svg
     assert (one.count('class="band"'), one.count('class="line"')) == (2, 2)
     assert (other.count('class="band"'), other.count('class="line"')) == (0, 1)  # 3 launches
-    assert over_size([], "Nothing", "Time (µs)") == () == dots([], "Nothing", "Time (µs)")
+    assert over_size([], "Nothing", "Time", Unit.US) == () == dots([], "Nothing", "Time", Unit.US)
 
 
 def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_panel() -> None:
@@ -59,7 +60,7 @@ def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_pane
 
 def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
     (figure,) = dots(
-        drawings(Measured("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time (µs)"
+        drawings(Measured("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time", Unit.US
     )
     svg = drawing_of(figure)
     assert "window" not in svg and ">2\u202f000<" not in svg
@@ -73,9 +74,9 @@ def test_one_size_alone_has_an_axis_around_it() -> None:
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
     fast = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
-    (figure,) = over_size(drawings(fast), "Time over size", "Time (µs)", (10.0, 1000.0))
+    (figure,) = over_size(drawings(fast), "Time over size", "Time", Unit.US, (10.0, 1000.0))
     assert "MPI_Barrier ↑" in drawing_of(figure)
-    (figure,) = over_size(drawings(fast), "Time over size", "Time (µs)", (1e6, 1e7))
+    (figure,) = over_size(drawings(fast), "Time over size", "Time", Unit.US, (1e6, 1e7))
     assert "MPI_Barrier ↓" in drawing_of(figure)
 
 

@@ -26,7 +26,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
     ]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     found = by_launch(pl.DataFrame(rows, schema=schema, orient="row").lazy())
-    shown = {row["name"]: row for row in found.to_dicts()}
+    shown = {f"{row['name']}, {row['unit']}": row for row in found.to_dicts()}
     assert shown["MPI, pass at 10 kB, µs"]["median"] == 2.0
     assert shown["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
     assert round(shown["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486

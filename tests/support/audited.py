@@ -12,17 +12,19 @@ from roundtrip.collect.tables import settings
 from roundtrip.collect.tables.rows import TIMING
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import (
-    COUNT,
-    RATIO,
     Block,
+    Cell,
     Column,
     Figure,
     Gallery,
     Part,
     Table,
-    text_cells,
+    Text,
 )
-from roundtrip.report.plot import INTERVALS, LINK, Curve, Heat, Plot, Rule, Scale, View
+from roundtrip.report.origins import Origins
+from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
+from roundtrip.report.units import Level, Quantity, Unit, count
+from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.stats.verdicts import Family, Judged, judge
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
@@ -30,17 +32,52 @@ from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 LEVELS = analysis.default().statistics
 TIME = Summary("time", Kind.COST, "the samples of a launch", MEDIAN)
 RATIOS = [1.3 + 0.01 * k for k in range(9)]
-TABLE = Table(
-    "Times in µs.",
-    (
-        Column("Arm"),
-        Column("Ring", "right", "µs"),
-        Column("Tree, µs", "right"),
-        Column("p99, µs", "right"),
-        Column("Ring / tree", "right", RATIO, "Tree"),
-        Column("Launches", "right", COUNT),
-    ),
-    (text_cells("MPI", "2.00 [1.90, 2.10]", "1.00", "3.00", "2.00", "9"),),
+MEDIANS = [(1.8 + 0.05 * number) * 1e-6 for number in range(9)]
+#: One series, of nine launches.
+SERIES = {
+    **{"case_id": "one", "study": "thing", "case": "c", "variant": "ring", "size_bytes": 4},
+    **{"phase": "measure", "metric": "time", "unit": "s"},
+}
+ORIGINS = Origins(pl.DataFrame([{**SERIES, "median": median} for median in MEDIANS]))
+(KEY,) = ORIGINS.keys
+LEVEL = Level(LEVELS.confidence_level)
+
+
+def time(value: float, **more: Any) -> Cell:
+    """A time in µs."""
+    return Cell(Quantity(value=value, unit=Unit.US, **more))
+
+
+def measured(**changes: Any) -> Cell:
+    """What the launches of the series measured."""
+    found = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
+    return Cell(replace(Quantity.over(found, Unit.US, series=KEY), **changes))
+
+
+def ratio(base: str = "", **changes: Any) -> Cell:
+    """The ratio of the first claim."""
+    shown = Quantity.claim(judged()[Claim(1)].interval, base)
+    return Cell(replace(shown, **changes))
+
+
+def table(*cells: Cell, **changes: Any) -> Table:
+    """A row of these cells, by default a sound one."""
+    row = cells or (measured(), time(1.0), time(3.0, percentile=99), ratio(), Cell(count(9)))
+    known: dict[str, Any] = {
+        "words": ("Times in µs, with ", LEVEL, " intervals."),
+        "columns": (Column("Arm"), *COLUMNS[: len(row)]),
+        "rows": ((Cell("MPI"), *row),),
+        "units": (Unit.US,),
+    }
+    return Table(**{**known, **changes})
+
+
+COLUMNS = (
+    Column("Ring", "right"),
+    Column("Tree", "right", Unit.US),
+    Column("p99", "right", Unit.US),
+    Column("Ring / tree", "right", base="Tree"),
+    Column("Launches", "right"),
 )
 FACTS = Facts(
     summaries=(TIME,),
@@ -73,14 +110,13 @@ def figure(view: View, is_published: bool = False, name: str = "one") -> Figure:
     return Figure(name, f"Figure {name}", Plot(name, "", (view,), is_published))
 
 
-def chart(low: float | None = 0.9, **told: str) -> View:
-    """A line with a band; `told` says what they are, "" what nobody says."""
-    told = {"band": INTERVALS, "between": "sizes", "title": "Time (µs)", **told}
+def chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) -> View:
+    """A line with a band; "" what nobody says."""
     ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
     points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
-    curve = Curve("arm", ("#000000", "#ffffff"), points, between=told["between"])
-    x, y = Scale("Message size (bytes)", 1, 2, True), Scale(told["title"], 0, 3, False)
-    return View("Time", x, y, (curve,), spread=told["band"])
+    curve = Curve("arm", ("#000000", "#ffffff"), points, between=between)
+    x, y = Scale("Message size", Unit.BYTES, 1, 2, True), Scale("Time", unit, 0, 3, False)
+    return View("Time", x, y, (curve,))
 
 
 def limit() -> View:
@@ -90,8 +126,8 @@ def limit() -> View:
 MAP = Figure("map", "A map", Heat("A map", "", "latency", ("a", "b"), frozenset(), ()))
 
 
-def gallery(*figures: Figure, caption: str = "Bands are rank intervals.") -> Gallery:
-    return Gallery((caption,), figures)
+def gallery(*figures: Figure, caption: Text = ("Bands are ", LEVEL, " rank intervals.")) -> Gallery:
+    return Gallery(caption, figures)
 
 
 def part(*blocks: Block) -> Part:
@@ -145,14 +181,10 @@ def points(**changes: Any) -> list[dict[str, Any]]:
 
 
 SETTINGS = analysis.default()
-PRINTED = {
-    (table, key): (value, "“Provenance”")
-    for table, values in (("statistics", LEVELS), ("disturbance", SETTINGS.disturbance))
-    for key, value in vars(values).items()
-}
+PRINTED = {SETTINGS.text: "“Provenance”"}
 SOUND = Subject(
     title="A thing",
-    chapter=Chapter(part(TABLE, gallery(figure(limit()))), "A thing", FACTS, "thing", ()),
+    chapter=Chapter(part(table(), gallery(figure(limit()))), "A thing", FACTS, "thing", ()),
     launches=launches(),
     lost=launches().head(1).with_columns(reason=pl.lit("the node went down")),
     points=points(),
@@ -162,6 +194,7 @@ SOUND = Subject(
     analysis=SETTINGS,
     environment={"host.json": {"cpu": {}}},
     printed=PRINTED,
+    origins=ORIGINS,
 )
 
 
@@ -173,11 +206,6 @@ def with_facts(**changes: Any) -> Subject:
 def showing(*blocks: Block, **changes: Any) -> Subject:
     assert SOUND.chapter
     return replace(SOUND, chapter=replace(SOUND.chapter, part=part(*blocks)), **changes)
-
-
-def columns(*wanted: Column) -> Table:
-    cells = text_cells("MPI", *["2.00"] * (len(wanted) - 1))
-    return replace(TABLE, columns=wanted, rows=(cells,))
 
 
 def of_launches(**changes: Any) -> Subject:

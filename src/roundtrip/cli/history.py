@@ -228,7 +228,7 @@ def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostN
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for one in pairs[:most]:
         label = hosts.named(_label(one.line))
-        table.add_row(label, one.before, one.newest, one.ratio, one.distance)
+        table.add_row(label, *map(str, (one.before, one.newest, one.ratio, one.distance)))
     listing.show(table)
     if len(pairs) > most:
         _console.print(f"  and {len(pairs) - most} series that differ less (--all)")

@@ -61,4 +61,4 @@ def _unit(unit: Unit) -> dict[str, str]:
 
 
 def _interval(interval: Interval) -> dict[str, float | int | None]:
-    return asdict(interval)
+    return {name: getattr(interval, name) for name in ("median", "low", "high", "n")}

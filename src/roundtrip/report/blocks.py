@@ -11,6 +11,7 @@ from typing import Literal
 
 from roundtrip.report.pages.series import link
 from roundtrip.report.plot import Heat, Plot
+from roundtrip.report.units import Level, Quantity
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
 Align = Literal["left", "right"]
@@ -30,7 +31,7 @@ class Strong:
     text: str
 
 
-Inline = str | Code | Strong
+Inline = str | Code | Strong | Quantity | Level
 Text = tuple[Inline, ...]
 
 
@@ -64,38 +65,50 @@ class Verbatim:
     text: str
 
 
-#: Units of numbers that need none: how many, one value over another, any other pure number.
-COUNT, RATIO, PURE = "count", "ratio", "pure"
-#: The unit stands in a cell of the row.
-BY_ROW = "by row"
-
-
 @dataclass(frozen=True)
 class Cell:
-    """One value in a table, and a verdict on it.  The tone never says more than the words do.
+    """What stands in a table, and a verdict on it.  The tone never says more than the words do.
 
-    `unit` and `base` as in `Column`, where the cell has others than its column.  `series` is the
-    key (`Origins`) of the series of the history whose value this is, or of a ratio the value that
-    stands above its base; "" if it is of no single one.
+    `shown`: words, a quantity, or several of them.  `unit`: the one that its words print for the
+    numbers of its row.  `series` is the key (`Origins`) of the series of the history to which the
+    cell leads, "" for that of its quantity.
     """
 
-    text: str
+    shown: Inline | Text
     tone: Tone = "plain"
     verdict: str = ""
     unit: str = ""
-    base: str = ""
     series: str = ""
+
+    @property
+    def parts(self) -> Text:
+        """What is shown, one after the other."""
+        return self.shown if isinstance(self.shown, tuple) else (self.shown,)
+
+    @property
+    def text(self) -> str:
+        """What is shown, as text."""
+        return plain(self.parts)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers in it."""
+        return tuple(one for one in self.parts if isinstance(one, Quantity))
+
+    @property
+    def origin(self) -> str:
+        """The series to which it leads, "" if to none."""
+        return self.series or next((one.series for one in self.quantities if one.series), "")
 
 
 @dataclass(frozen=True)
 class Column:
     """Name and alignment of a column; numbers are aligned to the right.
 
-    `unit`: of its numbers, as the column's name, the caption or a cell prints it; or COUNT, RATIO,
-    PURE, BY_ROW; "" if the name ends with it (``Peak, MB/s``) or each cell does (``1 KiB``).
-    `base`: of ratios, what they are over: the name of a column or a row of this part where the
-    base's own value stands; or a column of the table that names it in each row, alone or after a
-    stroke (``one / base``).
+    `unit`: of the numbers in it, which its heading prints, in the place of ``{}`` in the name or
+    after it; "" where the caption, another cell of the row or the numbers themselves print theirs.
+    `base`: what its ratios are over, if they do not say: the name of a column or a row of this part
+    where the base's own value stands.
     """
 
     name: str
@@ -103,14 +116,41 @@ class Column:
     unit: str = ""
     base: str = ""
 
+    @property
+    def heading(self) -> str:
+        """The name with the unit, unless they are the same."""
+        if not self.unit or self.name.lower() == self.unit:
+            return self.name
+        if "{}" in self.name:
+            return self.name.replace("{}", self.unit)
+        return f"{self.name}, {self.unit}" if self.name else self.unit
+
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of as many cells as columns; the first column names the row."""
+    """Rows of as many cells as columns; the first column names the row.
 
-    caption: str
+    `units`: those that the caption prints.  ValueError for a caption that lacks one of them, and
+    for one that names another confidence level than that of an interval in the table.
+    """
+
+    words: str | Text
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    units: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        told = {float(one) for one in self.words if isinstance(one, Level)}
+        levels = {one.level for row in self.rows for cell in row for one in cell.quantities}
+        if told and levels - told - {None}:
+            raise ValueError(f"“{self.caption}” names another level than its intervals have")
+        if lacking := [unit for unit in self.units if unit not in self.caption]:
+            raise ValueError(f"“{self.caption}” does not print {lacking[0]}")
+
+    @property
+    def caption(self) -> str:
+        """What it shows."""
+        return self.words if isinstance(self.words, str) else plain(self.words)
 
 
 @dataclass(frozen=True)
@@ -198,7 +238,7 @@ class Report:
 
     def link(self, cell: Cell) -> str:
         """From a cell to all nights of its series, relative to the report; "" if to none."""
-        return link(cell.series) if cell.series in self.series else ""
+        return link(cell.origin) if cell.origin in self.series else ""
 
     @property
     def asked(self) -> tuple[Part, ...]:
@@ -209,6 +249,11 @@ class Report:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of all parts."""
         return tuple(warning for part in self.parts for warning in part.warnings)
+
+
+def plain(text: Text) -> str:
+    """The words and numbers of a text, without marks."""
+    return "".join(one.text if isinstance(one, Code | Strong) else str(one) for one in text)
 
 
 def text_cells(*texts: str) -> tuple[Cell, ...]:

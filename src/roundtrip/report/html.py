@@ -60,7 +60,7 @@ def _inline(part: Inline) -> Markup:
         case Strong(text):
             return Markup("<strong>{}</strong>").format(text)
         case _:
-            return Markup("{}").format(part)
+            return Markup("{}").format(str(part))
 
 
 def _spark(part: Part) -> Markup:

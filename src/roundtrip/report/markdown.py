@@ -88,7 +88,7 @@ def _block(block: Block, link: Link) -> Iterator[str]:
 
 def _table(table: Table, link: Link) -> Iterator[str]:
     yield from (f"*{escape(table.caption)}*", "")
-    yield _row(escape(column.name) for column in table.columns)
+    yield _row(escape(column.heading) for column in table.columns)
     yield _row("---:" if column.align == "right" else "---" for column in table.columns)
     for row in table.rows:
         yield _row(_cell(cell, link(cell)) for cell in row)
@@ -121,7 +121,7 @@ def _inline(part: Inline) -> str:
         case Strong(text):
             return f"**{escape(text.strip())}**{' ' if text.endswith(' ') else ''}"
         case _:
-            return escape(part)
+            return escape(str(part))
 
 
 def escape(text: str) -> str:

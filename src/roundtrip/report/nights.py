@@ -17,6 +17,7 @@ from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.pages.verdict import Judgement, judgement
+from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
@@ -70,8 +71,8 @@ class Line:
         return "; ".join(map(str, self.changes)) or "nothing that is recorded"
 
     @property
-    def before(self) -> str:
-        """The level before its step, with its unit: the median of the nights before; else ""."""
+    def before(self) -> Quantity | str:
+        """The level before its step: the median of the nights before; else ""."""
         points = self.series.points
         if self.night is None:
             return ""
@@ -80,7 +81,7 @@ class Line:
         if not isinstance(level, float):
             return units.NOTHING
         factor, unit = packed.shown_in(points["median"], str(self.series.names["unit"]))
-        return f"{units.number(level * factor)}\N{NO-BREAK SPACE}{unit}"
+        return Quantity(value=level * factor, unit=unit, says_unit=True)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from roundtrip.history.nodes import Name, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
+from roundtrip.report.blocks import Text, plain
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import Flaky
 from roundtrip.stats.nodes.launches import Kind
 from roundtrip.stats.nodes.verdicts import Evidence, Judged, Named, TooFew
@@ -24,13 +26,18 @@ def of(one: Evidence) -> Name:
     return one.measure
 
 
-def size(effect: float, measure: str) -> str:
+def effect(of: float, measure: str) -> Text:
     """``+38 %`` of a logarithm; ``41 times`` where that reads better; of bandwidth ``-40 %``."""
-    if measure != BANDWIDTH and math.exp(effect) >= _FACTOR:
-        return f"{units.number(math.exp(effect))} times"
-    part = percent(effect, measure)
-    sign = "+" if part >= 0 else "\N{MINUS SIGN}"
-    return f"{sign}{abs(part):.0f}\N{NO-BREAK SPACE}%"
+    if measure != BANDWIDTH and math.exp(of) >= _FACTOR:
+        return units.pure(math.exp(of)), " times"
+    part = percent(of, measure)
+    shown = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
+    return shown, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
+
+
+def size(of: float, measure: str) -> str:
+    """The same in a sentence."""
+    return plain(effect(of, measure))
 
 
 def percent(effect: float, measure: str) -> float:
@@ -59,9 +66,9 @@ def holds_none(one: Evidence) -> bool:
     return one.tested.low is not None and one.tested.low <= 0
 
 
-def chance(q: float) -> str:
+def chance(q: float) -> Quantity | str:
     """A chance of a false discovery, with six digits."""
-    return "below 0.000001" if q < 1e-6 else f"{q:.6f}"
+    return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE, decimals=6)
 
 
 def named(one: Named, found: Judged, processor: SlowProcessor | None = None) -> str:

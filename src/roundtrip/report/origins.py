@@ -6,7 +6,8 @@ The history page of a published night has every series that a launch of it measu
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,7 @@ class Origins:
     """The series of launch medians, columns `MEDIANS`, each with its key on the history page."""
 
     def __init__(self, medians: pl.DataFrame) -> None:
+        self._medians = medians
         self._at: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(list)
         keys = []
         for names in medians.select(*SERIES).unique().iter_rows(named=True):
@@ -38,3 +40,9 @@ class Origins:
             if names.items() <= known.items()
         ]
         return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def values(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
+        """By key: the names of a series, columns `SERIES`, and its medians in their raw unit."""
+        rows = self._medians.group_by(*SERIES).agg("median").iter_rows(named=True)
+        return {series.key(row): (row, row.pop("median")) for row in rows}

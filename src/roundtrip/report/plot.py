@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from roundtrip.report.units import UNPRINTED
+
 _DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
-#: What all spreads of this report are; a caption has to say so.
-INTERVALS = "rank intervals"
 #: A bound that launches over an emulated link tell.
 LINK = "Rate of the link"
 #: Kinds of events: a change point, what a person says, a recorded fact that differs.
@@ -27,20 +27,28 @@ Point = tuple[float, float, float | None, float | None, int | None]
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from `low` to `high`; its title ends with the unit in brackets, if there is one.
+    """An axis of `name` from `low` to `high`, in `unit`.
 
     `otherwise`: both ends when a reader makes it linear or logarithmic, which it is not; None for
     those of the values.  `ticks`: where labels stand; () for the painter's choice.  `labels`: what
     stands there, if not the value: the date of a night.
     """
 
-    title: str
+    name: str
+    unit: str
     low: float
     high: float
     is_log: bool
     otherwise: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name with the unit: in the place of ``{}``, or in brackets after it."""
+        if "{}" in self.name:
+            return self.name.replace("{}", self.unit)
+        return self.name if self.unit in UNPRINTED else f"{self.name} ({self.unit})"
 
     def part(self, value: float) -> float:
         """Position on the axis: 0 at `low`, 1 at `high`; beyond them outside of 0 to 1.
@@ -105,7 +113,7 @@ class View:
     With `rows`, which are names from top to bottom, `x` is their axis of values and the place of a
     point is the number of its row; otherwise `y` is the axis of values.  `rules` are drawn across,
     and a strip between the two values of `strip`.  `has_bars`: an interval is a bar at its point,
-    else a band along the curve.  `spread` says what the intervals are.
+    else a band along the curve.
 
     `is_stacked`: the curves of a row are parts of a bar, side by side, and the interval of the
     first is that of the whole.  `heads` are rows that name a group, and have no values.  `width` is
@@ -120,7 +128,6 @@ class View:
     rules: tuple[Rule, ...] = ()
     strip: tuple[float, float] | None = None
     has_bars: bool = False
-    spread: str = INTERVALS
     is_stacked: bool = False
     heads: frozenset[int] = frozenset()
     events: tuple[Event, ...] = ()
@@ -156,11 +163,6 @@ class Plot:
     subtitle: str
     views: tuple[View, ...]
     is_published: bool = False
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """The names of all axes that a quantity is along."""
-        return tuple(axis.title for view in self.views for axis in (view.x, view.y) if axis)
 
     @property
     def shown(self) -> int:

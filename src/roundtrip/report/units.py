@@ -1,10 +1,20 @@
-"""Numbers for people: three digits, units, intervals."""
+"""Numbers for people: quantities with their units, three digits, intervals.
+
+Whatever prints a number prints a `Quantity`, and whoever checks a report reads its values, never
+the text that it becomes.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from roundtrip.stats.intervals import Interval
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtrip.stats.intervals import Interval
 
 NOTHING = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -20,6 +30,166 @@ _BYTES = {
     1_000_000_000: "GB",
     1 << 30: "GiB",
 }
+
+
+class Unit(StrEnum):
+    """Units that mean one thing: bytes or bits, powers of 2 or of 10.
+
+    Beside them what needs none: how many, one value over another, any other pure number; and two
+    that a number prints itself: bytes in the largest unit that divides them, and a fraction as a
+    percentage.
+    """
+
+    S = "s"
+    MS = "ms"
+    US = "µs"
+    NS = "ns"
+    BYTES = "bytes"
+    MB_S = "MB/s"
+    MOPS = "Mop/s"
+    MFLOPS = "Mflop/s"
+    MILLION_MESSAGES_S = "Million messages/s"
+    PER_S = "1/s"
+    PERCENT = "%"
+    COUNT = "count"
+    RATIO = "ratio"
+    PURE = "pure"
+    SIZE = "size"
+    PART = "part"
+
+
+#: Those that no reader has to find beside the number.
+UNPRINTED: frozenset[str] = frozenset({Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART})
+#: How many of a unit are one second.
+TIMES: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
+
+
+def scale(raw: str, unit: str) -> float:
+    """How many of `unit` are one of `raw`, the unit of a metric; ValueError if none is."""
+    if raw == Unit.S and unit in TIMES:
+        return TIMES[unit]
+    if raw == unit:
+        return 1.0
+    if (raw, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
+        return 1e-6
+    raise ValueError(f"values in {raw} are never so many {unit}")
+
+
+def convert(value: float, raw: str, unit: str, size_bytes: int) -> float:
+    """A value of a metric in `raw` as so many `unit`; a time as the rate of its bytes, if asked.
+
+    ValueError for units of different kinds.
+    """
+    if raw == Unit.S and unit == Unit.MB_S:
+        return size_bytes / value / 1e6
+    return value * scale(raw, unit)
+
+
+class Level(float):
+    """The confidence level of intervals, which prints itself in captions: ``95 %``."""
+
+    def __str__(self) -> str:
+        return percent(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A number that is printed: `value` in `unit`, to so many `digits`, or `decimals`.
+
+    `low` and `high` are the ends of its interval at `level`, over `n` launches or rounds; None
+    where there are too few for one.  Without `n` there is no question of an interval.
+    `percentile`: which one of samples it is, 0 for the least.  `is_claim`: the ratio of a claim of
+    the report.  `base`: what
+    a ratio is over, by the name of the column or row that has the base's own value.  `series`: key
+    (`Origins`) of the series of which it is the median over launches, in whatever unit; "" if it is
+    of no single one.  `says_unit`: it prints its unit itself.
+    """
+
+    value: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    n: int | None = None
+    digits: int = 3
+    decimals: int | None = None
+    percentile: float | None = None
+    is_signed: bool = False
+    is_claim: bool = False
+    base: str = ""
+    series: str = ""
+    says_unit: bool = False
+
+    @staticmethod
+    def over(
+        found: Interval, unit: str, scale: float = 1.0, base: str = "", series: str = ""
+    ) -> Quantity:
+        """Median and interval over launches, times `scale`, which makes it one in `unit`."""
+        ends = [None if end is None else end * scale for end in (found.low, found.high)]
+        return Quantity(
+            value=found.median * scale,
+            unit=unit,
+            low=ends[0],
+            high=ends[1],
+            level=found.level,
+            n=found.n,
+            base=base,
+            series=series,
+        )
+
+    @staticmethod
+    def claim(found: Interval, base: str = "") -> Quantity:
+        """The ratio of a claim."""
+        return replace(Quantity.over(found, Unit.RATIO, base=base), is_claim=True)
+
+    def __str__(self) -> str:
+        unit = f"{_SPACE}{self.unit}" if self.says_unit else ""
+        return f"{self._number(self.value)}{self._interval()}{unit}"
+
+    def _number(self, value: float) -> str:
+        if self.unit is Unit.COUNT:
+            return str(int(value))
+        if self.unit is Unit.SIZE:
+            return size(int(value))
+        if self.unit is Unit.PART:
+            return percent(value)
+        shown = abs(value) if self.is_signed else value
+        text = number(shown, self.digits) if self.decimals is None else f"{shown:.{self.decimals}f}"
+        sign = "+" if value >= 0 else "\N{MINUS SIGN}"
+        return f"{sign}{text}" if self.is_signed else text
+
+    def _interval(self) -> str:
+        if self.n is None:
+            return ""
+        if self.low is None or self.high is None:
+            return f" (no CI, n{_SPACE}={_SPACE}{self.n})"
+        return f" [{self._number(self.low)},{_SPACE}{self._number(self.high)}]"
+
+
+def count(of: int) -> Quantity:
+    """So many."""
+    return Quantity(value=of, unit=Unit.COUNT)
+
+
+def counts(found: Sequence[int]) -> tuple[Quantity | str, ...]:
+    """The least and the most of some counts, or the one; to be joined."""
+    least, most = count(min(found)), count(max(found))
+    return (least,) if least == most else (least, " to ", most)
+
+
+def pure(value: float, digits: int = 3) -> Quantity:
+    """A number without a unit."""
+    return Quantity(value=value, unit=Unit.PURE, digits=digits)
+
+
+def bytes_of(size_bytes: int) -> Quantity:
+    """A size in the largest unit that divides it."""
+    return Quantity(value=size_bytes, unit=Unit.SIZE)
+
+
+def part(of_one: float) -> Quantity:
+    """A fraction as a percentage."""
+    return Quantity(value=of_one, unit=Unit.PART)
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -38,24 +208,25 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes // unit}{_SPACE}{_BYTES[unit]}"
 
 
-def microseconds(seconds: float) -> str:
-    """A time in µs."""
-    return number(seconds * 1e6)
+def interval(value: Interval, scale: float = 1.0) -> str:
+    """Median and interval, times `scale`, in a sentence that names the unit."""
+    return str(Quantity.over(value, Unit.PURE, scale))
 
 
-def interval(value: Interval, scale: float = 1.0, digits: int = 3) -> str:
-    """Median and interval, times `scale`; "no CI" where there is no interval."""
-    median = number(value.median * scale, digits)
-    if value.low is None or value.high is None:
-        return f"{median} (no CI, n{_SPACE}={_SPACE}{value.n})"
-    low, high = number(value.low * scale, digits), number(value.high * scale, digits)
-    return f"{median} [{low},{_SPACE}{high}]"
+def ends(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
+    """The smallest and the largest of some ratios, or the one, with two decimals; to be joined."""
+    low, high = (
+        Quantity(
+            value=one, unit=Unit.RATIO, digits=2, decimals=2 if one >= 0.1 else None, base=base
+        )
+        for one in (min(ratios), max(ratios))
+    )
+    return (low,) if str(low) == str(high) else (low, " to ", high)
 
 
-def spread(values: list[float]) -> str:
-    """The smallest and the largest of some ratios, or the one, with two digits."""
-    low, high = (f"{v:.2f}" if v >= 0.1 else number(v, 2) for v in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+def spread(ratios: Sequence[float]) -> str:
+    """The same in a sentence."""
+    return "".join(map(str, ends(ratios)))
 
 
 def factor(ratio: float) -> str:

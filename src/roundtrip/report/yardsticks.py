@@ -9,6 +9,7 @@ import polars as pl
 
 from roundtrip import studies
 from roundtrip.report.origins import Origins
+from roundtrip.report.units import TIMES, Unit
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.study import Yardstick
 
@@ -21,9 +22,9 @@ OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch",
 def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
     """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
 
-    Columns: number and name of the yardstick, launch, case_id, case, variant, median, and samples
-    in the order in which they were taken; both in the unit of the yardstick.  Also `ONE`, null
-    where the samples have several.
+    Columns: number, name and unit of the yardstick, launch, case_id, case, variant, median, and
+    samples in the order in which they were taken; both in that unit.  Also `ONE`, null where the
+    samples have several.
     """
     keys = ["launch", "case_id", "case", "variant"]
     there_are = [(study.name, one) for study in studies.found() for one in study.yardsticks]
@@ -32,7 +33,9 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
         .sort("rep")
         .group_by(keys)
         .agg(*map(_only, ONE), median=OF_LAUNCH.formed("shown"), samples=pl.col("shown"))
-        .with_columns(number=pl.lit(number), name=pl.lit(yardstick.name))
+        .with_columns(
+            number=pl.lit(number), name=pl.lit(yardstick.name), unit=pl.lit(str(yardstick.unit))
+        )
         for number, (study, yardstick) in enumerate(there_are)
     ]
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
@@ -54,7 +57,7 @@ def _only(name: str) -> pl.Expr:
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
     """The rows of one study that belong to the yardstick, with the column `shown`."""
     matches = [pl.col(column) == value for column, value in yardstick.where]
-    shown = pl.col("value") * yardstick.scale
-    if yardstick.bandwidth:
-        shown = pl.col("size_bytes") / pl.col("value") / 1e6
+    value, unit = pl.col("value"), yardstick.unit
+    timed = pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIMES.get(unit, 1)
+    shown = pl.when(pl.col("unit") == Unit.S).then(timed).otherwise(value)
     return rows.filter(*matches).with_columns(shown=shown)

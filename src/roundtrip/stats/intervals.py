@@ -16,7 +16,7 @@ SC 2015, section 3.1.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -31,12 +31,13 @@ OVER_LAUNCHES = MEDIAN
 
 @dataclass(frozen=True)
 class Interval:
-    """Median of `n` launches; `low` and `high` are None where there is no interval."""
+    """Median of `n` launches; `low` and `high` are None where there is no interval at `level`."""
 
     median: float
     low: float | None
     high: float | None
     n: int
+    level: float | None = field(default=None, compare=False)
 
     @property
     def exists(self) -> bool:
@@ -81,7 +82,7 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
     low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (None, None)
     half = ordered.size // 2
     median = ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2
-    return Interval(float(median), low, high, ordered.size)
+    return Interval(float(median), low, high, ordered.size, level)
 
 
 def median_intervals(

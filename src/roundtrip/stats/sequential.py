@@ -114,8 +114,8 @@ def interval(ratios: Sequence[float], level: float) -> Interval:
     limit = -math.log(1 - level)
     low, high = (_end(logs, middle, side, limit) for side in (-1, 1))
     if low is None or high is None:
-        return Interval(math.exp(middle), None, None, len(ratios))
-    return Interval(math.exp(middle), math.exp(low), math.exp(high), len(ratios))
+        return Interval(math.exp(middle), None, None, len(ratios), level)
+    return Interval(math.exp(middle), math.exp(low), math.exp(high), len(ratios), level)
 
 
 def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:

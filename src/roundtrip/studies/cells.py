@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, Tone
+from roundtrip.report.blocks import Cell, Column, Table, Text, Tone
+from roundtrip.report.units import Quantity
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.arms import Arm
@@ -20,31 +21,37 @@ K = TypeVar("K", bound=Hashable)
 
 
 def value(
-    interval: Interval | None, scale: float = 1.0, otherwise: Cell = NONE, series: str = ""
+    interval: Interval | None,
+    unit: str,
+    scale: float = 1.0,
+    otherwise: Cell = NONE,
+    base: str = "",
+    series: str = "",
 ) -> Cell:
-    """A cell with median and interval, times `scale`; `otherwise` without an interval.
+    """A cell with median and interval, times `scale`, in `unit`; `otherwise` without an interval.
 
-    `series` as in `Cell`: the key of the series whose value, in whatever unit, it is.
+    `base` and `series` as in `Quantity`.
     """
     if interval is None:
         return otherwise
-    return Cell(units.interval(interval, scale), series=series)
+    return Cell(Quantity.over(interval, unit, scale, base, series))
 
 
 def judged(
     one: Judged | None,
     tones: Mapping[Verdict, Tone] = _NO_TONES,
     words: str = "",
+    base: str = "",
     series: str = "",
 ) -> Cell:
     """A ratio with its interval and verdict, or with `words` in its place.
 
-    `series` as in `Cell`.
+    `base` as in `Quantity`; the cell leads to `series`, in which the value above the base is.
     """
     if one is None:
         return NOT_MEASURED
-    tone = tones.get(one.verdict, "plain")
-    return Cell(units.interval(one.interval), tone, words or one.words, series=series)
+    ratio = Quantity.claim(one.interval, base)
+    return Cell(ratio, tones.get(one.verdict, "plain"), words or one.words, series=series)
 
 
 def low_to_high(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
@@ -55,7 +62,7 @@ def low_to_high(values: Sequence[float], scale: float = 1.0, digits: int = 3) ->
 
 def verdict(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
     """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
-    return Cell(units.spread(list(ratios)), tone, words) if ratios else NOT_MEASURED
+    return Cell(units.ends(ratios), tone, words) if ratios else NOT_MEASURED
 
 
 def grid(
@@ -69,15 +76,11 @@ def grid(
 
     `bases`: of ratios, what each column is over, as in `Column`.
     """
-    units_of = {key: RATIO if key in bases else "" for key in columns}
     return Table(
         caption,
         (
             Column(corner),
-            *(
-                Column(name, unit=units_of[key], base=bases.get(key, ""))
-                for key, name in columns.items()
-            ),
+            *(Column(name, base=bases.get(key, "")) for key, name in columns.items()),
         ),
         tuple(
             (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
@@ -85,24 +88,22 @@ def grid(
     )
 
 
-def in_numbers(
-    panels: CasePanels, caption: str, arms: Mapping[str, Arm], scale: float = 1.0, unit: str = ""
-) -> Table:
-    """Medians and intervals of all panels, `scale` times; `arms` are the arms by name.
+def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], unit: str) -> Table:
+    """Medians and intervals of all panels, in `unit`, which the caption `words` has to print.
 
-    `unit` is that of what is shown, which the caption has to print.
-
-    Without sizes, there is a row for each panel and a column for each arm.  Otherwise there is a
-    row for each panel and arm, and a column for each size.
+    `arms` are the arms by name.  Without sizes, there is a row for each panel and a column for each
+    arm.  Otherwise there is a row for each panel and arm, and a column for each size.
     """
     sizes = sorted(set(panels.intervals["size_bytes"]))
+    scale = units.scale(panels.unit, unit)
     rows = []
     for panel in panels.panels:
-        counted = Cell(str(panel.launches))
+        counted = Cell(units.count(panel.launches))
         found = {
             arm: [
                 value(
                     panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
+                    unit,
                     scale,
                     series=panels.series(
                         panel, size, variant=arm, phase="measure", metric=panels.metric
@@ -119,8 +120,8 @@ def in_numbers(
             if any(one is not NONE for one in cells):
                 rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, counted))
     if len(sizes) == 1:
-        named = [Column(arm.title, "right", unit) for arm in arms.values()]
+        named = [Column(arm.title, "right") for arm in arms.values()]
     else:
-        named = [Column("Arm"), *(Column(units.size(size), "right", unit) for size in sizes)]
-    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right", COUNT))
-    return Table(caption, columns, tuple(rows))
+        named = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
+    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right"))
+    return Table(words, columns, tuple(rows), (unit,))

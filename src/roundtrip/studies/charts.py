@@ -9,7 +9,7 @@ of medians and intervals, and says how its arms look::
         drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
-    figures = dots(drawings, "Time of a barrier", "Time (µs)")
+    figures = dots(drawings, "Time of a barrier", "Time", Unit.US)
 
 For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `figures`.
 """
@@ -35,13 +35,14 @@ from roundtrip.report.plot import (
     View,
     points,
 )
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import Arm
 from roundtrip.studies.panel import Panel
 
 _SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
 #: Columns of a median and its interval.
 INTERVAL = ("median", "low", "high")
-SIZE = "Message size (bytes)"
+SIZE = "Message size"
 
 
 @dataclass(frozen=True)
@@ -114,30 +115,31 @@ def drawing(
 def over_size(
     drawings: Sequence[Drawing],
     what: str,
-    y_title: str,
-    y_domain: tuple[float, float] | None = None,
-    size_title: str = SIZE,
+    name: str,
+    unit: str,
+    domain: tuple[float, float] | None = None,
+    size_name: str = SIZE,
     more: Views = lambda one: (),
 ) -> tuple[Figure, ...]:
-    """Curves over message size on two log axes, with the band of their interval.
+    """Curves of `name` in `unit` over message size, both logarithmic, with bands of intervals.
 
     `what` names the figures for those who cannot see them.  No row may have size 0, or a value of 0
-    or less.  `y_domain` are powers of ten, by default those around all values.  `more` views of a
+    or less.  `domain` are powers of ten, by default those around all values.  `more` views of a
     drawing follow the first.
     """
     if not drawings:
         return ()
-    x = sizes(drawings, size_title)
-    y = Scale(y_title, *(y_domain or decades([one.frame for one in drawings])), is_log=True)
-    name = y_title.partition(" (")[0]
+    x = sizes(drawings, size_name)
+    y = Scale(name, unit, *(domain or decades([one.frame for one in drawings])), is_log=True)
     return figures(drawings, what, lambda one: (View(name, x, y, one.curves), *more(one)))
 
 
-def sizes(drawings: Sequence[Drawing], title: str = SIZE) -> Scale:
+def sizes(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
     """A logarithmic axis from the smallest size of all drawings to the largest."""
     values = pl.concat([one.frame["x"] for one in drawings]).to_list()
     low, high = float(min(values)), float(max(values))
-    return Scale(title, *((low, high) if low < high else (low / 2, 2 * high)), is_log=True)
+    ends = (low, high) if low < high else (low / 2, 2 * high)
+    return Scale(name, Unit.BYTES, *ends, is_log=True)
 
 
 def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, float]:
@@ -149,23 +151,26 @@ def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, floa
     return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(high)))
 
 
-def dots(drawings: Sequence[Drawing], what: str, x_title: str) -> tuple[Figure, ...]:
-    """Figures with a row for each arm: the median is a dot, its interval a line; from 0 on."""
+def dots(drawings: Sequence[Drawing], what: str, name: str, unit: str) -> tuple[Figure, ...]:
+    """Figures of `name` in `unit` with a row for each arm, from 0 on.
+
+    The median is a dot, its interval a line.
+    """
     if not drawings:
         return ()
     values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
     top = 1.05 * float(values.max().max_horizontal().item())
-    scale = Scale(x_title, 0.0, top, is_log=False)
+    scale = Scale(name, unit, 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
         # One curve: each row has the name of its arm, so that no legend repeats it.
         curves = tuple(
             Curve(arm.title, arm.colour, points(of_arm.iter_rows(named=True), "row"))
-            for row, (name, arm) in enumerate(one.shown.items())
-            for of_arm in [one.of(name).with_columns(row=pl.lit(row))]
+            for row, (key, arm) in enumerate(one.shown.items())
+            for of_arm in [one.of(key).with_columns(row=pl.lit(row))]
         )
         names = tuple(arm.title for arm in one.shown.values())
-        return (View(x_title.partition(" (")[0], scale, None, curves, names),)
+        return (View(name, scale, None, curves, names),)
 
     return figures(drawings, what, views)
 

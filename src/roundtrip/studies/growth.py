@@ -16,11 +16,11 @@ import polars as pl
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table, Text
 from roundtrip.report.plot import Curve, Scale, View
+from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.intervals import median_intervals
 from roundtrip.studies import charts, panel
 from roundtrip.studies.arms import GREY, Arm, palette
 from roundtrip.studies.charts import Drawing
-from roundtrip.studies.panel import Level
 
 #: Name of a thing -> ranks -> time that is ideal, in any unit.
 Ideal = Callable[[str, int], float]
@@ -104,9 +104,10 @@ class Growth:
         """What the figures show."""
         return (
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
-            "over the measured one, from the fewest nodes on. Median over launches, bars are "
-            f"{self.level} rank intervals of the time there, with the time on the fewest nodes "
-            "taken as its median. Grey: ideal.",
+            "over the measured one, from the fewest nodes on. Median over launches, bars are ",
+            self.level,
+            " rank intervals of the time there, with the time on the fewest nodes taken as its "
+            "median. Grey: ideal.",
         )
 
     def table(self) -> Table:
@@ -116,8 +117,8 @@ class Growth:
         keys = ["thing", "kind", "line"]
         for named, group in self.frame.group_by(keys, maintain_order=True) if self else ():
             thing, kind, line = map(str, named)
-            told = {row["nodes"]: _told(row) for row in group.iter_rows(named=True)}
-            cells = [Cell(told.get(count, units.NOTHING)) for count in counts]
+            told = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
+            cells = [told.get(count, Cell(units.NOTHING)) for count in counts]
             rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
         return Table(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
@@ -142,8 +143,8 @@ class Growth:
         top = 1.1 * max(100.0, *(float(one.frame["median"].max()) for one in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
 
-        x = Scale("Nodes", nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
-        y = Scale("Efficiency (%)", 0.0, top, is_log=False)
+        x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
+        y = Scale("Efficiency", Unit.PERCENT, 0.0, top, is_log=False)
         ends = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
         ideal = Curve(_IDEAL, GREY, ends, width=1.0, size=0, bound="ideal efficiency")
 
@@ -200,7 +201,8 @@ def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
     return Drawing(name, thing, kind or "over the fewest nodes", frame, arms)
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _cell(row: Mapping[str, Any]) -> Cell:
     low, high = row["low"], row["high"]
     spread = f" ({units.number(low)} to {units.number(high)})" if low and high else ""
-    return f"{units.number(row['median'])} %{spread}, {row['ranks']} ranks"
+    median = Quantity(value=row["median"], unit=Unit.PERCENT)
+    return Cell((median, f" %{spread}, {row['ranks']} ranks"), unit=Unit.PERCENT)

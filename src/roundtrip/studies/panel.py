@@ -21,21 +21,16 @@ import polars as pl
 from roundtrip.collect.tables import settings
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
+from roundtrip.report.units import Level
 from roundtrip.stats.intervals import Interval, median_interval, median_intervals
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.studies.metrics import METRICS
 from roundtrip.studies.ratios import within_launch
 
 #: How the samples of a launch become one value.
 OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
 #: A row of cases.parquet, and what `Panels` adds to it.
 Row = Mapping[str, Any]
-
-
-class Level(float):
-    """The confidence level of intervals, which prints itself in captions: ``95 %``."""
-
-    def __str__(self) -> str:
-        return units.percent(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +120,7 @@ class Panels(Generic[P]):
     def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
         rows = self.of(frame, panel, **where)
-        return interval_of(rows.row(0, named=True)) if rows.height else None
+        return interval_of(rows.row(0, named=True), self.level) if rows.height else None
 
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series of the panel's cases with these names, as `Cell.series`.
@@ -159,6 +154,7 @@ class CasePanels(Panels[Panel]):
     def __init__(self, data: Data, study: str, metric: str) -> None:
         super().__init__(data, study)
         self.metric = metric
+        self.unit = METRICS[metric].unit
 
     @cached_property
     def values(self) -> pl.DataFrame:
@@ -224,9 +220,9 @@ def parameters(row: Row) -> dict[str, str]:
     return settings.texts(row["parameters"])
 
 
-def interval_of(row: Row) -> Interval:
-    """The interval in a row with the columns median, low, high, n."""
-    return Interval(row["median"], row["low"], row["high"], row["n"])
+def interval_of(row: Row, level: float) -> Interval:
+    """The interval at `level` in a row with the columns median, low, high, n."""
+    return Interval(row["median"], row["low"], row["high"], row["n"], level)
 
 
 def _with_differences(panels: Iterable[P]) -> Iterator[P]:

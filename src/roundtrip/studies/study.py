@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import Arm
 
 if TYPE_CHECKING:
@@ -101,16 +102,15 @@ class PlannedClaims:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """A figure by which launches are compared: its name with its unit, and its rows of samples.csv.
+    """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
-    `where` are columns and their values.  The shown value is `scale` times the sample; with
-    `bandwidth` it is the bytes of the message over the sample, in MB/s.
+    `where` are columns and their values.  Of samples that are times, a figure in MB/s is the bytes
+    of the message over the sample.
     """
 
     name: str
+    unit: Unit
     where: tuple[tuple[str, str | int], ...]
-    scale: float = 1.0
-    bandwidth: bool = False
 
 
 class Claim(Hashable, Protocol):

@@ -271,8 +271,8 @@ def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: M
     for of in (one for one in flat(part(path).blocks) if isinstance(one, Table)):
         for row in of.rows:
             for column, cell in zip(of.columns, row, strict=True):
-                told = names.get(cell.series, {"variant": "", "phase": ""})
+                told = names.get(cell.origin, {"variant": "", "phase": ""})
                 found.setdefault(column.name, set()).add((told["variant"], told["phase"]))
-    assert found["Contiguous, µs"] == {("reference", "communication")}
+    assert found["Contiguous"] == {("reference", "communication")}
     assert found["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
-    assert found["Packed by hand, µs"] == {("", "")}
+    assert found["Packed by hand"] == {("", "")}

@@ -184,7 +184,7 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(made: 
         assert table.caption.startswith("SIMULATED")
         assert all("SIMULATED" in row[0].text for row in table.rows)
     (points,) = [one for one in tables if "time on one cluster" in one.caption]
-    links = [[cell.series for cell in row[1:]] for row in points.rows]
+    links = [[cell.origin for cell in row[1:]] for row in points.rows]
     assert all(all(row) for row in links)
     assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
     assert not _claimed(report)

@@ -273,6 +273,6 @@ def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     data = with_medians(make.two_clusters().data())
     names = {series.key(one): one for one in data.medians.select(*SERIES).to_dicts()}
     rows = table(part(data), "Compute and communication apart").rows
-    linked = [names[one[1].series] for one in rows]
+    linked = [names[one[1].origin] for one in rows]
     assert {one["metric"] for one in linked} == {"rate"}
     assert len({one["case_id"] for one in linked}) == len(rows) == 12

@@ -60,7 +60,7 @@ def test_the_answer_is_told_without_a_link() -> None:
 
 def test_rates_and_times_of_both_programs() -> None:
     found = table(part(machine().data()), "In one machine or cluster")
-    names = [column.name for column in found.columns]
+    names = [column.heading for column in found.columns]
     assert names[2:5] == ["Time, s", "Rate, Mop/s", "Mop/s per process"]
     rows = {("2 ranks" in row[0].text, "NPB 3.4" in row[0].text): row for row in found.rows}
     ours, theirs = rows[True, False], rows[True, True]

@@ -217,10 +217,10 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     names = {series.key(row): row for row in data.medians.select(*SERIES).to_dicts()}
     made = part(data)
     times = {row[1].text: row for row in table(made, "Times").rows}
-    assert names[times["latency"][4].series]["phase"] == "p50"
-    assert names[times["latency"][4].series]["size_bytes"] == 1024
-    assert names[times["barrier"][2].series]["phase"] == "average"
+    assert names[times["latency"][4].origin]["phase"] == "p50"
+    assert names[times["latency"][4].origin]["size_bytes"] == 1024
+    assert names[times["barrier"][2].origin]["phase"] == "average"
     (rates,) = table(made, "Bandwidth").rows
-    assert names[rates[-1].series]["metric"] == "message_rate"
+    assert names[rates[-1].origin]["metric"] == "message_rate"
     beside = table(made, "OSU and our NetPIPE").rows[0]
-    assert [names[cell.series]["study"] for cell in beside[3:5]] == ["osu", "netpipe"]
+    assert [names[cell.origin]["study"] for cell in beside[3:5]] == ["osu", "netpipe"]

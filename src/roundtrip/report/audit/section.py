@@ -1,17 +1,81 @@
-"""The last part of a report: each rule, held against each section and study of it."""
+"""The last part of a report: each rule, held against each section and study of it.
+
+Rules 1-12 are those of T. Hoefler and R. Belli, Scientific Benchmarking of Parallel Computing
+Systems, SC 2015; 13-18 come from its text; 19-22 are ours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
-from roundtrip.report.audit import printed
-from roundtrip.report.audit.outcome import TONES, Outcome, Result, no_case
-from roundtrip.report.audit.rules import RULES, Of, Rule
-from roundtrip.report.audit.subject import Chapter, Subject, campaign, subjects
+from roundtrip.report.audit import claims, launches, pages
+from roundtrip.report.audit.subject import (
+    TONES,
+    Chapter,
+    Outcome,
+    Result,
+    Subject,
+    campaign,
+    no_case,
+    printed,
+    subjects,
+)
 from roundtrip.report.blocks import Cell, Column, Items, Paragraph, Part, Strong, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.study import Claim
+
+
+class Of(StrEnum):
+    """What a rule is about."""
+
+    LAUNCHES = "the launches of a study"
+    CLAIMS = "a section that claims"
+    PAGES = "a section of the report"
+    CAMPAIGN = "the campaign as a whole"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What it `says`; `check` holds one subject against it."""
+
+    says: str
+    of: Of
+    check: Callable[[Subject], Outcome]
+
+
+RULES = (
+    Rule("A ratio names its base and shows the base's value", Of.PAGES, pages.bases),
+    Rule("Everything left out is listed with a reason", Of.LAUNCHES, launches.left_out),
+    Rule(
+        "Costs by arithmetic mean, rates by harmonic mean or total work over total time",
+        Of.PAGES,
+        claims.costs_and_rates,
+    ),
+    Rule("Ratios are formed after summarising", Of.CLAIMS, claims.ratios),
+    Rule("Nondeterministic values have an interval, its level and n", Of.CLAIMS, claims.intervals),
+    Rule("No normal-theory statistic without a diagnostic", Of.PAGES, claims.normal_theory),
+    Rule("Faster and slower rest on a test and an effect size", Of.CLAIMS, claims.directed),
+    Rule("Tail percentiles where latency matters", Of.LAUNCHES, launches.tails),
+    Rule("All factors and the setup are recorded", Of.LAUNCHES, launches.recorded),
+    Rule(
+        "Timer, synchronisation, summary over ranks; timer fine enough", Of.LAUNCHES, launches.clock
+    ),
+    Rule("Upper bounds are drawn where they exist", Of.PAGES, pages.bounds),
+    Rule("Spread on plots; lines only where interpolation is valid", Of.PAGES, pages.spreads),
+    Rule("Repetitions until a target precision; more than 5", Of.LAUNCHES, launches.repetitions),
+    Rule("Warm-up excluded and said so; cache state said", Of.LAUNCHES, launches.warm_up),
+    Rule("Outliers kept, or their removal told", Of.LAUNCHES, launches.kept),
+    Rule("Units are unambiguous", Of.PAGES, pages.units_printed),
+    Rule("Uncontrolled factors are randomised", Of.CAMPAIGN, launches.order),
+    Rule("Single events are timed", Of.LAUNCHES, launches.single_events),
+    Rule("False discoveries controlled over the whole report", Of.CAMPAIGN, claims.discoveries),
+    Rule("Minimum effect stated beside significance", Of.CAMPAIGN, claims.minimum_effect),
+    Rule("Every threshold printed", Of.PAGES, pages.thresholds),
+    Rule("Printed values are those of the launches", Of.PAGES, pages.values),
+)
 
 _HOW = (
     "Each verdict is computed from facts: from the bundle, from this report as it is laid out, or "
@@ -32,7 +96,7 @@ def part(
     `chapters` are the sections with what they supply of themselves, `laid_out` all parts of the
     report so far.
     """
-    there = printed.printed(laid_out)
+    there = printed(laid_out)
     about = subjects(data, judged, chapters, there)
     whole = campaign(data, judged, there)
     found = [

@@ -2,23 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from roundtrip.collect.analysis import Analysis
-from roundtrip.report.blocks import Block, Figure, Gallery, Part, Table, flat
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Gallery,
+    Part,
+    Table,
+    Text,
+    Tone,
+    Verbatim,
+    flat,
+)
 from roundtrip.report.data import Data
+from roundtrip.report.origins import Origins
+from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.facts import Facts
 from roundtrip.studies.study import Claim
 
 _CLOCK = {"resolution_s": "clock_resolution_s", "overhead_s": "clock_overhead_s"}
-#: Thresholds that a report prints: table and key -> value and where.
-Printed = Mapping[tuple[str, str], tuple[Any, str]]
+#: Texts of files that a report prints, and where.
+Printed = Mapping[str, str]
+Result = Literal["pass", "fail", "not applicable"]
+TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule finds of a subject: the result and what it rests on, a clause."""
+
+    result: Result
+    evidence: str
+
+
+def held(kept: bool, evidence: str) -> Outcome:
+    """Facts are known, and by them the rule is kept or broken."""
+    return Outcome("pass" if kept else "fail", evidence)
+
+
+def missing(fact: str) -> Outcome:
+    """Nobody supplied the fact by which the rule could be judged."""
+    return Outcome("not applicable", f"missing fact: {fact}")
+
+
+def no_case(why: str) -> Outcome:
+    """The facts are known, and there is nothing that the rule is about."""
+    return Outcome("not applicable", why)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A quantity of a table, with the cell, the column and the row in which it stands."""
+
+    quantity: Quantity
+    cell: Cell
+    column: Column
+    row: tuple[Cell, ...]
+    table: Table
 
 
 @dataclass(frozen=True)
@@ -43,8 +93,8 @@ class Subject:
 
     `launches` and `lost` have the columns of cases.parquet: those that completed, and the others.
     `points` are its measured points, each with `clock`, what its launch says of the clock; `placed`
-    are the launches that say where their ranks ran.
-    `claims` are the verdicts on what it claims, `printed` the thresholds that the report prints.
+    are the launches that say where their ranks ran, `origins` the series of all launches.
+    `claims` are the verdicts on what it claims, `printed` the files that the report prints.
     """
 
     title: str
@@ -58,6 +108,7 @@ class Subject:
     analysis: Analysis
     environment: Mapping[str, Any]
     printed: Printed
+    origins: Origins
 
     @property
     def is_simulated(self) -> bool:
@@ -83,22 +134,41 @@ class Subject:
         """With rows."""
         return [one for one in self.blocks if isinstance(one, Table) and one.rows]
 
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """Every quantity of its tables."""
+        return tuple(
+            Number(quantity, cell, column, row, table)
+            for table in self.tables
+            for row in table.rows
+            for cell, column in zip(row, table.columns, strict=True)
+            for quantity in cell.quantities
+        )
+
     @property
-    def figures(self) -> list[tuple[Figure, str]]:
+    def figures(self) -> list[tuple[Figure, Text]]:
         """Each figure with the caption under it."""
-        return [
-            (figure, "".join(p if isinstance(p, str) else p.text for p in one.caption))
-            for one in self.blocks
-            if isinstance(one, Gallery)
-            for figure in one.figures
-        ]
+        galleries = (one for one in self.blocks if isinstance(one, Gallery))
+        return [(figure, one.caption) for one in galleries for figure in one.figures]
+
+
+def printed(parts: Sequence[Part]) -> Printed:
+    """The files that parts print unchanged, and the parts."""
+    return dict(_printed(parts))
+
+
+def _printed(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+    for part in parts:
+        for block in flat(part.blocks):
+            if isinstance(block, Verbatim):
+                yield block.text, f"“{part.title}”"
 
 
 def subjects(
     data: Data,
     judged: Mapping[Claim, Judged],
     chapters: Sequence[Chapter],
-    printed: Printed,
+    there: Printed,
 ) -> list[Subject]:
     """One for each chapter, in their order, then one for each study that no chapter tells of."""
     studies = data.launches["study"].fill_null("")
@@ -106,18 +176,18 @@ def subjects(
     for chapter in chapters:
         claims = {claim: judged[claim] for claim in chapter.claims or ()}
         mine = studies == chapter.study if chapter.study else studies.is_null()
-        made.append(_subject(data, chapter.title, chapter, mine, claims, printed))
+        made.append(_subject(data, chapter.title, chapter, mine, claims, there))
     untold = sorted(set(studies) - {chapter.study for chapter in chapters if chapter.study})
     for name in untold:
         title = name or "launches whose study is not known"
-        made.append(_subject(data, title, None, studies == name, {}, printed))
+        made.append(_subject(data, title, None, studies == name, {}, there))
     return made
 
 
-def campaign(data: Data, judged: Mapping[Claim, Judged], printed: Printed) -> Subject:
+def campaign(data: Data, judged: Mapping[Claim, Judged], there: Printed) -> Subject:
     """All launches and all claims together."""
     everything = data.launches["status"].is_not_null()
-    return _subject(data, "The campaign", None, everything, judged, printed)
+    return _subject(data, "The campaign", None, everything, judged, there)
 
 
 def _subject(
@@ -126,7 +196,7 @@ def _subject(
     chapter: Chapter | None,
     mine: pl.Series,
     claims: Mapping[Claim, Judged],
-    printed: Printed,
+    there: Printed,
 ) -> Subject:
     rows = data.launches.filter(mine)
     passed = pl.col("status") == "passed"
@@ -142,7 +212,8 @@ def _subject(
         claims=claims,
         analysis=data.analysis,
         environment=data.environment,
-        printed=printed,
+        printed=there,
+        origins=data.origins,
     )
 
 

@@ -14,6 +14,7 @@ from roundtrip.report import painter, plot
 from roundtrip.report.nights import Judged, Line, subjects
 from roundtrip.report.pages import changes, packed
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
+from roundtrip.report.units import Unit
 
 #: Of so many sets of nodes each has its own curve, in the order of their names.
 SETS = 6
@@ -44,12 +45,13 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
     """
     factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
     way = "lower" if line.series.lower_is_better else "higher"
-    title = f"{line.series.metric}, {way} is better ({unit})"
+    title = f"{line.series.metric}, {way} is better"
     nights = judged.calendar.nights
     step = max(1, math.ceil(len(nights) / _LABELS))
     ticks = range(0, len(nights), step)
     across = Scale(
         "Night",
+        Unit.PURE,
         0.5,
         len(nights) + 0.5,
         is_log=False,
@@ -65,7 +67,7 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
     near, far = _range(used or every), _range([*every, *ends])
 
     def view(name: str, low: float, high: float) -> View:
-        up = Scale(title, low, high, is_log=False)
+        up = Scale(title, unit, low, high, is_log=False)
         return View(name, across, up, curves, has_bars=True, events=events, width=_WIDTH)
 
     views = [view("Usual values", *near)]
@@ -108,8 +110,8 @@ def small(
     newest = [(at, v, None, None, None) for at, v in enumerate(values) if v is not None][-1]
     point = Curve("newest", _GREY, (newest,), width=0)
     curves = (Curve("nights", _GREY, tuple(_thinned(values)), width=1.2, size=0), point)
-    up = Scale("", middle - half, middle + half, is_log=False)
-    across = Scale("", 0, max(1, len(values) - 1), is_log=False)
+    up = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
+    across = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(at - 0.5, STEP) for at in sorted(steps))
     return painter.small(
         View("", across, up, curves, events=events),

@@ -11,6 +11,7 @@ from statistics import median
 from roundtrip.report import units
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import packed
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 
 #: Fewer series do not say what two nights of a site usually differ by.
@@ -31,10 +32,10 @@ class NightPair:
     """
 
     line: Line
-    before: str
-    newest: str
-    ratio: str
-    distance: str
+    before: Quantity | str
+    newest: Quantity | str
+    ratio: Quantity | str
+    distance: Quantity | str
     away: float
 
 
@@ -79,9 +80,10 @@ def _apart(line: Line) -> float | None:
 
 def _pair(line: Line, apart: float | None, usual: float) -> NightPair:
     factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
-    texts = [f"{units.number(one * factor)}\N{NO-BREAK SPACE}{unit}" for one in _values(line)]
-    before = texts[0] if len(texts) > 1 else ""
+    values = [Quantity(value=one * factor, unit=unit, says_unit=True) for one in _values(line)]
+    before = values[0] if len(values) > 1 else ""
     if apart is None:
-        return NightPair(line, before, texts[-1], "", "", 0.0)
-    distance = f"{abs(apart) / usual:.1f}" if usual > 0 else ""
-    return NightPair(line, before, texts[-1], f"{math.exp(apart):.3f}", distance, abs(apart))
+        return NightPair(line, before, values[-1], "", "", 0.0)
+    ratio = Quantity(value=math.exp(apart), unit=Unit.RATIO, decimals=3)
+    far = Quantity(value=abs(apart) / usual, unit=Unit.PURE, decimals=1) if usual > 0 else ""
+    return NightPair(line, before, values[-1], ratio, far, abs(apart))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roundtrip.report.blocks import PURE, Block, Cell, Column, Fold, Heading, Paragraph, Table, Tone
+from roundtrip.report import units
+from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, Tone
 from roundtrip.report.confirmation import Again, Confirmed
-from roundtrip.stats.nights.confirmation import Confirmation
+from roundtrip.stats.nights.confirmation import Beyond, Confirmation
 
 _SHOWN = 12
 _TONES: dict[Confirmation, Tone] = {
@@ -39,10 +40,10 @@ def blocks(again: Confirmed) -> Iterator[Block]:
         (
             Column("Series"),
             Column("Verdict"),
-            Column("Worse launches", "right", PURE),
+            Column("Worse launches", "right"),
             Column("Control"),
-            Column("Its worse launches", "right", PURE),
-            Column("Launches on other nodes", "right", PURE),
+            Column("Its worse launches", "right"),
+            Column("Launches on other nodes", "right"),
         ),
         rows,
     )
@@ -53,8 +54,12 @@ def _row(one: Again) -> tuple[Cell, ...]:
     return (
         Cell(one.line.label, series=one.line.series.key),
         Cell(str(one.verdict), _TONES.get(one.verdict, "plain")),
-        Cell(str(one.found)),
+        _beyond(one.found),
         Cell(one.control.label if one.control else "every series changed"),
-        Cell(str(one.of_control) if one.of_control else ""),
-        Cell(str(one.elsewhere)),
+        _beyond(one.of_control) if one.of_control else Cell(""),
+        Cell(units.count(one.elsewhere)),
     )
+
+
+def _beyond(one: Beyond) -> Cell:
+    return Cell((units.count(one.beyond), f" of {one.launches}"))

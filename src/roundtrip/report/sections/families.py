@@ -12,13 +12,13 @@ from roundtrip.report import decision, units
 from roundtrip.report.blocks import (
     Cell,
     Column,
+    Inline,
     Items,
     Paragraph,
     Part,
     Strong,
     Table,
     Text,
-    text_cells,
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.levels import Levels
@@ -114,14 +114,14 @@ def _row(family: Family, judged: Sequence[Judged], levels: Levels) -> tuple[Cell
     fewest, most = min(one.interval.n for one in judged), max(one.interval.n for one in judged)
     together = needed_together(fewest, count, levels)
     verdicts = Counter(one.verdict for one in judged)
-    return text_cells(
-        str(family).capitalize(),
-        str(count),
-        str(fewest) if fewest == most else f"{fewest} to {most}",
-        str(fewest_launches(count, levels)),
-        "none" if together is None else "any one" if together == 1 else f"{together} at once",
-        ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]),
-    )
+    if together is None or together == 1:
+        speak: Inline | Text = "none" if together is None else "any one"
+    else:
+        speak = (units.count(together), " at once")
+    told = ", ".join(f"{verdicts[one]} {one}" for one in Verdict if verdicts[one])
+    launches = units.counts((fewest, most))
+    shown = (units.count(count), launches, units.count(fewest_launches(count, levels)), speak, told)
+    return Cell(str(family).capitalize()), *map(Cell, shown)
 
 
 _WHY: Text = (

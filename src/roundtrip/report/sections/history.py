@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
@@ -13,14 +14,12 @@ from roundtrip.history import facts as known
 from roundtrip.history import summary
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
-    COUNT,
-    PURE,
-    RATIO,
     Block,
     Cell,
     Column,
     Fold,
     Heading,
+    Inline,
     Items,
     Paragraph,
     Part,
@@ -34,6 +33,7 @@ from roundtrip.report.pages import young
 from roundtrip.report.pages.verdict import TONES
 from roundtrip.report.sections import confirmed
 from roundtrip.report.sections.history_answers import answers
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
@@ -111,11 +111,11 @@ def _changes(judged: Judged) -> Iterator[Block]:
             Column("Series"),
             Column("Verdict"),
             Column("Level before", "right"),
-            Column("Since / before", "right", RATIO, base="Level before"),
+            Column("Since / before", "right", base="Level before"),
             Column("Since"),
-            Column("Nights used since", "right", COUNT),
-            Column("Evidence", "right", PURE),
-            Column("Needed", "right", PURE),
+            Column("Nights used since", "right"),
+            Column("Evidence", "right"),
+            Column("Needed", "right"),
             Column("Changed then"),
         ),
         tuple(rows[:_SHOWN]),
@@ -134,11 +134,11 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
         _named(line),
         Cell(word, TONES[said.verdict]),
         _of(line, line.before),
-        _of(line, said.ratio),
+        _of(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
         Cell(judged.calendar.label(line.night)),
-        Cell(str(step.nights)),
-        Cell(units.number(abs(step.evidence))),
-        Cell(units.number(step.threshold)),
+        Cell(units.count(step.nights)),
+        Cell(units.pure(abs(step.evidence))),
+        Cell(units.pure(step.threshold)),
         Cell(line.changed),
     )
 
@@ -147,9 +147,13 @@ def _named(line: Line) -> Cell:
     return _of(line, line.label)
 
 
-def _of(line: Line, text: str, tone: Tone = "plain") -> Cell:
+def _of(line: Line, shown: Inline | Text, tone: Tone = "plain") -> Cell:
     """A cell that leads to all nights of its series."""
-    return Cell(text, tone, series=line.series.key)
+    return Cell(shown, tone, series=line.series.key)
+
+
+def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
+    return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
 def _pairs(judged: Judged) -> Iterator[Block]:
@@ -158,7 +162,7 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     rows = tuple(
         (
             _named(one.line),
-            *(_of(one.line, text) for text in (one.before, one.newest, one.ratio)),
+            *(_of(one.line, shown) for shown in (one.before, one.newest, one.ratio)),
             Cell(one.distance),
         )
         for one in young.pairs(judged)
@@ -171,8 +175,8 @@ def _pairs(judged: Judged) -> Iterator[Block]:
             Column("Series"),
             Column("Night before", "right"),
             Column("Last night", "right"),
-            Column("Last night / night before", "right", RATIO, base="Night before"),
-            Column("Distance", "right", PURE),
+            Column("Last night / night before", "right", base="Night before"),
+            Column("Distance", "right"),
         ),
         rows,
     )
@@ -247,8 +251,8 @@ def _alone(judged: Judged) -> Iterator[Block]:
         (
             Column("Series"),
             Column("Verdict"),
-            Column("This night", "right", PURE),
-            Column("To be expected", "right", PURE),
+            Column("This night", "right"),
+            Column("To be expected", "right"),
         ),
         tuple((_named(line), _verdict(line), *_off(line)) for line in found),
     )
@@ -262,8 +266,8 @@ def _verdict(line: Line) -> Cell:
 def _off(line: Line) -> tuple[Cell, Cell]:
     newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
-    expected = _of(line, f"{newest.low:.3f} to {newest.high:.3f}")
-    return _of(line, f"{newest.ratio:.3f}", "warn"), expected
+    this, low, high = (_ratio(one, Unit.PURE) for one in (newest.ratio, newest.low, newest.high))
+    return _of(line, this, "warn"), _of(line, (low, " to ", high))
 
 
 def _accepted(judged: Judged) -> Iterator[Block]:

@@ -11,9 +11,6 @@ from roundtrip.collect.counts import Counts, of_rows
 from roundtrip.collect.tables.rows import STATUSES
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
-    BY_ROW,
-    COUNT,
-    RATIO,
     Block,
     Cell,
     Column,
@@ -22,11 +19,13 @@ from roundtrip.report.blocks import (
     Paragraph,
     Part,
     Table,
+    Text,
     Tone,
     text_cells,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.sections import returned, spread
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 
@@ -80,14 +79,14 @@ def _counts(data: Data) -> Table:
     kinds = _kinds(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
-        row = [str((status == name).sum()) for name in STATUSES]
-        disturbed = str(group.filter(pl.col("disturbed").fill_null(False)).height)
-        case = f"{case_id} {kinds.get(str(case_id), '')}".strip()
-        rows.append(text_cells(case, *row, disturbed))
+        counts = [int((status == name).sum()) for name in STATUSES]
+        disturbed = group.filter(pl.col("disturbed").fill_null(False)).height
+        case = Cell(f"{case_id} {kinds.get(str(case_id), '')}".strip())
+        rows.append((case, *(Cell(units.count(one)) for one in (*counts, disturbed))))
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     return Table(
         "Every case of the campaign.",
-        (Column("Case"), *(Column(name, "right", COUNT) for name in names)),
+        (Column("Case"), *(Column(name, "right") for name in names)),
         tuple(rows),
     )
 
@@ -202,11 +201,12 @@ def _effect(data: Data, found: pl.DataFrame) -> Table:
         first = group.row(0, named=True)
         kind = labels.kind(first["emulation"], first["simulated"])
         calm = group.filter(~pl.col("disturbed"))
-        shown = [_figure(frame) for frame in (group, calm)]
+        shown = [_figure(frame, first["unit"]) for frame in (group, calm)]
         shown.append(_change(group.filter(pl.col("disturbed")), calm))
         series = yardsticks.traced(data.origins, first)
-        named = (f"{first['toolchain']} {kind}".strip(), str(first["case"]), first["name"])
-        rows.append((*text_cells(*named), *(Cell(text, series=series) for text in shown)))
+        named = text_cells(f"{first['toolchain']} {kind}".strip(), str(first["case"]))
+        figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
+        rows.append((*named, figure, *(Cell(one, series=series) for one in shown)))
     return Table(
         "What leaving the disturbed launches out would change: median over launches; and the "
         "median of the disturbed ones against that of the others.",
@@ -214,25 +214,26 @@ def _effect(data: Data, found: pl.DataFrame) -> Table:
             Column("Toolchain"),
             Column("Case"),
             Column("Figure"),
-            Column("All launches", "right", BY_ROW),
-            Column("Undisturbed only", "right", BY_ROW),
-            Column("Disturbed / undisturbed", "right", RATIO, base="Undisturbed only"),
+            Column("All launches", "right"),
+            Column("Undisturbed only", "right"),
+            Column("Disturbed / undisturbed", "right", base="Undisturbed only"),
         ),
         tuple(rows),
     )
 
 
-def _figure(launches: pl.DataFrame) -> str:
+def _figure(launches: pl.DataFrame, unit: str) -> Text:
     value = launches["median"].median()
     if not isinstance(value, float):
-        return "none left"
-    return f"{units.number(value)} (n = {launches.height})"
+        return ("none left",)
+    return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> str:
+def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> Text:
     values = disturbed["median"].median(), calm["median"].median()
     ours, theirs = (value if isinstance(value, float) else 0.0 for value in values)
-    return units.number(ours / theirs) if ours and theirs else units.NOTHING
+    shown = Quantity(value=ours / theirs, unit=Unit.RATIO) if ours and theirs else units.NOTHING
+    return (shown,)
 
 
 def _compared(data: Data) -> pl.DataFrame:

@@ -8,9 +8,6 @@ from roundtrip.history import nodes as measured
 from roundtrip.report import nodes as words
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    BY_ROW,
-    COUNT,
-    PURE,
     Block,
     Cell,
     Column,
@@ -19,6 +16,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.origins import Origins
+from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.verdicts import Judged
 
 
@@ -32,13 +30,18 @@ def evidence(found: Judged, origins: Origins, marks: Mapping[str, str]) -> Itera
                 words.where(words.of(each), marks),
             ),
             Cell(
-                f"{words.size(each.tested.effect, words.of(each).measure)}{words.interval(each)}",
+                (
+                    *words.effect(each.tested.effect, words.of(each).measure),
+                    words.interval(each),
+                ),
+                unit=Unit.PERCENT,
                 series=_traced(origins, words.of(each), each.tested.unit.name),
             ),
-            *text_cells(
-                *map(str, (each.tested.launches, each.tested.partners, each.tested.nights)),
-                words.chance(each.q),
+            *(
+                Cell(units.count(one))
+                for one in (each.tested.launches, each.tested.partners, each.tested.nights)
             ),
+            Cell(words.chance(each.q)),
         )
         for one in found.named
         for each in one.evidence
@@ -51,9 +54,9 @@ def evidence(found: Judged, origins: Origins, marks: Mapping[str, str]) -> Itera
             "effect, so that the interval holds none.",
             (
                 *(Column(name) for name in ("Node, switch or link", "Measure", "Where")),
-                Column("Effect", "right", BY_ROW),
-                *(Column(name, "right", COUNT) for name in ("Launches", "Partners", "Nights")),
-                Column("q", "right", PURE),
+                Column("Effect", "right"),
+                *(Column(name, "right") for name in ("Launches", "Partners", "Nights")),
+                Column("q", "right"),
             ),
             tuple(rows),
         )
@@ -81,9 +84,10 @@ def effects(
             (
                 Cell(one.unit.name, "bad" if one.unit.name in sick else "plain"),
                 *text_cells(*([switches[one.unit.name] or units.NOTHING] if has_switches else [])),
-                Cell(words.size(one.effect, name.measure), series=series),
-                *text_cells(str(one.launches), str(one.nights)),
-                Cell(words.size(one.newest, name.measure), series=series),
+                Cell(words.effect(one.effect, name.measure), unit=Unit.PERCENT, series=series),
+                Cell(units.count(one.launches)),
+                Cell(units.count(one.nights)),
+                Cell(words.effect(one.newest, name.measure), unit=Unit.PERCENT, series=series),
             )
             for one in ordered
             for series in (_traced(origins, name, one.unit.name),)
@@ -95,10 +99,10 @@ def effects(
             columns = (
                 Column("Node"),
                 *([Column("Switch")] if has_switches else []),
-                Column("Effect", "right", BY_ROW),
-                Column("Launches", "right", COUNT),
-                Column("Nights", "right", COUNT),
-                Column("In its newest night", "right", BY_ROW),
+                Column("Effect", "right"),
+                Column("Launches", "right"),
+                Column("Nights", "right"),
+                Column("In its newest night", "right"),
             )
             yield Fold(f"Effects of all nodes: {told}", (Table(caption, columns, rows),))
 

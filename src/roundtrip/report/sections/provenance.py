@@ -25,6 +25,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 
 _LONG = 12
 
@@ -164,13 +165,17 @@ def _toolchains(data: Data) -> Table:
     for row in passed.select("launch", "ranks", *columns).iter_rows(named=True):
         facts = [row[name] or "not recorded" for name in columns]
         binding = bindings.get(row["launch"], "not recorded")
-        rows.append(text_cells(*facts, str(row["ranks"]), binding))
+        rows.append((*text_cells(*facts), _ranks(row["ranks"]), Cell(binding)))
     names = ("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
     return Table(
         "Toolchains as the launches found them; binding: rank on host: processors it may use.",
         tuple(Column(name) for name in names),
         tuple(sorted(set(rows), key=lambda cells: [cell.text for cell in cells])),
     )
+
+
+def _ranks(known: int | None) -> Cell:
+    return Cell("not recorded" if known is None else units.count(known))
 
 
 def _bindings(data: Data) -> dict[str, str]:
@@ -189,22 +194,24 @@ def _clocks(data: Data) -> Table:
     for environ, group in sorted(passed.group_by("environ"), key=lambda item: str(item[0])):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
         worst = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
-        rows.append(text_cells(str(environ[0]), names, *worst))
+        rows.append((*text_cells(str(environ[0]), names), *worst))
     return Table(
         "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
         (
             Column("Toolchain"),
             Column("Clock"),
-            Column("Resolution, ns", "right"),
-            Column("Overhead, ns", "right"),
+            Column("Resolution", "right", Unit.NS),
+            Column("Overhead", "right", Unit.NS),
         ),
         tuple(rows),
     )
 
 
-def _worst(seconds: pl.Series) -> str:
+def _worst(seconds: pl.Series) -> Cell:
     known = seconds.drop_nulls().to_list()
-    return f"{max(known) * 1e9:.0f}" if known else "not recorded"
+    if not known:
+        return Cell("not recorded")
+    return Cell(Quantity(value=max(known) * 1e9, unit=Unit.NS, decimals=0))
 
 
 def _others(data: Data) -> list[Block]:
@@ -219,8 +226,15 @@ def _others(data: Data) -> list[Block]:
 
 def _files(data: Data) -> Table:
     entries = sorted(data.manifest.data["files"].items())
-    rows = [text_cells(name, str(entry["bytes"]), entry["sha256"]) for name, entry in entries]
-    columns = (Column("File"), Column("Bytes", "right"), Column("SHA-256"))
+    rows = [
+        (
+            Cell(name),
+            Cell(Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)),
+            Cell(entry["sha256"]),
+        )
+        for name, entry in entries
+    ]
+    columns = (Column("File"), Column("Bytes", "right", Unit.BYTES), Column("SHA-256"))
     return Table("The bundle is beside this report, in bundle/.", columns, tuple(rows))
 
 

@@ -10,8 +10,6 @@ import polars as pl
 
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
-    COUNT,
-    PURE,
     Block,
     Cell,
     Column,
@@ -23,6 +21,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
+from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.summaries import DEVIATION, Kind, Summary
@@ -76,12 +75,12 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
         *("Half-width as launched", "For the same time"),
     )
     table = Table(
-        f"Noise in a launch and between launches, at {units.percent(level)}.{told}",
+        ("Noise in a launch and between launches, at ", Level(level), f".{told}"),
         (
             *(Column(name) for name in ("Toolchain", "Case", "Figure")),
-            Column("Launches", "right", COUNT),
+            Column("Launches", "right"),
             *(Column(name, "right") for name in names),
-            Column(_NORMAL, "right", PURE),
+            Column(_NORMAL, "right"),
         ),
         rows,
     )
@@ -107,18 +106,16 @@ def _rows(
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         yield (
             *text_cells(f"{first['toolchain']} {kind}".strip(), f"{first['case']}"),
-            Cell(first["name"], series=yardsticks.traced(origins, first)),
-            *text_cells(
-                str(group.height),
-                _in_launch(samples, levels.confidence_level),
-                _between(group["median"].to_list(), parts),
-                *_plans(parts, group.height, overhead, levels),
-                _normal(group["median"].to_list()),
-            ),
+            Cell(f"{first['name']}, {first['unit']}", series=yardsticks.traced(origins, first)),
+            Cell(units.count(group.height)),
+            _in_launch(samples, levels.confidence_level),
+            _between(group["median"].to_list(), parts),
+            *_plans(parts, group.height, overhead, levels),
+            _normal(group["median"].to_list()),
         )
 
 
-def _in_launch(samples: list[list[float]], level: float) -> str:
+def _in_launch(samples: list[list[float]], level: float) -> Cell:
     """Median over launches of the relative half-width of each launch's own interval."""
     widths = []
     for one in samples:
@@ -126,35 +123,45 @@ def _in_launch(samples: list[list[float]], level: float) -> str:
         if interval.low is not None and interval.high is not None:
             farther = max(interval.high - interval.median, interval.median - interval.low)
             widths.append(farther / interval.median)
-    return units.percent(median_interval(widths, level).median) if widths else units.NOTHING
+    return _share(median_interval(widths, level).median if widths else None)
 
 
-def _between(medians: list[float], parts: Components | None) -> str:
+def _share(of_value: float | None) -> Cell:
+    """A part of the value, nothing where it is not known."""
+    return Cell(units.NOTHING if of_value is None else units.part(of_value))
+
+
+def _between(medians: list[float], parts: Components | None) -> Cell:
     if parts is not None:
-        return units.percent(math.sqrt(parts.between))
+        return _share(math.sqrt(parts.between))
     logs = pl.Series([math.log(median) for median in medians if median > 0])
     spread = logs.to_frame("log").select(DEVIATED.formed("log")).item()
-    return units.percent(spread) if isinstance(spread, float) else units.NOTHING
+    return _share(spread)
 
 
-def _normal(medians: list[float]) -> str:
+def _normal(medians: list[float]) -> Cell:
     p = normality_p([math.log(median) for median in medians if median > 0])
-    return units.NOTHING if p is None else units.number(p, 2)
+    return Cell(units.NOTHING if p is None else units.pure(p, 2))
 
 
 def _plans(
     parts: Components | None, launches: int, overhead: float | None, levels: Levels
-) -> tuple[str, str]:
+) -> tuple[Cell, Cell]:
     if parts is None:
-        return units.NOTHING, units.NOTHING
+        return Cell(units.NOTHING), Cell(units.NOTHING)
     level, fewest = levels.confidence_level, levels.advised_launches
-    here = units.percent(half_width(parts, launches, parts.seconds, level))
-    as_launched = f"{launches} of {units.number(parts.seconds, 2)} s: {here}"
+    here = half_width(parts, launches, parts.seconds, level)
+    as_launched = _plan(launches, parts.seconds, here)
     if overhead is None or launches < fewest:
-        return as_launched, units.NOTHING
+        return as_launched, Cell(units.NOTHING)
     plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, fewest)
-    there = units.percent(plan.half_width)
-    return as_launched, f"{plan.launches} of {units.number(plan.seconds, 2)} s: {there}"
+    return as_launched, _plan(plan.launches, plan.seconds, plan.half_width)
+
+
+def _plan(launches: int, seconds: float, width: float) -> Cell:
+    each = Quantity(value=seconds, unit=Unit.S, digits=2)
+    shown = (units.count(launches), " of ", each, f" {Unit.S}: ", units.part(width))
+    return Cell(shown, unit=Unit.S)
 
 
 def _overhead(data: Data) -> float | None:

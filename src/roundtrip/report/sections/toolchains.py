@@ -7,9 +7,6 @@ from functools import cached_property
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    BY_ROW,
-    PURE,
-    RATIO,
     Answer,
     Block,
     Cell,
@@ -34,6 +31,7 @@ from roundtrip.report.sections.toolchains_data import (
     ToolchainComparison,
     Toolchains,
 )
+from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.intervals import OVER_LAUNCHES, median_interval
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.stats.verdicts import Judged, Verdict
@@ -59,7 +57,7 @@ class ToolchainsSection:
     """Compares toolchains with each other, by round."""
 
     def __init__(self, data: Data, toolchains: Toolchains) -> None:
-        self._level = data.analysis.statistics.confidence_level
+        self._level = Level(data.analysis.statistics.confidence_level)
         self._toolchains = toolchains
 
     @cached_property
@@ -155,15 +153,19 @@ class ToolchainsSection:
         rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         return Table(
-            f"{self._versus(pair)}: medians over the rounds that launched both, and the median of "
-            f"the paired ratio, with rank intervals. Above 1 {one} is faster.",
+            (
+                f"{self._versus(pair)}: medians over the rounds that launched both, and the median "
+                "of the paired ratio, with ",
+                self._level,
+                f" rank intervals. Above 1 {one} is faster.",
+            ),
             (
                 Column("Case"),
                 Column("What"),
-                Column(one, "right", BY_ROW),
-                Column(f"{other} (base)", "right", BY_ROW),
-                Column("Ratio of speeds", "right", RATIO, base=f"{other} (base)"),
-                Column("q", "right", PURE),
+                Column(one, "right"),
+                Column(f"{other} (base)", "right"),
+                Column("Ratio of speeds", "right", base=f"{other} (base)"),
+                Column("q", "right"),
                 Column("Rounds", "right"),
             ),
             tuple(rows),
@@ -177,14 +179,14 @@ class ToolchainsSection:
         n = len(one.ones)
         return (
             Cell(_case(key.setting)),
-            Cell(f"{_what(key)}, {one.unit}"),
+            Cell(f"{_what(key)}, {one.unit}", unit=one.unit),
             *(
-                Cell(units.interval(median_interval(side, self._level)), series=series)
+                Cell(Quantity.over(median_interval(side, self._level), one.unit), series=series)
                 for side, series in zip((one.ones, one.others), one.series, strict=True)
             ),
-            Cell(units.interval(judged.interval), tone, verdict, series=one.series[0]),
-            Cell(units.number(judged.q, 2)),
-            Cell(f"{n} of {one.pairing.rounds}, first in {one.pairing.first}"),
+            Cell(Quantity.claim(judged.interval), tone, verdict, series=one.series[0]),
+            Cell(units.pure(judged.q, 2)),
+            Cell((units.count(n), f" of {one.pairing.rounds}, first in {one.pairing.first}")),
         )
 
 

@@ -154,7 +154,7 @@ def summary(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ..
         more = len(table.rows) - len(rows)
         caption = f"{table.caption} {more} more below." if more else table.caption
         if rows:
-            kept.append(replace(table, rows=rows, caption=caption))
+            kept.append(replace(table, rows=rows, words=caption))
     return tuple(kept)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -78,9 +79,9 @@ class DDTBench(Study):
     )
     yardsticks = (
         Yardstick(
-            "NAS_LU_x, 40800 B by datatype, µs",
+            "NAS_LU_x, 40800 B by datatype",
+            Unit.US,
             (("size_bytes", 40_800), ("variant", DDT), ("phase", "communication")),
-            scale=1e6,
         ),
     )
 

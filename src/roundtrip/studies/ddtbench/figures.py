@@ -10,6 +10,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
+from roundtrip.report.units import Level, Unit
 from roundtrip.stats.intervals import median_intervals
 from roundtrip.studies import charts
 from roundtrip.studies.arms import BLUE, TEAL, Arm
@@ -25,15 +26,16 @@ from roundtrip.studies.ddtbench import (
     TUNED,
 )
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.panel import Level
 
 
 def overhead_caption(level: Level) -> Text:
     """What the figures of overheads show, with intervals at `level`."""
     return (
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
-        f"study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
-        "method was faster than the network was for a buffer packed by hand.",
+        "study's figure: median over launches, lines are ",
+        level,
+        " rank intervals. Below 0 the method was faster than the network was for a buffer packed "
+        "by hand.",
     )
 
 
@@ -42,8 +44,10 @@ def time_caption(level: Level) -> Text:
     return (
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
-        f"method, the three together in µs. Thin lines are {level} rank intervals of the whole "
-        "round trip. The other rank's unpacking and packing are part of communication.",
+        "method, the three together in µs. Thin lines are ",
+        level,
+        " rank intervals of the whole round trip. The other rank's unpacking and packing are part "
+        "of communication.",
     )
 
 
@@ -72,8 +76,8 @@ def overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     low = min(0.0, values.min().min_horizontal().item())
     high = max(0.0, values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # no dot is cut off
-    title = "Packing overhead (% of the round trip)"
-    scale = Scale(title, low - edge, high + edge, is_log=False)
+    title = "Packing overhead ({} of the round trip)"
+    scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
         apps = tuple(one.frame["app"].unique(maintain_order=True))
@@ -142,7 +146,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     return tuple(
         View(
             name,
-            Scale(f"{name} (µs)", low, high, is_log=True),
+            Scale(name, Unit.US, low, high, is_log=True),
             None,
             _by_app(frame, apps, _every(frame)),
             tuple(apps),
@@ -198,7 +202,8 @@ def _parts(one: Drawing) -> View:
                 found[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
     curves = tuple(Curve(arm.title, arm.colour, tuple(found[e])) for e, arm in one.arms.items())
     widest = max([100.0, *(p[3] for each in found.values() for p in each if p[3] is not None)])
-    scale = Scale("Time (% of the slowest method)", 0.0, 1.02 * widest, is_log=False)
+    title = "Time ({} of the slowest method)"
+    scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
     return View(
         "Epochs", scale, None, curves, tuple(names), is_stacked=True, heads=frozenset(heads)
     )

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Strong, Table, Tone, text_cells
+from roundtrip.report.blocks import Answer, Cell, Column, Strong, Table, Tone, text_cells
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
@@ -48,7 +49,7 @@ def advice(judged: Judged | None, series: str = "") -> Cell:
         return cells.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
     told = words if judged.would_do is None else judged.words
-    return cells.judged(judged, {judged.verdict: tone}, told, series)
+    return cells.judged(judged, {judged.verdict: tone}, told, series=series)
 
 
 def verdicts(
@@ -83,8 +84,8 @@ def verdicts(
 def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) -> Table:
     """Round trip by hand, overhead of each method, verdict; at the largest message."""
     rows = []
-    trips = _by_variant(data.at_largest(data.round_trips, panel))
-    costs = _by_variant(data.at_largest(data.overheads, panel))
+    trips = _by_variant(data.at_largest(data.round_trips, panel), data.level)
+    costs = _by_variant(data.at_largest(data.overheads, panel), data.level)
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
         origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
@@ -92,49 +93,56 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) 
         tuned = judged.get(comparison(panel, app, size, TUNED))
         rows.append(
             (
-                Cell(app),
-                Cell(str(size)),
-                cells.value(of_method.get(REFERENCE), 1e6, series=origin),
-                cells.value(of_method.get(MANUAL), 1e6),
-                cells.value(of_method.get(TUNED), 1e6),
-                *(cells.value(cost.get(method), 100) for method in PACKING),
+                *_named(app, size),
+                cells.value(of_method.get(REFERENCE), Unit.US, 1e6, series=origin),
+                cells.value(of_method.get(MANUAL), Unit.US, 1e6),
+                cells.value(of_method.get(TUNED), Unit.US, 1e6),
+                *(cells.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING),
                 advice(judged.get(comparison(panel, app, size)), types),
                 advice(tuned, types) if tuned else cells.NONE,
             )
         )
     return Table(
-        f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, {data.level} interval. "
-        "The base of a ratio is the round trip packed by hand, or by hand and tuned.",
         (
-            Column("Micro-app"),
-            Column("Bytes", "right"),
-            Column("Contiguous, µs", "right"),
-            Column("Packed by hand, µs", "right"),
-            Column("Packed by hand and tuned, µs", "right"),
-            *(Column(f"{ARMS[m].title}, overhead %", "right", "%") for m in PACKING),
-            Column("By hand / datatypes", unit=RATIO, base="Packed by hand"),
-            Column("By hand, tuned / datatypes", unit=RATIO, base="Packed by hand and tuned"),
+            f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, ",
+            data.level,
+            " interval. The base of a ratio is the round trip packed by hand, or by hand and "
+            "tuned.",
+        ),
+        (
+            *_NAMED,
+            Column("Contiguous", "right", Unit.US),
+            Column("Packed by hand", "right", Unit.US),
+            Column("Packed by hand and tuned", "right", Unit.US),
+            *(Column(f"{ARMS[m].title}, overhead {{}}", "right", Unit.PERCENT) for m in PACKING),
+            Column("By hand / datatypes", base="Packed by hand"),
+            Column("By hand, tuned / datatypes", base="Packed by hand and tuned"),
         ),
         tuple(rows),
     )
 
 
+#: Columns of `_named`: micro-app and bytes of its message.
+_NAMED = (Column("Micro-app"), Column("Bytes", "right", Unit.BYTES))
+
+
+def _named(app: str, size: int) -> tuple[Cell, Cell]:
+    return Cell(app), Cell(Quantity(value=size, unit=Unit.BYTES, decimals=0))
+
+
 def all_sizes(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message."""
     rows = []
-    costs = _by_variant(data.of(data.overheads, panel))
+    costs = _by_variant(data.of(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        values = [cells.value(cost.get(method), 100) for method in PACKING]
-        rows.append((Cell(app), Cell(str(size)), *values))
+        values = [cells.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]
+        rows.append((*_named(app, size), *values))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
-        (
-            Column("Micro-app"),
-            Column("Bytes", "right"),
-            *(Column(ARMS[m].title, "right", "%") for m in PACKING),
-        ),
+        (*_NAMED, *(Column(ARMS[m].title, "right") for m in PACKING)),
         tuple(rows),
+        (Unit.PERCENT,),
     )
 
 
@@ -143,16 +151,17 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == DDT)
     for row in mine.iter_rows(named=True):
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = interval_of(row)
+        one = interval_of(row, data.level)
+        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = one
     if not found:
         return None
     rows = tuple(
         (
-            Cell(app),
-            Cell(str(size)),
+            *_named(app, size),
             *(
                 cells.value(
                     of_phase.get(phase),
+                    Unit.US,
                     1e6,
                     series=data.series_key(panel, app, size, DDT, phase),
                 )
@@ -162,19 +171,23 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         for (app, size), of_phase in found.items()
     )
     return Table(
-        f"{panel.label}: making and freeing the datatypes of one exchange, µs; median over "
-        f"launches, {data.level} interval. In turn: after the other methods, so that the "
-        "library's code may be out of cache. At once: right after the same types were freed, as "
-        "in the study's own loop; compare this time with DDTBench.",
         (
-            Column("Micro-app"),
-            Column("Bytes", "right"),
-            Column("Make, in turn", "right", "µs"),
-            Column("Make, at once", "right", "µs"),
-            Column("Free, in turn", "right", "µs"),
-            Column("Free, at once", "right", "µs"),
+            f"{panel.label}: making and freeing the datatypes of one exchange, {Unit.US}; median "
+            "over launches, ",
+            data.level,
+            " interval. In turn: after the other methods, so that the library's code may be out "
+            "of cache. At once: right after the same types were freed, as in the study's own "
+            "loop; compare this time with DDTBench.",
+        ),
+        (
+            *_NAMED,
+            Column("Make, in turn", "right"),
+            Column("Make, at once", "right"),
+            Column("Free, in turn", "right"),
+            Column("Free, at once", "right"),
         ),
         rows,
+        (Unit.US,),
     )
 
 
@@ -212,13 +225,13 @@ def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison,
         (
             Cell("The study, 2012"),
             Cell("as published", "muted"),
-            Cell(f"{by_hand:g}"),
-            Cell(f"{with_types:g}"),
+            Cell(Quantity(value=by_hand, unit=Unit.PERCENT, decimals=0)),
+            Cell(Quantity(value=with_types, unit=Unit.PERCENT, decimals=0)),
             cells.NONE,
         )
     ]
     for panel in panels:
-        costs = _by_variant(data.at_largest(data.overheads, panel))
+        costs = _by_variant(data.at_largest(data.overheads, panel), data.level)
         for (app, size), cost in costs.items():
             if app == "NAS_LU_x":
                 verdict = judged.get(comparison(panel, app, size))
@@ -226,8 +239,8 @@ def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison,
                     (
                         Cell(panel.label),
                         Cell(BUFFERS[panel.buffers]),
-                        cells.value(cost.get(MANUAL), 100),
-                        cells.value(cost.get(DDT), 100),
+                        cells.value(cost.get(MANUAL), Unit.PERCENT, 100),
+                        cells.value(cost.get(DDT), Unit.PERCENT, 100),
                         _holds(verdict),
                     )
                 )
@@ -238,11 +251,12 @@ def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison,
         (
             Column("Toolchain and placement"),
             Column("Memory"),
-            Column("Packed by hand", "right", "%"),
-            Column("MPI datatypes", "right", "%"),
+            Column("Packed by hand", "right"),
+            Column("MPI datatypes", "right"),
             Column("The finding"),
         ),
         tuple(rows),
+        (Unit.PERCENT,),
     )
 
 
@@ -259,10 +273,11 @@ def _holds(judged: Judged | None) -> Cell:
     return Cell("", tone, words)
 
 
-def _by_variant(frame: pl.DataFrame) -> dict[tuple[str, int], dict[str, Interval]]:
+def _by_variant(frame: pl.DataFrame, level: float) -> dict[tuple[str, int], dict[str, Interval]]:
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = interval_of(row)
+        one = interval_of(row, level)
+        found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = one
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roundtrip.model import Count, Limit, Sizes, Table
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, PURPLE, RUST, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -70,10 +71,8 @@ class NetPIPE(Study):
         "question."
     )
     yardsticks = (
-        Yardstick("raw MPI, time at 1 B, µs", (*_RAW, ("size_bytes", 1)), scale=1e6),
-        Yardstick(
-            "raw MPI, bandwidth at 1 MiB, MB/s", (*_RAW, ("size_bytes", 1 << 20)), bandwidth=True
-        ),
+        Yardstick("raw MPI, time at 1 B", Unit.US, (*_RAW, ("size_bytes", 1))),
+        Yardstick("raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW, ("size_bytes", 1 << 20))),
     )
 
     def points(

@@ -9,17 +9,12 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Rule, Scale, View
+from roundtrip.report.units import Level, Unit
 from roundtrip.studies import charts
 from roundtrip.studies.charts import INTERVAL, Drawing
 from roundtrip.studies.netpipe import ARMS, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
-BANDWIDTH_CAPTION: Text = (
-    "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-    "variant, median over launches; bands are rank intervals. Wide pale lines are raw MPI, "
-    "thin dark lines Boost.MPI: where they lie on each other, the abstraction is free. All panels "
-    "share their axes. The last panel is the study itself (2005), read off the published figure.",
-)
 _NEAR = (0.75, 1.25)
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
@@ -27,13 +22,26 @@ _STUDY_TITLE = (
 )
 
 
-def ratio_caption(margin: float) -> Text:
-    """What the ratio figures show."""
+def bandwidth_caption(level: Level) -> Text:
+    """What the figures of bandwidth show, with intervals at `level`."""
     return (
-        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are rank "
-        f"intervals over launches. The shaded strip is “on par”, within {units.percent(margin)} of "
-        "1. The axis shows what is close to 1: a curve that leaves it is marked ↓ or ↑, and a "
-        "logarithmic axis, where a script runs, shows its whole range.",
+        "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
+        "variant, median over launches; bands are ",
+        level,
+        " rank intervals. Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie "
+        "on each other, the abstraction is free. All panels share their axes. The last panel is "
+        "the study itself (2005), read off the published figure.",
+    )
+
+
+def ratio_caption(level: Level, margin: float) -> Text:
+    """What the ratio figures show, with intervals at `level`."""
+    return (
+        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are ",
+        level,
+        " rank intervals over launches. The shaded strip is “on par”, within "
+        f"{units.percent(margin)} of 1. The axis shows what is close to 1: a curve that leaves it "
+        "is marked ↓ or ↑, and a logarithmic axis, where a script runs, shows its whole range.",
     )
 
 
@@ -55,7 +63,7 @@ def bandwidth(
         return (_ratio_view(ratios[one.name], known, margin),) if one.name in ratios else ()
 
     return charts.over_size(
-        drawings, "Bandwidth over message size", "Bandwidth (MB/s)", domain, more=ratio_view
+        drawings, "Bandwidth over message size", "Bandwidth", Unit.MB_S, domain, more=ratio_view
     )
 
 
@@ -72,7 +80,7 @@ def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> 
 def _ratio_view(one: Drawing, drawings: Sequence[Drawing], margin: float) -> View:
     """Ratios close to 1; on a logarithmic axis the whole range of all drawings."""
     whole = charts.decades([each.frame for each in drawings], 1.0)
-    y = Scale("Ratio to raw MPI", *_NEAR, is_log=False, otherwise=whole)
+    y = Scale("Ratio to raw MPI", Unit.RATIO, *_NEAR, is_log=False, otherwise=whole)
     strip = 1 / (1 + margin), 1 + margin
     return View("Ratio", charts.sizes(drawings), y, one.curves, rules=(Rule(1.0),), strip=strip)
 

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, Column, Table, Text, text_cells
+from roundtrip.report.blocks import Cell, Column, Table, Text
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import cells
 from roundtrip.studies.netpipe import ARMS, STUDY
 from roundtrip.studies.netpipe.curves import Curves, Panel
@@ -27,28 +28,38 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
             if median is None:
                 continue
             tail = tails[variant]
-            values = [units.microseconds(tail[name]) for name in ("least", "p50", "p90", "p99")]
-            counts = (str(tail["samples"]), batches.get(variant, units.NOTHING))
             rows.append(
                 (
-                    *text_cells(panel.label, arm.title),
-                    cells.value(median, 1e6, series=curves.series_key(panel, variant, 1)),
-                    *text_cells(*values, *counts),
+                    Cell(panel.label),
+                    Cell(arm.title),
+                    cells.value(median, Unit.US, 1e6, series=curves.series_key(panel, variant, 1)),
+                    *(
+                        Cell(Quantity(value=tail[name] * 1e6, unit=Unit.US, percentile=part))
+                        for name, part in _TAILS.items()
+                    ),
+                    Cell(units.count(tail["samples"])),
+                    batches.get(variant, cells.NONE),
                 )
             )
-    times = ("Launch median, µs", "Least", "p50", "p90", "p99")
-    counted = ("Samples", "Messages a sample")
+    names = ("Least", "p50", "p90", "p99", "Samples", "Messages a sample")
     return Table(
-        "Latency: half-round-trip time at 1 byte, µs. Median over launches with rank interval; "
-        "percentiles over all samples of all launches. A sample is the mean over a batch of "
-        "messages, so single messages have longer tails than shown here.",
         (
-            *(Column("Toolchain"), Column("Variant")),
-            *(Column(name, "right", "µs") for name in times),
-            *(Column(name, "right", COUNT) for name in counted),
+            f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with ",
+            curves.level,
+            " rank interval; percentiles over all samples of all launches. A sample is the mean "
+            "over a batch of messages, so single messages have longer tails than shown here.",
+        ),
+        (
+            *(Column("Toolchain"), Column("Variant"), Column("Launch median", "right", Unit.US)),
+            *(Column(name, "right") for name in names),
         ),
         tuple(rows),
+        (Unit.US,),
     )
+
+
+#: Column of `Curves.first_byte`, and which percentile it is.
+_TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
 def convergence(data: Data, panels: Sequence[Panel]) -> Table:
@@ -58,10 +69,15 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
         ends = Counter(point["status"] for _, point in _points(data, panel))
         known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
         others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
-        warm_up = _launches(data, panel)["warmup_discarded"].sum()
+        warm_up = int(_launches(data, panel)["warmup_discarded"].sum())
         counts = (panel.launches, sum(known) + ends.total(), *known)
         rows.append(
-            text_cells(panel.label, *map(str, counts), others or units.NOTHING, str(warm_up))
+            (
+                Cell(panel.label),
+                *(Cell(units.count(one)) for one in counts),
+                Cell(others) if others else cells.NONE,
+                Cell(units.count(warm_up)),
+            )
         )
     names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
     return Table(
@@ -69,8 +85,8 @@ def convergence(data: Data, panels: Sequence[Panel]) -> Table:
         "that reached the precision says nothing about the next launch: see “Where the noise is”.",
         (
             Column("Toolchain"),
-            *(Column(name, "right", COUNT) for name in names),
-            Column("Warm-up messages discarded", "right", COUNT),
+            *(Column(name, "right") for name in names),
+            Column("Warm-up messages discarded", "right"),
         ),
         tuple(rows),
     )
@@ -124,13 +140,10 @@ def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
         yield point["launch"], point
 
 
-def _batches(data: Data, panel: Panel) -> dict[str, str]:
+def _batches(data: Data, panel: Panel) -> dict[str, Cell]:
     """Messages in a sample at 1 byte: least to most over launches, by variant."""
     found: dict[str, list[int]] = defaultdict(list)
     for _, point in _points(data, panel):
         if point["size_bytes"] == 1 and point["batch"]:
             found[point["variant"]].append(point["batch"])
-    return {
-        variant: f"{min(b)} to {max(b)}" if min(b) < max(b) else str(b[0])
-        for variant, b in found.items()
-    }
+    return {variant: Cell(units.counts(many)) for variant, many in found.items()}

@@ -19,7 +19,7 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.levels import Levels
+from roundtrip.report.units import Level
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.findings import Comparison, claims, for_study
 from roundtrip.studies.netpipe import STUDY, Thresholds, figures, launches, published, tables
@@ -94,7 +94,7 @@ class Section:
         drawn: list[Block] = [
             Heading(3, setting),
             Gallery(
-                figures.BANDWIDTH_CAPTION,
+                figures.bandwidth_caption(curves.level),
                 figures.bandwidth(f"netpipe-{number}-bandwidth", curves, panels, margin),
             ),
         ]
@@ -102,7 +102,7 @@ class Section:
         if compared:
             drawn += [
                 Gallery(
-                    figures.ratio_caption(margin),
+                    figures.ratio_caption(curves.level, margin),
                     figures.ratio(f"netpipe-{number}-ratio", curves, compared, margin),
                 ),
                 tables.ratios(curves, compared, judged, self._settings.compared_sizes),
@@ -119,7 +119,7 @@ class Section:
     def _method(self, panels: Sequence[Panel]) -> list[Block]:
         blocks: list[Block] = [
             Heading(3, "How to read these numbers"),
-            Items((_level(self._levels), *_READING)),
+            Items((_level(self._curves.level), *_READING)),
         ]
         blocks.append(Paragraph(launches.buffers(panels), is_note=True))
         if self._curves.unknown_variants:
@@ -144,9 +144,9 @@ def _outcome_text(great_loss: float, margin: float) -> Text:
     )
 
 
-def _level(levels: Levels) -> Text:
-    level = units.percent(levels.confidence_level)
-    return (f"Every interval is an exact rank interval of the median over launches, at {level}.",)
+def _level(level: Level) -> Text:
+    text = "Every interval is an exact rank interval of the median over launches, at "
+    return (text, level, ".")
 
 
 _QUESTION: Text = (

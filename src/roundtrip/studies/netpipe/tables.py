@@ -7,13 +7,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    RATIO,
     Block,
     Cell,
     Column,
@@ -21,9 +19,9 @@ from roundtrip.report.blocks import (
     Paragraph,
     Table,
     Tone,
-    text_cells,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.rates import total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
@@ -78,7 +76,7 @@ def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[F
         f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
         (
             Column("Toolchain"),
-            *(Column(units.size(size), "right", RATIO, base) for size in sizes),
+            *(Column(units.size(size), "right", base=base) for size in sizes),
             Column("Our finding"),
         ),
         tuple(rows),
@@ -97,6 +95,7 @@ def ratios(
         told = [
             cells.value(
                 curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=size),
+                Unit.MB_S,
                 otherwise=cells.NOT_MEASURED,
                 series=curves.series_key(panel, BASE, size),
             )
@@ -105,8 +104,8 @@ def ratios(
         rows.append(
             (
                 Cell(panel.label),
-                Cell(f"MPI (base), MB/s, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"),
-                *(replace(one, unit="MB/s") for one in told),
+                Cell((title, f" (base), {Unit.MB_S}, {_of(panel.launches)}"), unit=Unit.MB_S),
+                *told,
             )
         )
         for variant in COMPARED:
@@ -118,15 +117,22 @@ def ratios(
                 ]
                 rows.append((Cell(panel.label), Cell(ARMS[variant].title), *told))
     return Table(
-        "Bandwidth relative to raw MPI: median of the paired ratio over launches, rank interval, "
-        "verdict; q is the p-value after correction for false discoveries.",
+        (
+            "Bandwidth relative to raw MPI: median of the paired ratio over launches, ",
+            curves.level,
+            " rank interval, verdict; q is the p-value after correction for false discoveries.",
+        ),
         (
             Column("Toolchain"),
             Column("Variant"),
-            *(Column(units.size(size), "right", RATIO, title) for size in sizes),
+            *(Column(units.size(size), "right", base=title) for size in sizes),
         ),
         tuple(rows),
     )
+
+
+def _of(launches: int) -> str:
+    return f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{launches}"
 
 
 def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
@@ -150,29 +156,34 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                 if times:
                     wholes.append(total_rate(list(times), list(times.values())))
             reached = [half for half in halves if not math.isnan(half)]
-            half = median_interval(reached, curves.level) if reached else None
             rows.append(
-                text_cells(
-                    panel.label,
-                    arm.title,
-                    units.interval(median_interval(peaks, curves.level)),
-                    units.interval(half) if half else "below the first size",
-                    units.interval(median_interval(wholes, curves.level))
-                    if wholes
-                    else units.NOTHING,
+                (
+                    Cell(panel.label),
+                    Cell(arm.title),
+                    cells.value(curves.interval(peaks), Unit.MB_S),
+                    cells.value(
+                        curves.interval(reached),
+                        Unit.BYTES,
+                        otherwise=Cell("below the first size"),
+                    ),
+                    cells.value(curves.interval(wholes), Unit.MB_S),
                     _reach(of_variant),
                 )
             )
     return Table(
-        "Peak bandwidth, n½, and the rate of one message of each size that every launch measured: "
-        "total bytes over total time. Median over launches, rank interval. “Up to”: the largest "
-        "measured size, of the launch where it was smallest and of the one where it was largest.",
+        (
+            "Peak bandwidth, n½, and the rate of one message of each size that every launch "
+            "measured: total bytes over total time. Median over launches, ",
+            curves.level,
+            " rank interval. “Up to”: the largest measured size, of the launch where it was "
+            "smallest and of the one where it was largest.",
+        ),
         (
             Column("Toolchain"),
             Column("Variant"),
-            Column("Peak, MB/s", "right"),
-            Column("n½, bytes", "right"),
-            Column("All sizes, MB/s", "right"),
+            Column("Peak", "right", Unit.MB_S),
+            Column("n½", "right", Unit.BYTES),
+            Column("All sizes", "right", Unit.MB_S),
             Column("Up to", "right"),
         ),
         tuple(rows),
@@ -185,17 +196,17 @@ def _measured_by_all(medians: pl.DataFrame) -> set[int]:
     return set(counts.filter(pl.col("launch") == launches)["size_bytes"])
 
 
-def _reach(medians: pl.DataFrame) -> str:
+def _reach(medians: pl.DataFrame) -> Cell:
     ends = medians.group_by("launch").agg(pl.col("size_bytes").max())["size_bytes"].to_list()
-    least, most = units.size(min(ends)), units.size(max(ends))
-    return most if least == most else f"{least} to {most}"
+    least, most = units.bytes_of(min(ends)), units.bytes_of(max(ends))
+    return Cell(most if least == most else (least, " to ", most))
 
 
 def _judged(judged: Judged | None, series: str, with_q: bool = False) -> Cell:
     words = ""
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return cells.judged(judged, _TONES, words, series)
+    return cells.judged(judged, _TONES, words, series=series)
 
 
 def _published_ratio(statement: Statement, size: int) -> Cell:
@@ -203,7 +214,7 @@ def _published_ratio(statement: Statement, size: int) -> Cell:
     base = published.rate(statement.base, size)
     if variant is None or base is None:
         return cells.NONE
-    return Cell(f"about {units.number(variant / base, 2)}")
+    return Cell(("about ", Quantity(value=variant / base, unit=Unit.RATIO, digits=2)))
 
 
 #: Where the bandwidth of transports is compared, bytes.
@@ -219,27 +230,27 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     def latency(panel: Panel) -> Cell:
         found = curves.at(curves.seconds, panel, variant=BASE, size_bytes=1)
         origin = curves.series_key(panel, BASE, 1)
-        return cells.value(found, 1e6, cells.NOT_MEASURED, origin)
+        return cells.value(found, Unit.US, 1e6, cells.NOT_MEASURED, series=origin)
 
     def bandwidth(panel: Panel) -> Cell:
         found = curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=_LARGE)
         origin = curves.series_key(panel, BASE, _LARGE)
-        return cells.value(found, otherwise=cells.NOT_MEASURED, series=origin)
+        return cells.value(found, Unit.MB_S, otherwise=cells.NOT_MEASURED, series=origin)
 
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
         _by_rtt(
-            "Half-round-trip time at 1 byte, µs, by the round-trip time of the EMULATED WAN. It "
-            "cannot be shorter than half of that.",
-            "µs",
+            f"Half-round-trip time at 1 byte, {Unit.US}, by the round-trip time of the EMULATED "
+            "WAN. It cannot be shorter than half of that.",
+            Unit.US,
             over,
             latency,
         ),
         _by_rtt(
-            f"Bandwidth at {units.size(_LARGE)}, MB/s, by the round-trip time of the EMULATED "
-            "WAN. The nodes share this machine's processors: compare along a row, not with a "
-            "real network.",
-            "MB/s",
+            f"Bandwidth at {units.size(_LARGE)}, {Unit.MB_S}, by the round-trip time of the "
+            "EMULATED WAN. The nodes share this machine's processors: compare along a row, not "
+            "with a real network.",
+            Unit.MB_S,
             over,
             bandwidth,
         ),
@@ -259,11 +270,12 @@ def _by_rtt(
             rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = told(panel)
     return Table(
         caption,
-        (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right", unit) for rtt in rtts)),
+        (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right") for rtt in rtts)),
         tuple(
             (Cell(name), *(row.get(rtt, cells.NONE) for rtt in rtts))
             for name, row in sorted(rows.items())
         ),
+        (unit,),
     )
 
 
@@ -294,7 +306,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             row = _reference_row(panel.label, size, reference, ours, curves.level, origins)
             if row:
                 rows.append(row)
-    names = ("NetPIPE 3.7.2, µs", "Ours, median, µs", "Ours, least, µs")
+    names = ("NetPIPE 3.7.2", "Ours, median", "Ours, least")
     return [
         Heading(3, "The reference: NetPIPE 3.7.2"),
         Paragraph(
@@ -305,12 +317,12 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             )
         ),
         Table(
-            "Half-round-trip time, median over launches, rank interval.",
+            ("Half-round-trip time, median over launches, ", curves.level, " rank interval."),
             (
                 Column("Toolchain"),
                 Column("Size", "right"),
-                *(Column(name, "right") for name in names),
-                Column("Theirs / our least", "right", RATIO, "Ours, least"),
+                *(Column(name, "right", Unit.US) for name in names),
+                Column("Theirs / our least", "right", base="Ours, least"),
             ),
             tuple(rows),
         ),
@@ -341,8 +353,12 @@ def _reference_row(
     least = median_interval(mine["least_seconds"].to_list(), level)
     both = zip((reference, median), origins, strict=True)
     return (
-        *text_cells(label, units.size(size)),
-        *(cells.value(value, 1e6, series=series) for value, series in both),
-        Cell(units.interval(least, 1e6)),
-        Cell(units.number(reference.median / least.median), series=origins[0]),
+        Cell(label),
+        Cell(units.bytes_of(size)),
+        *(cells.value(value, Unit.US, 1e6, series=series) for value, series in both),
+        cells.value(least, Unit.US, 1e6),
+        Cell(
+            Quantity(value=reference.median / least.median, unit=Unit.RATIO),
+            series=origins[0],
+        ),
     )

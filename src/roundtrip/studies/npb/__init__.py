@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from pydantic import Field
 
 from roundtrip.model import Amount, Count, Label, Limit, Record, Table, Text
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -200,7 +201,7 @@ class NPB(Study):
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
     elsewhere = frozenset({"wan_rtt"})  # transports against each other
-    yardsticks = (Yardstick("rate, Mop/s", (("phase", "total"), ("metric", "rate"))),)
+    yardsticks = (Yardstick("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis

@@ -18,6 +18,7 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
+from roundtrip.report.units import Level, Unit
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
 from roundtrip.studies import cells
@@ -31,10 +32,10 @@ from roundtrip.studies.npb import (
     legal_ranks,
     wan,
 )
-from roundtrip.studies.panel import Level
 
 #: On every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
+_UNITS = {"rate": Unit.MOPS, "time": Unit.S}
 _BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's come first
 
 
@@ -241,7 +242,8 @@ class Launches:
         """`figure`, rate or time, over launches, with its series in the history."""
         rows = self.points[series].get(rtt, {}).values()
         values = [row[figure] for row in rows if math.isfinite(row[figure])]
-        return cells.value(self.interval(values), series=self.series_key(series, rtt, figure))
+        key = self.series_key(series, rtt, figure)
+        return cells.value(self.interval(values), _UNITS[figure], series=key)
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """The series of `figure`, rate or time, in the history, as `Cell.series`."""
@@ -311,6 +313,11 @@ class Launches:
         legal = legal_ranks(series.benchmark, series.problem_class, half)
         wanted = half if legal else series.ranks
         return next((other for other in candidates if other.ranks == wanted), None)
+
+    def base_label(self, series: Series) -> str:
+        """The row of what a speed-up of `series` is over, "" without one."""
+        base = self.base_of(series)
+        return base.label if base else ""
 
     def pairs(
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]

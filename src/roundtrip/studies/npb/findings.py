@@ -9,6 +9,7 @@ from itertools import combinations
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
+from roundtrip.report.units import Quantity
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.npb import (
@@ -53,7 +54,7 @@ class Finding:
 
     statement: Statement
     where: str
-    evidence: str
+    evidence: str | Quantity
     outcome: str
     series: Series | None = None
     limits: str = ""
@@ -92,7 +93,7 @@ def findings(
     ]
     for statement in wan.SCALING:
         mine = [
-            _scaling(statement, key, one, settings)
+            _scaling(launches, statement, key, one, settings)
             for key, one in speedups.items()
             if key.series.benchmark == statement.benchmark and key.rtt == STUDY_RTT_MS
         ]
@@ -176,7 +177,9 @@ def _beyond(interval: Interval, margin: float) -> bool:
     return interval.low > margin or interval.high < 1 / margin
 
 
-def _scaling(statement: Statement, key: NpbSpeedup, one: Judged, settings: Thresholds) -> Finding:
+def _scaling(
+    launches: Launches, statement: Statement, key: NpbSpeedup, one: Judged, settings: Thresholds
+) -> Finding:
     """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
     wanted = PUBLISHED[statement.benchmark] * (1 - settings.published_within)
     low, high = one.interval.low, one.interval.high
@@ -190,7 +193,8 @@ def _scaling(statement: Statement, key: NpbSpeedup, one: Judged, settings: Thres
         outcome = "holds in part"
     else:
         outcome = "cannot tell" if high >= wanted else "does not hold"
-    return Finding(statement, key.series.label, units.interval(one.interval), outcome, key.series)
+    ratio = Quantity.claim(one.interval, launches.base_label(key.series))
+    return Finding(statement, key.series.label, ratio, outcome, key.series)
 
 
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)

@@ -30,6 +30,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
 from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
+from roundtrip.report.units import Unit
 from roundtrip.studies import charts
 from roundtrip.studies.arms import GREY, PINK, Arm, Colour, palette
 from roundtrip.studies.charts import Drawing
@@ -179,8 +180,8 @@ def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
 
     decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
     domain = (low, high) if low < high else (low / 2, 2 * high)
-    x = Scale("Speed of a host (Mflop/s)", *domain, is_log=True, ticks=decades)
-    y = Scale("Speed-up over one cluster", 0.0, top, is_log=False)
+    x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
+    y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
         return (View("Speed-up", x, y, one.curves, rules=_LIMITS),)

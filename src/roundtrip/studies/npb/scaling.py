@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import RATIO, Answer, Cell, Column, Figure, Inline, Strong, Table, Text
+from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
 from roundtrip.report.data import Data
 from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
+from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.sites.scales import ALL_CORES
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import charts, growth
@@ -34,7 +35,6 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import headline, over_ranks
 from roundtrip.studies.npb.tables import Compared
-from roundtrip.studies.panel import Level
 
 Rows = list[dict[str, Any]]
 
@@ -64,11 +64,12 @@ def link_caption(level: Level) -> Text:
     """What the figures over the link show, with intervals at `level`."""
     return (
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
-        f"over rounds, bars are {level} rank intervals, cut off where they leave the axes. Dashed "
-        "lines: ranks share processors, so that compute time is taken as on processors of their "
-        "own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 hosts, "
-        "at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the ranks can "
-        "give.",
+        "over rounds, bars are ",
+        level,
+        " rank intervals, cut off where they leave the axes. Dashed lines: ranks share "
+        "processors, so that compute time is taken as on processors of their own, unless the base "
+        "shares them as well. Diamonds: the study in 2003, 16 + 16 hosts, at 4 ms. Grey rules: 1, "
+        "no gain over one cluster; 2, the most that twice the ranks can give.",
     )
 
 
@@ -88,8 +89,8 @@ def over_the_link(launches: Launches) -> tuple[Figure, ...]:
     top = 1.1 * max([2.0, *values["median"]])
     farthest = max([STUDY_RTT_MS, *values["x"]])
 
-    x = Scale("Round-trip time of the link (ms)", 0.0, farthest, is_log=False)
-    y = Scale("Speed-up over one cluster", 0.0, top, is_log=False)
+    x = Scale("Round-trip time of the link", Unit.MS, 0.0, farthest, is_log=False)
+    y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
         return (View("Speed-up", x, y, one.curves, rules=_link_rules(one), has_bars=True),)
@@ -173,8 +174,9 @@ def caption(level: Level) -> Text:
     """What the figures over ranks show, with intervals at `level`."""
     return (
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
-        f"over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
-        "Grey: ideal.",
+        "over rounds, bars are ",
+        level,
+        " rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
     )
 
 
@@ -190,21 +192,23 @@ def table(launches: Launches) -> Table:
                 Cell(series.label),
                 Cell(base.setup),
                 Cell(
-                    units.interval(speedup),
-                    base=base.label,
+                    Quantity.over(speedup, Unit.RATIO, base=base.label),
                     series=launches.series_key(series, None),
                 ),
                 Cell(_efficiency(series, base, speedup)),
             )
         )
     return Table(
-        "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
-        f"median and {launches.level} interval. Efficiency: speed-up over the ratio of the "
-        "numbers of ranks.",
+        (
+            "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
+            "median and ",
+            launches.level,
+            " interval. Efficiency: speed-up over the ratio of the numbers of ranks.",
+        ),
         (
             Column("Benchmark and toolchain"),
             Column("Over"),
-            Column("Speed-up", "right", RATIO),
+            Column("Speed-up", "right"),
             Column("Efficiency", "right"),
         ),
         tuple(rows),
@@ -233,8 +237,8 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
     def views(one: Drawing) -> tuple[View, ...]:
         ranks = sorted(set(one.frame["x"]))
         top = 1.1 * max([*one.frame["ideal"], *one.frame["median"]])
-        x = Scale("Ranks", ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
-        y = Scale("Speed-up", 0.0, top, is_log=False)
+        x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
+        y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         return (View("Speed-up", x, y, (_ideal(one), *one.curves), has_bars=True),)
 
     return charts.figures(drawings, "Speed-up over ranks", views)
@@ -259,8 +263,8 @@ def _speedup(launches: Launches, series: Series) -> Interval | None:
     return launches.interval(over_ranks(launches, series))
 
 
-def _efficiency(series: Series, base: Series, speedup: Interval) -> str:
-    return units.percent(speedup.median * base.ranks / series.ranks)
+def _efficiency(series: Series, base: Series, speedup: Interval) -> Quantity:
+    return units.part(speedup.median * base.ranks / series.ranks)
 
 
 def _answer(

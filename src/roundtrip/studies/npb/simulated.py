@@ -10,8 +10,6 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    PURE,
-    RATIO,
     Answer,
     Block,
     Cell,
@@ -27,6 +25,8 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
+from roundtrip.report.units import Quantity, Unit
+from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
 from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, STUDY_RTT_MS
@@ -40,11 +40,11 @@ from roundtrip.studies.npb.hostspeeds import (
     Sweeps,
     figures,
 )
-from roundtrip.studies.npb.marks import Alone, Origin
+from roundtrip.studies.npb.marks import Alone, Emulated, Origin
 from roundtrip.studies.npb.sweep import ONE, case_at, longer
 from roundtrip.studies.study import Claim
 
-_BASE = "One cluster, s"
+_BASE = "One cluster"
 
 
 class SimulatedSection:
@@ -88,14 +88,12 @@ class SimulatedSection:
         rows = self._launches.unique("case_id", keep="first").sort("case_id").iter_rows(named=True)
         return Table(
             f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
-            (Column("Case"), Column("Ranks", "right", PURE), Column("Mop/s", "right")),
+            (Column("Case"), Column("Ranks", "right"), Column("", "right", Unit.MOPS)),
             tuple(
                 (
                     Cell(f"{row['case_id']} ({SIMULATED})"),
-                    Cell(str(row["ranks"])),
-                    Cell(units.number(rates[row["launch"]]), series=self._rate(row["case_id"]))
-                    if row["launch"] in rates
-                    else cells.NONE,
+                    Cell(units.count(row["ranks"])),
+                    _cell(rates.get(row["launch"]), Unit.MOPS, series=self._rate(row["case_id"])),
                 )
                 for row in rows
             ),
@@ -123,13 +121,13 @@ def found_at(curves: Sequence[Curves]) -> Table:
         rows.append(
             (
                 Cell(f"{one.name} ({SIMULATED})"),
-                Cell(f"{far:g}"),
-                _speed(even),
-                Cell(units.number(published)) if published else cells.NONE,
-                _speed(there),
-                cells.NONE if waited is None else Cell(units.number(waited)),
-                _ratio(one, even),
-                _ratio(one, there),
+                Cell(Quantity(value=far, unit=Unit.MS, digits=_digits(far))),
+                _cell(even, Unit.MFLOPS),
+                _cell(published, Unit.PURE),
+                _cell(there, Unit.MFLOPS),
+                _cell(waited, Unit.PURE),
+                _cell(one.computing(even) if even else None, Unit.PURE),
+                _cell(one.computing(there) if there else None, Unit.PURE),
             )
         )
     return Table(
@@ -138,13 +136,13 @@ def found_at(curves: Sequence[Curves]) -> Table:
         "round trips that are waited for.",
         (
             Column("Benchmark"),
-            Column("Longer by, ms", "right"),
-            Column("Break-even, Mflop/s", "right"),
-            Column("The study", "right", PURE),
-            Column("Found at, Mflop/s", "right"),
-            Column("Round trips waited for", "right", PURE),
-            Column("Computing over waiting, at break-even", "right", PURE),
-            Column("Computing over waiting, at the study's", "right", PURE),
+            Column("Longer by", "right", Unit.MS),
+            Column("Break-even", "right", Unit.MFLOPS),
+            Column("The study", "right"),
+            Column("Found at", "right", Unit.MFLOPS),
+            Column("Round trips waited for", "right"),
+            Column("Computing over waiting, at break-even", "right"),
+            Column("Computing over waiting, at the study's", "right"),
         ),
         tuple(rows),
     )
@@ -161,10 +159,10 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
     rows = [
         (
             Cell(f"{one.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
-            Cell(units.number(one.one[speed]), series=series(one, speed, ONE)),
+            _cell(one.one[speed], Unit.S, series=series(one, speed, ONE)),
             *(
                 Cell(
-                    units.number(one.one[speed] / one.two[rtt][speed]),
+                    Quantity(value=one.one[speed] / one.two[rtt][speed], unit=Unit.RATIO),
                     series=series(one, speed, longer(rtt)),
                 )
                 if speed in one.two.get(rtt, {})
@@ -180,20 +178,16 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
         "between them is longer.",
         (
             Column("Benchmark"),
-            Column(_BASE, "right"),
-            *(Column(f"+{rtt:g} ms", "right", RATIO, _BASE) for rtt in rtts),
+            Column(_BASE, "right", Unit.S),
+            *(Column(f"+{rtt:g} ms", "right", base=_BASE) for rtt in rtts),
         ),
         tuple(rows),
     )
 
 
-def _speed(found: float | None) -> Cell:
-    return Cell(units.number(found)) if found else cells.NONE
-
-
-def _ratio(one: Curves, speed: float | None) -> Cell:
-    found = one.computing(speed) if speed else None
-    return cells.NONE if found is None else Cell(units.number(found))
+def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
+    """A value of which a simulation gives no interval; nothing is not 0."""
+    return Cell(Quantity(value=value, unit=unit, series=series)) if value else cells.NONE
 
 
 def _answer(one: Curves) -> Answer:
@@ -279,10 +273,10 @@ def one_processor(curves: Sequence[Curves]) -> Table:
         (
             Cell(f"{one.name} on {mark.origin.processor} (measured; parts {SIMULATED})"),
             Cell(mark.toolchain),
-            Cell(units.number(mark.mops)),
-            Cell(str(mark.launches)),
-            _share(even, mark.mops),
-            _share(there, mark.mops),
+            _cell(mark.mops, Unit.MOPS),
+            Cell(units.count(mark.launches)),
+            _cell(even and even / mark.mops, Unit.PART),
+            _cell(there and there / mark.mops, Unit.PART),
         )
         for one in curves
         for even, there in [_found(one)]
@@ -295,10 +289,10 @@ def one_processor(curves: Sequence[Curves]) -> Table:
         (
             Column("Benchmark and processor"),
             Column("Toolchain"),
-            Column("One rank, Mop/s", "right"),
-            Column("Launches", "right", PURE),
-            Column("Break-even at", "right", PURE),
-            Column("The study at", "right", PURE),
+            Column("One rank", "right", Unit.MOPS),
+            Column("Launches", "right"),
+            Column("Break-even at", "right"),
+            Column("The study at", "right"),
         ),
         tuple(rows),
     )
@@ -310,9 +304,9 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
         (
             Cell(f"{one.name}, {mark.setup}, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"),
             Cell(mark.toolchain),
-            Cell(units.number(mark.mops)),
-            Cell(_interval(mark.speedup, mark.low, mark.high)),
-            Cell(str(mark.launches)),
+            _cell(mark.mops, Unit.MOPS),
+            _interval(mark),
+            Cell(units.count(mark.launches)),
             Cell("separated times" if mark.is_separated else "rates"),
         )
         for one in curves
@@ -325,9 +319,9 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
         (
             Column("Benchmark and link"),
             Column("Toolchain"),
-            Column("One rank, Mop/s", "right"),
-            Column("Speed-up", "right", PURE),
-            Column("Rounds", "right", PURE),
+            Column("One rank", "right", Unit.MOPS),
+            Column("Speed-up", "right"),
+            Column("Rounds", "right"),
             Column("From"),
         ),
         tuple(rows),
@@ -377,14 +371,15 @@ def _found(one: Curves) -> tuple[float | None, float | None]:
     return one.speed_at(far, 1.0), one.speed_at(far, published) if published else None
 
 
-def _share(speed: float | None, mops: float) -> Cell:
-    return cells.NONE if speed is None else Cell(units.percent(speed / mops))
+def _digits(of: float) -> int:
+    """How many digits a number needs that was chosen, not measured."""
+    return len(f"{of:g}".replace(".", "").lstrip("0"))
 
 
-def _interval(median: float, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return f"{units.number(median)} (no CI)"
-    return f"{units.number(median)} [{units.number(low)}, {units.number(high)}]"
+def _interval(mark: Emulated) -> Cell:
+    """The speed-up of a mark, whose base lies in another campaign."""
+    found = Interval(mark.speedup, mark.low, mark.high, mark.launches)
+    return Cell(Quantity.over(found, Unit.PURE))
 
 
 _APART: Text = (

@@ -5,10 +5,10 @@ transports against each other, and our programs against those of NPB 3.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, Tone, text_cells
+from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, wan
@@ -30,13 +30,16 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
     """A row for each finding of the study and each series in which it was tested."""
     rows = []
     for finding in found:
-        base = _base(launches, finding.series) if finding.series else ""
-        outcome = Cell(finding.evidence, finding.tone, finding.told, base=base)
+        outcome = Cell(finding.evidence, finding.tone, finding.told)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
-        f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one cluster "
-        f"with half of the ranks, {launches.level} interval over rounds.",
-        (Column("Finding of the study"), Column("Here"), Column("Found", unit=RATIO)),
+        (
+            f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one "
+            "cluster with half of the ranks, ",
+            launches.level,
+            " interval over rounds.",
+        ),
+        (Column("Finding of the study"), Column("Here"), Column("Found")),
         tuple(rows),
     )
 
@@ -68,14 +71,17 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
         against = cells.NONE if base is None else Cell(base.setup)
         rows.append((Cell(series.label), against, *by_rtt))
     return Table(
-        f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in "
-        f"the same round, median and {launches.level} interval over rounds. “On fewer "
-        "processors”: ranks share processors, so that the compute time is taken as on processors "
-        "of their own; a lower bound.",
+        (
+            f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in "
+            "the same round, median and ",
+            launches.level,
+            " interval over rounds. “On fewer processors”: ranks share processors, so that the "
+            "compute time is taken as on processors of their own; a lower bound.",
+        ),
         (
             Column("Benchmark and transport"),
             Column("Over one cluster with"),
-            *(Column(f"{rtt:g} ms", "right", RATIO) for rtt in rtts),
+            *(Column(f"{rtt:g} ms", "right") for rtt in rtts),
         ),
         tuple(rows),
     )
@@ -95,7 +101,7 @@ def tolerance(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 _sent(series, each),
-                cells.value(waited),
+                cells.value(waited, Unit.PURE),
                 _rtt(rtt_of_speedup(launches, series, 1.0)),
                 _rtt(rtt_of_speedup(launches, series, published)) if published else cells.NONE,
             )
@@ -107,8 +113,8 @@ def tolerance(launches: Launches) -> Table:
         "delay at which they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
-            Column("Messages of a rank", "right", COUNT),
-            Column("Round trips waited for", "right", COUNT),
+            Column("Messages of a rank", "right"),
+            Column("Round trips waited for", "right"),
             Column("No gain at RTT", "right"),
             Column("The study's speed-up at RTT", "right"),
         ),
@@ -129,9 +135,8 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
                 (
                     Cell(named),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    replace(
-                        judged_cell(one, launches.series_key(pair[0], rtt)),
-                        base=f"{pair[1].label} {rtt:g} ms",
+                    judged_cell(
+                        one, launches.series_key(pair[0], rtt), f"{pair[1].label} {rtt:g} ms"
                     ),
                 )
             )
@@ -139,7 +144,7 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
         f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
         "critical.",
-        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right", RATIO)),
+        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
         tuple(rows),
     )
 
@@ -150,7 +155,7 @@ def _speedup(
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
         origin = launches.series_key(series, rtt) if is_measured(launches, series) else ""
-        return replace(judged_cell(one, origin), base=_base(launches, series))
+        return judged_cell(one, origin, launches.base_label(series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
             points = launches.points
@@ -165,20 +170,16 @@ def _speedup(
     return cells.NOT_MEASURED
 
 
-def _base(launches: Launches, series: Series) -> str:
-    """The row of what a speed-up is over, "" without one."""
-    base = launches.base_of(series)
-    return base.label if base else ""
-
-
 def _sent(series: Series, messages: float) -> Cell:
     if series.source != NATIVE:
         return cells.NOT_MEASURED
-    return Cell(units.number(messages)) if messages else cells.NONE
+    return Cell(units.pure(messages)) if messages else cells.NONE
 
 
 def _rtt(seconds: float | None) -> Cell:
-    return cells.NONE if seconds is None else Cell(f"{units.number(seconds * 1e3)} ms")
+    if seconds is None:
+        return cells.NONE
+    return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)
 
 
 _TONES: dict[Verdict, Tone] = {
@@ -204,13 +205,15 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
         row = rows.setdefault((key.native.name, _source_place(key)), {})
         row[key.native.ranks] = judged_cell(one, launches.series_key(key.native, key.rtt))
     return Table(
-        "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
-        f"{launches.level} interval; "
-        "below 1 ours is slower.",
+        (
+            "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and ",
+            launches.level,
+            " interval; below 1 ours is slower.",
+        ),
         (
             Column("Benchmark"),
             Column("Where"),
-            *(Column(units.plural(count, "rank"), "right", RATIO, "NPB 3.4") for count in ranks),
+            *(Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks),
         ),
         tuple(
             (Cell(name), Cell(place), *(row.get(count, cells.NONE) for count in ranks))
@@ -226,16 +229,16 @@ def source_rates(launches: Launches, found: Compared) -> Table:
         pair = (key.native, key.upstream)
         both = [launches.value(series, key.rtt, "rate") for series in pair]
         link = "" if key.rtt is None else f" {key.rtt:g} ms"
-        ratio = judged_cell(one, both[0].series)
+        ratio = judged_cell(one, both[0].origin)
         rows.append((Cell(f"{key.native.label}{link}"), *both, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
         (
             Column("Benchmark and toolchain"),
-            Column("Ours, Mop/s", "right"),
-            Column("NPB 3.4, Mop/s", "right"),
-            Column("Ours / NPB 3.4", "right", RATIO, "NPB 3.4"),
+            Column("Ours", "right", Unit.MOPS),
+            Column("NPB 3.4", "right", Unit.MOPS),
+            Column("Ours / NPB 3.4", "right", base="NPB 3.4"),
         ),
         tuple(rows),
     )
@@ -253,9 +256,9 @@ def source_warnings(found: Compared) -> Iterator[str]:
         yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
 
 
-def judged_cell(one: Judged, series: str = "") -> Cell:
-    """A ratio with its verdict; `series` as in `Cell`."""
-    return cells.judged(one, _TONES, str(one.verdict), series)
+def judged_cell(one: Judged, series: str = "", base: str = "") -> Cell:
+    """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
+    return cells.judged(one, _TONES, str(one.verdict), base, series)
 
 
 def _source_place(key: NpbSources) -> str:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, RATIO, Cell, Column, Table, text_cells
+from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import cells
 from roundtrip.studies.npb import NATIVE
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
@@ -25,19 +26,23 @@ def inside(launches: Launches) -> Table:
         whole = launches.value(series, None, "time")
         rate, *parts = _times(launches, series, None)
         shares = launches.interval([one["rate"] / series.ranks for one in rounds])
-        each = cells.value(shares, series=rate.series)
+        each = replace(cells.value(shares, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
-        "In one machine or cluster. Rate by NPB's formula, of all processes and of each; compute "
-        "and communication (all time inside MPI, waiting included) are sums over the iterations, "
-        f"means over the ranks; median and {launches.level} interval over launches. The programs "
-        "of NPB 3.4 do not report communication time, and their time is computed from their rate.",
+        (
+            "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
+            "compute and communication (all time inside MPI, waiting included) are sums over the "
+            "iterations, means over the ranks; median and ",
+            launches.level,
+            " interval over launches. The programs of NPB 3.4 do not report communication time, "
+            "and their time is computed from their rate.",
+        ),
         (
             Column("Benchmark and toolchain"),
             Column("Where"),
-            Column("Time, s", "right"),
+            Column("Time", "right", Unit.S),
             _TIME_COLUMNS[0],
-            Column("Mop/s per process", "right"),
+            Column("{} per process", "right", Unit.MOPS),
             *_TIME_COLUMNS[1:],
         ),
         tuple(rows),
@@ -51,15 +56,17 @@ def over_the_link(launches: Launches) -> Table:
         for rtt in launches.points[series]:
             ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
             origins = (launches.series_key(series, rtt), "")
-            base = launches.base_of(series)
-            over = base.label if base else ""
+            over = launches.base_label(series)
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, series, rtt),
-                    cells.value(launches.interval(_added(launches, series, rtt or 0.0))),
+                    cells.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
                     *(
-                        replace(cells.value(launches.interval(values), series=origin), base=over)
+                        replace(
+                            cells.value(launches.interval(values), Unit.RATIO, base=over),
+                            series=origin,
+                        )
                         for values, origin in zip(ratios, origins, strict=True)
                     ),
                 )
@@ -74,9 +81,9 @@ def over_the_link(launches: Launches) -> Table:
         (
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,
-            Column("Added by the delay, s", "right"),
-            Column("Speed-up, measured", "right", RATIO),
-            Column("Speed-up, own processors", "right", RATIO),
+            Column("Added by the delay", "right", Unit.S),
+            Column("Speed-up, measured", "right"),
+            Column("Speed-up, own processors", "right"),
         ),
         tuple(rows),
     )
@@ -114,23 +121,18 @@ def messages(launches: Launches) -> Table:
         (
             Column("Benchmark"),
             Column("Pattern"),
-            *(
-                Column(name, "right", unit)
-                for name, unit in (
-                    *(("Messages", COUNT), ("Smallest", ""), ("Median", "")),
-                    *(("Largest", ""), ("Bytes", "")),
-                )
-            ),
+            *(Column(name, "right") for name in ("Messages", "Smallest", "Median", "Largest")),
+            Column("Bytes", "right", Unit.BYTES),
         ),
         tuple(rows),
     )
 
 
 _TIME_COLUMNS = (
-    Column("Rate, Mop/s", "right"),
-    Column("Compute, s", "right"),
-    Column("Communication, s", "right"),
-    Column("Least to most of a rank, s", "right"),
+    Column("Rate", "right", Unit.MOPS),
+    Column("Compute", "right", Unit.S),
+    Column("Communication", "right", Unit.S),
+    Column("Least to most of a rank", "right", Unit.S),
 )
 
 
@@ -141,7 +143,7 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
     if not all(one["compute"] for one in rounds):
         return rate, *[cells.NOT_MEASURED] * 3
     parts = ("compute", "communication")
-    mean = (cells.value(launches.interval([one[part] for one in rounds])) for part in parts)
+    mean = (cells.value(launches.interval([one[part] for one in rounds]), Unit.S) for part in parts)
     return rate, *mean, _by_rank(launches, rounds)
 
 
@@ -149,8 +151,8 @@ def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     """Communication of the rank with the least and of that with the most, medians."""
     told = [one for one in rounds if math.isfinite(one["least"])]
     ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
-    medians = [units.number(end.median) for end in ends if end]
-    return Cell(" to ".join(medians)) if medians else cells.NOT_MEASURED
+    least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
+    return Cell((least, " to ", most)) if least and most else cells.NOT_MEASURED
 
 
 def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
@@ -162,13 +164,12 @@ def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, 
     up_to = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
     sizes = [counts["size_bytes"][0], up_to["size_bytes"][0], counts["size_bytes"][-1]]
     volume = int((counts["size_bytes"] * counts["messages"]).sum())
-    return text_cells(
-        name,
-        str(counts["pattern"][0]),
-        units.number(total / iterations),
-        *(units.size(int(size)) for size in sizes),
-        units.number(volume / iterations),
+    shown = (
+        units.pure(total / iterations),
+        *(units.bytes_of(int(size)) for size in sizes),
+        Quantity(value=volume / iterations, unit=Unit.BYTES),
     )
+    return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, shown)
 
 
 def verification(launches: Launches) -> Table:
@@ -180,7 +181,7 @@ def verification(launches: Launches) -> Table:
     for (name, source), mine in groups.items():
         told = [text for series in mine for text in launches.histories(series)]
         of = "" if source == NATIVE else ", NPB 3.4"
-        rows.append((Cell(f"{name}{of}"), Cell(f"{len(told)} of {len(told)}"), _by_history(told)))
+        rows.append((Cell(f"{name}{of}"), _some(len(told), len(told)), _by_history(told)))
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
@@ -194,8 +195,13 @@ def verification(launches: Launches) -> Table:
 def _by_history(told: list[str]) -> Cell:
     agree = sum(text == "agrees" for text in told)
     if agree == len(told):
-        return Cell(f"{agree} of {len(told)}")
+        return _some(agree, len(told))
     why = ", ".join(dict.fromkeys(text for text in told if text != "agrees"))
     if not agree:
         return Cell(why, "muted")
-    return Cell(f"{agree} of {units.plural(len(told), 'launch', 'launches')}; the others: {why}")
+    launches = units.plural(len(told), "launch", "launches")
+    return Cell((units.count(agree), f" of {launches}; the others: {why}"))
+
+
+def _some(agree: int, of: int) -> Cell:
+    return Cell((units.count(agree), f" of {of}"))

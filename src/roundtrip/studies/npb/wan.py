@@ -136,7 +136,7 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
     found = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
     enough = all(lower_rank(list(rtt_s).count(one), level) > 0 for one in set(rtt_s))
     low, high = (float(found.low_slope), float(found.high_slope)) if enough else (None, None)
-    return Interval(float(found.slope), low, high, len(seconds))
+    return Interval(float(found.slope), low, high, len(seconds), level)
 
 
 def rtt_at_speedup(

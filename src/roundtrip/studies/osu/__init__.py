@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roundtrip.model import Limit, Sizes, Table
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, GREY, PURPLE, RUST, TEAL, Arm
 from roundtrip.studies.study import Study, Yardstick
 
@@ -43,11 +44,10 @@ class OSU(Study):
     arms = ARMS
     thresholds = Thresholds
     yardsticks = (
+        Yardstick("latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE)),
         Yardstick(
-            "latency at 8 B, µs", (("case", "latency"), ("size_bytes", 8), _AVERAGE), scale=1e6
-        ),
-        Yardstick(
-            "bw at 1 MiB, MB/s",
+            "bw at 1 MiB",
+            Unit.MB_S,
             (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE, ("metric", "bandwidth")),
         ),
     )

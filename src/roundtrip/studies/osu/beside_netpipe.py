@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import RATIO, Block, Cell, Column, Heading, Paragraph, Table, Tone
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
+from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
@@ -96,7 +97,7 @@ def outcome(one: Interval, other: Interval, settings: Thresholds) -> str:
     return AGREE if max(one.high, other.high) <= limit * min(one.low, other.low) else UNKNOWN
 
 
-def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
+def blocks(found: list[Comparison], settings: Thresholds, level: Level) -> list[Block]:
     """The cross-check; nothing if NetPIPE was not measured on the same places."""
     if not found:
         return []
@@ -117,29 +118,41 @@ def blocks(found: list[Comparison], settings: Thresholds) -> list[Block]:
             )
         ),
         Table(
-            "OSU and our NetPIPE (raw MPI): µs for latency, MB/s for the others; median over "
-            "launches, rank interval.",
+            (
+                f"OSU and our NetPIPE (raw MPI): {Unit.US} for latency, {Unit.MB_S} for the "
+                "others; median over launches, ",
+                level,
+                " rank interval.",
+            ),
             (
                 Column("Toolchain"),
                 Column("OSU / NetPIPE"),
                 *(Column(name, "right") for name in ("Size", "OSU", "NetPIPE")),
-                Column("Ratio", "right", RATIO, "NetPIPE"),
+                Column("Ratio", "right", base="NetPIPE"),
                 Column("They"),
             ),
             tuple(_row(one) for one in found),
+            (Unit.US, Unit.MB_S),
         ),
     ]
 
 
 def _row(one: Comparison) -> tuple[Cell, ...]:
-    scale, unit = (1.0, "MB/s") if one.pair.metric == "bandwidth" else (1e6, "µs")
-    named = (one.panel.label, one.pair.words, units.size(one.size_bytes))
+    is_rate = one.pair.metric == "bandwidth"
+    unit, scale = (Unit.MB_S, 1.0) if is_rate else (Unit.US, 1e6)
     both = (
-        Cell(units.interval(value, scale), unit=unit, series=series)
+        Cell(Quantity.over(value, unit, scale, series=series))
         for value, series in zip((one.osu, one.ours), one.series, strict=True)
     )
-    ratio = Cell(units.number(one.osu.median / one.ours.median), series=one.series[0])
-    return *map(Cell, named), *both, ratio, Cell("", TONES[one.outcome], one.outcome)
+    ratio = Quantity(value=one.osu.median / one.ours.median, unit=Unit.RATIO)
+    return (
+        Cell(one.panel.label),
+        Cell(one.pair.words),
+        Cell(units.bytes_of(one.size_bytes)),
+        *both,
+        Cell(ratio, series=one.series[0]),
+        Cell("", TONES[one.outcome], one.outcome),
+    )
 
 
 def _netpipe(data: Data) -> pl.DataFrame:

@@ -15,6 +15,7 @@ import polars as pl
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
+from roundtrip.report.units import Level, Unit
 from roundtrip.stats.intervals import Interval, median_intervals
 from roundtrip.studies import charts, panel
 from roundtrip.studies.growth import Growth
@@ -132,40 +133,49 @@ def _thing(benchmark: str, size: int) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """Benchmarks that share a figure; values times `scale` are in the axis' unit."""
+    """Benchmarks that share a figure of `axis`; values times `scale` are in `unit`."""
 
     name: str
     benchmarks: tuple[str, ...]
     axis: str
+    unit: Unit
     scale: float
-    caption: Text
+    what: str
+
+    def caption(self, level: Level) -> Text:
+        """What its figures show, with intervals at `level`."""
+        return (
+            f"{self.what}: median over launches, bands are ",
+            level,
+            " rank intervals. Where the version prints percentiles a launch's value is the median "
+            "over its messages, else their mean.",
+        )
 
 
-_TIMES = (
-    "median over launches, bands are rank intervals. Where the version prints percentiles a "
-    "launch's value is the median over its messages, else their mean."
-)
 KINDS = (
     Kind(
         "latency",
         ("latency", "put_latency", "get_latency"),
-        "Time (µs)",
+        "Time",
+        Unit.US,
         1e6,
-        (f"Half a round trip (latency), and the time of one MPI_Put and one MPI_Get: {_TIMES}",),
+        "Half a round trip (latency), and the time of one MPI_Put and one MPI_Get",
     ),
     Kind(
         "bandwidth",
         ("bw", "bibw", "mbw_mr", "put_bw", "get_bw"),
-        "Bandwidth (MB/s)",
+        "Bandwidth",
+        Unit.MB_S,
         1.0,
-        (f"Bandwidth in windows of messages; bibw both ways, mbw_mr all pairs together: {_TIMES}",),
+        "Bandwidth in windows of messages; bibw both ways, mbw_mr all pairs together",
     ),
     Kind(
         "collectives",
         ("allreduce", "alltoall", "bcast"),
-        "Time (µs)",
+        "Time",
+        Unit.US,
         1e6,
-        (f"Time of a collective, mean over the ranks, by bytes a rank: {_TIMES}",),
+        "Time of a collective, mean over the ranks, by bytes a rank",
     ),
 )
 
@@ -179,7 +189,8 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
         charts.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
         for number, (panel, frame) in enumerate(framed, 1)
     ]
-    return charts.over_size(drawings, f"OSU {kind.name} over message size", kind.axis)
+    what = f"OSU {kind.name} over message size"
+    return charts.over_size(drawings, what, kind.axis, kind.unit)
 
 
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:

@@ -55,12 +55,15 @@ class Section:
         for kind in KINDS:
             shown = draw(curves, kind)
             if shown:
-                drawn += [Heading(3, kind.name.capitalize()), Gallery(kind.caption, shown)]
+                drawn += [
+                    Heading(3, kind.name.capitalize()),
+                    Gallery(kind.caption(curves.level), shown),
+                ]
         drawn += node_growth(curves).blocks("osu-growth")
         numbers = [tables.times(curves), tables.rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
         settings = self._data.analysis.of(Thresholds)
-        drawn += beside_netpipe.blocks(found, settings)
+        drawn += beside_netpipe.blocks(found, settings, curves.level)
         what = tables.validation(self._data, curves)
         drawn.append(Fold("Versions, and which data were compared", (what,)))
         return Part(
@@ -133,12 +136,12 @@ def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> A
     mine = [one for one in found if one.panel == panel]
     told = []
     if latency := _latency(curves, panel):
-        told.append(f"latency {units.microseconds(latency.median)} µs at {units.size(8)}")
+        told.append(f"latency {units.number(latency.median * 1e6)} µs at {units.size(8)}")
     if peak := _peak(curves, panel):
         told.append(f"bandwidth up to {units.number(peak[1])} MB/s, at {units.size(peak[0])}")
     for benchmark, size, name in _COLLECTIVES:
         if value := curves.point(panel, benchmark, "operation_time", size):
-            told.append(f"{name} {units.microseconds(value.median)} µs")
+            told.append(f"{name} {units.number(value.median * 1e6)} µs")
     if counts := _counts(mine):
         told.append(counts)
     words = "; ".join(told) or "see below"

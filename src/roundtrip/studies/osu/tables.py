@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import COUNT, Cell, Column, Table
+from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import cells
 from roundtrip.studies.osu import derived
 from roundtrip.studies.osu.curves import Curves, Panel
@@ -19,23 +20,28 @@ def times(curves: Curves) -> Table:
     """Latencies and collectives at a few sizes, µs; a barrier has one."""
     benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
     return Table(
-        "Times in µs: median over launches, rank interval. OSU prints two decimals.",
+        (
+            f"Times in {Unit.US}: median over launches, ",
+            curves.level,
+            " rank interval. OSU prints two decimals.",
+        ),
         (
             Column("Toolchain"),
             Column("Benchmark"),
-            Column("No message", "right", "µs"),
-            *(Column(units.size(size), "right", "µs") for size in _SIZES),
+            Column("No message", "right"),
+            *(Column(units.size(size), "right") for size in _SIZES),
         ),
         tuple(
             (
                 Cell(panel.label),
                 Cell(benchmark.name),
-                *(_point(curves, panel, benchmark, size, 1e6) for size in (0, *_SIZES)),
+                *(_point(curves, panel, benchmark, size, Unit.US, 1e6) for size in (0, *_SIZES)),
             )
             for panel in curves.panels
             for benchmark in benchmarks
             if not curves.of(curves.intervals, panel, benchmark=benchmark.name).is_empty()
         ),
+        (Unit.US,),
     )
 
 
@@ -54,25 +60,37 @@ def rates(curves: Curves) -> Table:
                 (
                     Cell(panel.label),
                     Cell(benchmark.name),
-                    *(_point(curves, panel, benchmark, size) for size in _SIZES),
+                    *(_point(curves, panel, benchmark, size, Unit.MB_S) for size in _SIZES),
                     Cell(
-                        f"{units.number(peak['median'])} at {units.size(peak['size_bytes'])}",
-                        series=curves.series_key(panel, **where, size=peak["size_bytes"]),
+                        (
+                            Quantity(
+                                value=peak["median"],
+                                unit=Unit.MB_S,
+                                series=curves.series_key(panel, **where, size=peak["size_bytes"]),
+                            ),
+                            " at ",
+                            units.bytes_of(peak["size_bytes"]),
+                        )
                     ),
                     _rate(curves, panel, benchmark),
                 )
             )
     return Table(
-        "Bandwidth in MB/s, and messages per second where the program counts them: median over "
-        "launches, rank interval.",
+        (
+            f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
+            "median over launches, ",
+            curves.level,
+            " rank interval.",
+        ),
         (
             Column("Toolchain"),
             Column("Benchmark"),
-            *(Column(units.size(size), "right", "MB/s") for size in _SIZES),
-            Column("Peak", "right", "MB/s"),
-            Column("Million messages/s at 8 B", "right"),
+            *(Column(units.size(size), "right") for size in _SIZES),
+            Column("Peak", "right"),
+            Column("{} at 8 B", "right", Unit.MILLION_MESSAGES_S),
         ),
         tuple(rows),
+        (Unit.MB_S,),
     )
 
 
@@ -87,7 +105,8 @@ def validation(data: Data, curves: Curves) -> Table:
     titles = {panel.key[0]: panel for panel in curves.panels}
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
         checked = group.join(verified, on="launch", how="semi").height
-        told = "all compared" if checked == group.height else f"{checked} of {group.height}"
+        some = (units.count(checked), f" of {group.height}")
+        told = "all compared" if checked == group.height else some
         is_median = group["phase"].unique().to_list() == ["p50"]
         rows.append(
             (
@@ -95,7 +114,7 @@ def validation(data: Data, curves: Curves) -> Table:
                 Cell(str(benchmark)),
                 Cell(", ".join(titles[str(key)].versions)),
                 Cell("median" if is_median else "mean"),
-                Cell(str(group.height)),
+                Cell(units.count(group.height)),
                 Cell(told) if checked else Cell("not: the program cannot", "muted"),
             )
         )
@@ -106,7 +125,7 @@ def validation(data: Data, curves: Curves) -> Table:
             Column("Benchmark"),
             Column("Version"),
             Column("A launch's value"),
-            Column("Launches", "right", COUNT),
+            Column("Launches", "right"),
             Column("Data"),
         ),
         tuple(rows),
@@ -114,17 +133,18 @@ def validation(data: Data, curves: Curves) -> Table:
 
 
 def _point(
-    curves: Curves, panel: Panel, benchmark: Benchmark, size: int, scale: float = 1.0
+    curves: Curves, panel: Panel, benchmark: Benchmark, size: int, unit: Unit, scale: float = 1.0
 ) -> Cell:
-    return _value(curves, panel, benchmark.name, benchmark.metric, size, scale)
+    return _value(curves, panel, benchmark.name, benchmark.metric, size, unit, scale)
 
 
 def _rate(curves: Curves, panel: Panel, benchmark: Benchmark) -> Cell:
-    return _value(curves, panel, benchmark.name, "message_rate", 8, 1e-6)
+    name = benchmark.name
+    return _value(curves, panel, name, "message_rate", 8, Unit.MILLION_MESSAGES_S, 1e-6)
 
 
 def _value(
-    curves: Curves, panel: Panel, benchmark: str, metric: str, size: int, scale: float
+    curves: Curves, panel: Panel, benchmark: str, metric: str, size: int, unit: Unit, scale: float
 ) -> Cell:
     found = curves.point(panel, benchmark, metric, size)
-    return cells.value(found, scale, series=curves.series_key(panel, benchmark, metric, size))
+    return cells.value(found, unit, scale, series=curves.series_key(panel, benchmark, metric, size))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from roundtrip.model import Count, Few, Limit, Record, Sizes, Table, Text
+from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, TEAL, Arm
 from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
 
@@ -117,8 +118,8 @@ class Ring(Study):
         "size: what a pass costs that need not copy."
     )
     yardsticks = (
-        Yardstick("region, pass at 10 kB, µs", (*_PASS, ("variant", REGION)), scale=1e6),
-        Yardstick("MPI, pass at 10 kB, µs", (*_PASS, ("variant", "mpi")), scale=1e6),
+        Yardstick("region, pass at 10 kB", Unit.US, (*_PASS, ("variant", REGION))),
+        Yardstick("MPI, pass at 10 kB", Unit.US, (*_PASS, ("variant", "mpi"))),
     )
 
     def points(

@@ -8,10 +8,10 @@ import polars as pl
 
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import LINK
+from roundtrip.report.units import Level, Unit
 from roundtrip.studies import charts
 from roundtrip.studies.arms import GREY, PINK, Arm, Colour
 from roundtrip.studies.charts import INTERVAL
-from roundtrip.studies.panel import Level
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 
@@ -20,9 +20,10 @@ def caption(level: Level) -> Text:
     """What the figures show, with intervals at `level`."""
     return (
         "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
-        "the region x passes / elapsed time, one token under way; median over launches, bands "
-        f"are {level} rank intervals. Of a region that is handed over in place and not read this "
-        "is not a rate of transfer: nothing is transferred, so the line rises with the size for "
+        "the region x passes / elapsed time, one token under way; median over launches, bands are ",
+        level,
+        " rank intervals. Of a region that is handed over in place and not read this is "
+        "not a rate of transfer: nothing is transferred, so the line rises with the size for "
         "ever. The axis ends at the decade above the fastest pass that moves or reads all bytes; "
         "a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
         "receiver reads every byte. In a hybrid ring a region goes by reference inside a node, "
@@ -55,9 +56,10 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     return charts.over_size(
         drawings,
         "Effective bandwidth over region size",
-        "Effective bandwidth (MB/s)",
+        "Effective bandwidth",
+        Unit.MB_S,
         domain,
-        "Region size (bytes)",
+        "Region size",
     )
 
 

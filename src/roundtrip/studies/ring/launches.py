@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
-    COUNT,
     Block,
+    Cell,
     Column,
     Fold,
     Heading,
@@ -18,6 +18,8 @@ from roundtrip.report.blocks import (
     Table,
     text_cells,
 )
+from roundtrip.report.units import Quantity, Unit
+from roundtrip.studies import cells
 from roundtrip.studies.ring import ARMS
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
@@ -41,38 +43,40 @@ def laps(curves: Curves) -> list[Block]:
 
 def _percentiles(curves: Curves, panel: Panel) -> Table:
     batches = _batches(curves, panel)
-    found: dict[str, list[tuple[str, ...]]] = {name: [] for name in ARMS}
+    found: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
     for row in curves.of(curves.laps, panel).iter_rows(named=True):
         name, size = row["variant"], row["size_bytes"]
-        times = [units.microseconds(row[f"p{part}"] / panel.passes) for part in PERCENTILES]
-        batch = batches.get((name, size), units.NOTHING)
-        found[name].append((panel.title(name), units.size(size), str(row["laps"]), *times, batch))
+        times = [
+            Cell(
+                Quantity(value=row[f"p{part}"] / panel.passes * 1e6, unit=Unit.US, percentile=part)
+            )
+            for part in PERCENTILES
+        ]
+        measured = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
+        batch = batches.get((name, size), cells.NONE)
+        found[name].append((Cell(panel.title(name)), *measured, *times, batch))
     lap = units.plural(panel.passes, "pass", "passes")
     columns = (
-        *(Column("Size", "right"), Column("Laps", "right", COUNT)),
-        *(Column(f"{part} %", "right", "µs") for part in PERCENTILES),
-        Column("Laps in a batch", "right", COUNT),
+        *(Column("Size", "right"), Column("Laps", "right")),
+        *(Column(f"{part} %", "right") for part in PERCENTILES),
+        Column("Laps in a batch", "right"),
     )
     return Table(
-        f"{panel.label}: µs a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
+        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
         (Column("Transport"), *columns),
-        tuple(text_cells(*texts) for rows in found.values() for texts in rows),
+        tuple(row for rows in found.values() for row in rows),
+        (Unit.US,),
     )
 
 
-def _batches(curves: Curves, panel: Panel) -> dict[tuple[str, int], str]:
+def _batches(curves: Curves, panel: Panel) -> dict[tuple[str, int], Cell]:
     """Laps in a batch of each transport at each size; least to most over the launches."""
-    counts: dict[tuple[str, int], list[int]] = {}
+    found: dict[tuple[str, int], list[int]] = {}
     for point in curves.of(curves.points, panel).iter_rows(named=True):
         if point["batch"]:
             key = point["variant"], point["size_bytes"]
-            counts.setdefault(key, []).append(point["batch"])
-    return {key: _range(found) for key, found in counts.items()}
-
-
-def _range(counts: list[int]) -> str:
-    low, high = (units.number(count, len(str(count))) for count in (min(counts), max(counts)))
-    return low if low == high else f"{low} to {high}"
+            found.setdefault(key, []).append(point["batch"])
+    return {key: Cell(units.counts(many)) for key, many in found.items()}
 
 
 def _waiting(curves: Curves, panel: Panel) -> str:
@@ -103,7 +107,8 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
             together.setdefault((reason, len(those)), []).append(variant)
         for (reason, count), variants in together.items():
             names = "; ".join(_title(panel, name) for name in _ordered(variants))
-            rows.append(text_cells(panel.label, names, reason, f"{count} of {panel.launches}"))
+            some = (units.count(count), f" of {panel.launches}")
+            rows.append((*text_cells(panel.label, names, reason), Cell(some)))
     if not rows:
         return None
     return Table(

@@ -11,18 +11,8 @@ from dataclasses import replace
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import (
-    BY_ROW,
-    PURE,
-    RATIO,
-    Block,
-    Cell,
-    Column,
-    Heading,
-    Paragraph,
-    Table,
-    text_cells,
-)
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.intervals import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
@@ -36,8 +26,8 @@ _OURS = (REGION, REGION_UDP, FLOOR)
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
-    study = units.number(derived.PUBLISHED_PASS * _MICRO)
-    rows = [(Cell("The study, 2 on 2 processors, 2002"), Cell(study), *[cells.NONE] * 6)]
+    study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[cells.NONE] * 6)]
     for panel in panels:
         launches = curves.by_launch(panel, REGION)
         fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
@@ -51,37 +41,39 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain, best]
         costs, hand_overs, *judged, two_sided = map(curves.interval, found)
         shown = [
-            cells.value(costs, _MICRO),
-            cells.value(hand_overs, _MICRO),
-            limited(judged[0], settings.most_hand_overs),
+            cells.value(costs, Unit.US, _MICRO),
+            cells.value(hand_overs, Unit.US, _MICRO),
+            limited(judged[0], settings.most_hand_overs, Unit.RATIO),
             limited(judged[1], 1 + settings.flat_within),
             limited(judged[2], 1 + settings.flat_within),
             replace(
-                limited(judged[3], settings.least_gain, is_least=True),
+                limited(judged[3], settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
-            cells.value(two_sided),
+            cells.value(two_sided, Unit.MB_S),
         ]
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
     return Table(
-        f"A region's pass inside a node: median over its sizes, then over launches, {curves.level} "
-        "interval. "
-        f"Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache line, flat "
-        f"within {units.percent(settings.flat_within)} over all sizes, and at "
-        f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the effective "
-        "bandwidth of MPI's best two-sided call. In hand-overs: each size's time over the "
-        "bare hand-over measured along with it, so that it does not count if the ranks move to "
-        "other processors between two sizes.",
+        (
+            "A region's pass inside a node: median over its sizes, then over launches, ",
+            curves.level,
+            f" interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
+            f"line, flat within {units.percent(settings.flat_within)} over all sizes, and at "
+            f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the "
+            "effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
+            "over the bare hand-over measured along with it, so that it does not count if the "
+            "ranks move to other processors between two sizes.",
+        ),
         (
             Column("Toolchain and placement"),
-            Column("Fixed cost, µs", "right"),
-            Column("Bare hand-over, µs", "right"),
-            Column("Pass per hand-over", "right", RATIO, "Bare hand-over"),
-            Column("Largest / smallest", "right", PURE),
-            Column("Largest / smallest, in hand-overs", "right", PURE),
-            Column("Over best MPI", "right", RATIO, "Best MPI"),
-            Column("Best MPI, MB/s", "right"),
+            Column("Fixed cost", "right", Unit.US),
+            Column("Bare hand-over", "right", Unit.US),
+            Column("Pass per hand-over", "right", base="Bare hand-over"),
+            Column("Largest / smallest", "right"),
+            Column("Largest / smallest, in hand-overs", "right"),
+            Column("Over best MPI", "right", base="Best MPI"),
+            Column("Best MPI", "right", Unit.MB_S),
         ),
         tuple(rows),
     )
@@ -107,7 +99,7 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
             Column("Toolchain and placement"),
             Column("Region"),
             Column("Faster than"),
-            Column("From, bytes", "right"),
+            Column("From", "right", Unit.BYTES),
         ),
         tuple(rows),
     )
@@ -122,7 +114,9 @@ def reasons(
         evidence = dict(finding.evidence)
         ratios = [
             cells.judged(
-                evidence.get(size), series=curves.series_key(finding.panel, finding.variant, size)
+                evidence.get(size),
+                base=finding.panel.title(finding.base),
+                series=curves.series_key(finding.panel, finding.variant, size),
             )
             for size in settings.compared_sizes
         ]
@@ -134,7 +128,7 @@ def reasons(
         (
             Column("Toolchain and placement"),
             Column("Pair"),
-            *(Column(units.size(n), "right", RATIO, "Pair") for n in settings.compared_sizes),
+            *(Column(units.size(size), "right") for size in settings.compared_sizes),
             Column("The reason"),
         ),
         tuple(rows),
@@ -182,29 +176,33 @@ def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
     if not finite:
         return Cell(otherwise, "warn")
     if len(finite) < len(found):
-        return Cell(f"in {len(finite)} of {len(found)} launches, else {otherwise}", "warn")
-    return cells.value(curves.interval(finite))
+        some = ("in ", units.count(len(finite)), f" of {len(found)} launches, else {otherwise}")
+        return Cell(some, "warn")
+    return cells.value(curves.interval(finite), Unit.BYTES)
 
 
 def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
     """Says so if only some launches of the panel stand behind a cell."""
     if not 0 < launches < panel.launches:
         return cell
-    return replace(cell, text=f"{cell.text}; measured in {launches} of {panel.launches} launches")
+    some = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
+    return replace(cell, shown=(*cell.parts, *some))
 
 
-def limited(interval: Interval | None, limit: float, is_least: bool = False) -> Cell:
+def limited(
+    interval: Interval | None, limit: float, unit: Unit = Unit.PURE, is_least: bool = False
+) -> Cell:
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
         return cells.NONE
-    text = units.interval(interval)
+    shown = Quantity.over(interval, unit)
     if interval.low is None or interval.high is None:
-        return Cell(text, "warn", "cannot tell")
+        return Cell(shown, "warn", "cannot tell")
     inside = interval.low >= limit if is_least else interval.high <= limit
     outside = interval.high < limit if is_least else interval.low > limit
     if inside:
-        return Cell(text, "good", "reached")
-    return Cell(text, "bad", "not reached") if outside else Cell(text, "warn", "cannot tell")
+        return Cell(shown, "good", "reached")
+    return Cell(shown, "bad", "not reached") if outside else Cell(shown, "warn", "cannot tell")
 
 
 #: Size at which the study's Ethernet line reaches its end, bytes.
@@ -221,8 +219,8 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
     for panel in panels:
         rate = panel.hub_mbit_s or 0.0
         most = derived.theoretical_goodput(rate, _HUB_SIZE)
-        wire = (panel.label, _WIRE, units.number(most), units.NOTHING)
-        rows.append(text_cells(*wire))
+        carried = Cell(Quantity(value=most, unit=Unit.MB_S))
+        rows.append((Cell(panel.label), Cell(_WIRE), carried, cells.NONE))
         medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
         for name in ARMS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
@@ -235,10 +233,10 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
                 (
                     Cell(panel.label),
                     Cell(panel.title(name)),
-                    cells.value(found, series=curves.series_key(panel, name, _HUB_SIZE)),
-                    limited(share, least, is_least=True)
-                    if is_ours or share is None
-                    else Cell(units.interval(share)),
+                    cells.value(found, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)),
+                    limited(share, least, Unit.RATIO, is_least=True)
+                    if is_ours
+                    else cells.value(share, Unit.RATIO),
                 )
             )
     return Table(
@@ -249,8 +247,8 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
         (
             Column("Toolchain and placement"),
             Column("Transport"),
-            Column("MB/s", "right"),
-            Column("Of the theoretical", "right", RATIO, _WIRE),
+            Column("", "right", Unit.MB_S),
+            Column("Of the theoretical", "right", base=_WIRE),
         ),
         tuple(rows),
     )
@@ -270,15 +268,20 @@ def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> 
     if not rows:
         return []
     table = Table(
-        "Effective bandwidth in MB/s when every byte is read, and the ratio of a region by "
-        "reference to each copy; the last rows: the same when nobody reads. Median over launches, "
-        "rank interval; ratios are paired in the launch. No verdict is attached to them.",
+        (
+            f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
+            "region by reference to each copy; the last rows: the same when nobody reads. Median "
+            "over launches, ",
+            curves.level,
+            " rank interval; ratios are paired in the launch. No verdict is attached to them.",
+        ),
         (
             Column("Toolchain and placement"),
             Column("What"),
-            *(Column(units.size(size), "right", BY_ROW) for size in sizes),
+            *(Column(units.size(size), "right") for size in sizes),
         ),
         tuple(rows),
+        (Unit.MB_S,),
     )
     return [Heading(3, "When the receiver reads everything"), Paragraph((_READ_HOW,)), table]
 
@@ -291,7 +294,12 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
         variant = derived.read_of(name)
         found = [curves.bandwidth_at(panel, variant, size) for size in sizes]
         keys = [curves.series_key(panel, variant, size) for size in sizes]
-        rows.append(_read_row(panel, f"{panel.title(name)}, MB/s", found, keys))
+        what = Cell((panel.title(name), f", {Unit.MB_S}"))
+        values = [
+            cells.value(one, Unit.MB_S, otherwise=cells.NOT_MEASURED, series=series)
+            for one, series in zip(found, keys, strict=True)
+        ]
+        rows.append((Cell(panel.label), what, *values))
     if REGION not in names:
         return rows
     all_read = [(derived.read_of(REGION), derived.read_of(name)) for name in names]
@@ -300,25 +308,18 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
         for (region, other), name in zip(pairs, names, strict=True):
             if name != REGION:
                 ratios = curves.ratio(panel, region, other)
-                what = f"Region over {panel.title(name)}{suffix}"
-                found = [curves.interval(ratios.get(size, [])) for size in sizes]
-                keys = [curves.series_key(panel, region, size) for size in sizes]
-                rows.append(_read_row(panel, what, found, keys, base=panel.title(name)))
+                base = panel.title(name)
+                shares = [
+                    replace(
+                        cells.value(
+                            curves.interval(ratios.get(size, [])),
+                            Unit.RATIO,
+                            otherwise=cells.NOT_MEASURED,
+                            base=base,
+                        ),
+                        series=curves.series_key(panel, region, size),
+                    )
+                    for size in sizes
+                ]
+                rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *shares))
     return rows
-
-
-def _read_row(
-    panel: Panel,
-    what: str,
-    found: Sequence[Interval | None],
-    keys: Sequence[str],
-    base: str = "",
-) -> tuple[Cell, ...]:
-    """Values, or ratios to `base`; `keys` are their series, as in `Cell`."""
-    values = [
-        cells.value(one, otherwise=cells.NOT_MEASURED, series=series)
-        for one, series in zip(found, keys, strict=True)
-    ]
-    if base:
-        values = [replace(one, unit=RATIO, base=base) for one in values]
-    return (Cell(panel.label), Cell(what), *values)

@@ -1,0 +1,289 @@
+"""Rules 1, 11, 12, 16, 21 and 22: what the report prints and draws, as quantities and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from roundtrip.collect import analysis
+from roundtrip.collect.tables import settings
+from roundtrip.report import units
+from roundtrip.report.audit.subject import Number, Outcome, Subject, held, missing, no_case
+from roundtrip.report.blocks import Table
+from roundtrip.report.plot import LINK, Plot
+from roundtrip.report.units import UNPRINTED, Level, Quantity, Unit
+from roundtrip.stats.intervals import median_interval
+from roundtrip.studies.metrics import METRICS
+
+_NAMED = 3  # so many faults are listed, the others counted
+#: Facts of an emulated link that bound how fast anything can be, and the bound's name in figures.
+RATES = {"hub_mbit_s": LINK}
+_UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
+#: How far a printed value may lie from the one that is computed again: the order of operations.
+_ROUNDING = 1e-9
+
+
+def bases(one: Subject) -> Outcome:
+    """Rule 1."""
+    if one.chapter is None:
+        return missing("a section of the report about it")
+    valued = _valued(one.numbers)
+    columns: dict[tuple[int, str], str] = {}
+    for number in one.numbers:
+        if number.quantity.unit == Unit.RATIO:
+            key = id(number.table), number.column.name
+            columns[key] = columns.get(key) or _baseless(valued, number)
+    faults = [fault for fault in columns.values() if fault]
+    if faults:
+        return held(False, _listed(faults, f"of {len(columns)} columns of ratios"))
+    if not columns:
+        return no_case("no table has a ratio")
+    count = units.plural(len(columns), "column")
+    return held(True, f"{count} of ratios: each base has its own value in a table")
+
+
+def _baseless(valued: Collection[str], number: Number) -> str:
+    """Why the base of a ratio is not known, "" if it is named and its value stands somewhere."""
+    base = number.quantity.base or number.column.base
+    if base in valued:
+        return ""
+    lacking = f"the value of {base} is in no table" if base else "names no base"
+    return f"“{number.column.name}” of “{_short(number.table)}”: {lacking}"
+
+
+def _valued(numbers: Sequence[Number]) -> set[str]:
+    """Names of the columns and rows in which own values stand, not ratios."""
+    own = [one for one in numbers if one.quantity.unit not in (Unit.RATIO, Unit.PURE)]
+    names = {str(cell.parts[0]) for one in own for cell in one.row if not cell.quantities}
+    return names | {one.column.name for one in own}
+
+
+def units_printed(one: Subject) -> Outcome:
+    """Rule 16."""
+    if one.chapter is None:
+        return missing("a section of the report about it")
+    faults = dict.fromkeys(fault for number in one.numbers if (fault := _unit_fault(number)))
+    faults |= dict.fromkeys(_by_hand(one.tables))
+    scales = [
+        (figure.alt, scale)
+        for figure, _ in one.figures
+        for view in (figure.plot.views if figure.plot else ())
+        for scale in (view.x, view.y)
+        if scale
+    ]
+    faults |= dict.fromkeys(
+        f"axis “{scale.title}” of “{alt}”: no unit" for alt, scale in scales if not scale.unit
+    )
+    columns = {(id(number.table), number.column.name) for number in one.numbers}
+    if faults:
+        count = f"of {len(columns)} columns of numbers and {len(scales)} axes"
+        return held(False, _listed(list(faults), count))
+    if not columns and not scales:
+        return no_case("shows no number")
+    told = f"{units.plural(len(columns), 'column')} of numbers"
+    told += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
+    return held(True, f"{told}: each with its unit, or without one because it needs none")
+
+
+def _unit_fault(number: Number) -> str:
+    """Why a reader cannot know the unit of a number for sure, "" if it can be known."""
+    shown, column, table = number.quantity, number.column, number.table
+    beside = {column.unit, *table.units, *(cell.unit for cell in number.row)}
+    if shown.unit in UNPRINTED or shown.says_unit:
+        return ""
+    if shown.unit not in _UNITS:
+        lacking = f"{shown.unit!r} is no unit that means one thing" if shown.unit else "no unit"
+    elif column.unit and shown.unit != column.unit:
+        lacking = f"{column.unit} over a value in {shown.unit}"
+    elif shown.unit not in beside:
+        lacking = f"{shown.unit} is not printed"
+    else:
+        return ""
+    return f"“{column.name}” of “{_short(table)}”: {lacking}"
+
+
+def _by_hand(tables: Sequence[Table]) -> Iterator[str]:
+    """Numbers that are words, so that nobody can know what they are of."""
+    for table in tables:
+        for row in table.rows:
+            for cell, column in zip(row, table.columns, strict=True):
+                if not cell.quantities and column.align == "right" and _is_number(cell.text):
+                    yield f"“{column.name}” of “{_short(table)}”: {cell.text} is no quantity"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.split(maxsplit=1)[0])
+    except (IndexError, ValueError):
+        return False
+    return True
+
+
+def bounds(one: Subject) -> Outcome:
+    """Rule 11: bounds that launches tell must be drawn; others may be."""
+    if not one.figures:
+        return no_case("draws no figure")
+    views = [figure.plot.views for figure, _ in one.figures if figure.plot]
+    shown = [name for each in views for name in dict.fromkeys(n for v in each for n in v.bounds)]
+    limited = _limited(one)
+    lacking = [name for name in limited if name not in shown]
+    if lacking:
+        told = ", ".join(f"{name} of {limited[name]} launches" for name in lacking)
+        return held(False, f"known and not drawn: {told}")
+    if not shown:
+        return missing("the rate of the link or of a memory copy, or another bound")
+    told = ", ".join(f"{name} in {shown.count(name)}" for name in dict.fromkeys(shown))
+    return held(True, f"drawn, of {units.plural(len(one.figures), 'figure')}: {told}")
+
+
+def _limited(one: Subject) -> dict[str, int]:
+    """Bounds that are known of some launches, and of how many."""
+    found: dict[str, int] = {}
+    for emulation in one.launches["emulation"].drop_nulls().to_list():
+        facts = settings.texts(emulation)
+        for fact, name in RATES.items():
+            if fact in facts:
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def spreads(one: Subject) -> Outcome:
+    """Rule 12."""
+    if not one.figures:
+        return no_case("draws no figure")
+    if one.is_simulated:
+        return no_case("simulated: there is no spread")
+    unknown = sum(figure.plot is None for figure, _ in one.figures)
+    if unknown:
+        return missing(f"what {units.plural(unknown, 'figure draws', 'figures draw')}")
+    measured = [(f.alt, caption, f.plot) for f, caption in one.figures if f.plot]
+    bare = [alt for alt, _, plot in measured if not plot.is_published and not plot.shown]
+    undefined = [
+        alt
+        for alt, caption, plot in measured
+        if plot.shown and not any(isinstance(word, Level) for word in caption)
+    ]
+    faults = [
+        f"{len(alts)} of {len(measured)} figures {what}: {alts[0]}"
+        for what, alts in (
+            ("show no spread", bare),
+            ("do not say what their spread is", undefined),
+        )
+        if alts
+    ]
+    if faults:
+        return held(False, "; ".join(faults))
+    plots = [plot for _, _, plot in measured]
+    unnamed = sum(any("" in view.lines for view in plot.views) for plot in plots)
+    if unnamed:
+        what = units.plural(unnamed, "figure draws", "figures draw")
+        return missing(f"between what {what} lines")
+    return held(True, _summary(plots))
+
+
+def _summary(plots: Sequence[Plot]) -> str:
+    views = [view for plot in plots for view in plot.views]
+    lines = dict.fromkeys(name for view in views for name in view.lines)
+    spread = "rank intervals" if any(view.shown for view in views) else ""
+    told = f"{units.plural(len(plots), 'figure')}: {spread}"
+    told += f"; lines between {', '.join(lines)}" if lines else "; no lines"
+    if published := sum(plot.is_published for plot in plots):
+        told += f"; {published} of published values, whose spread nobody knows"
+    return told
+
+
+def thresholds(one: Subject) -> Outcome:
+    """Rule 21: of one study, its own and those that all share."""
+    if one.chapter is None:
+        return missing("a section of the report about it")
+    used = _used(one, one.analysis)
+    texts = [text for text in (one.analysis.text, one.analysis.later) if text]
+    if not all(text in one.printed for text in texts):
+        return held(False, f"not printed with the value that is used: {', '.join(used)}")
+    there = _used(one, analysis.parse(one.analysis.text, Path(analysis.FILE_NAME)))
+    if off := [name for table, keys in used.items() for name in _differing(table, keys, there)]:
+        return held(False, f"not printed with the value that is used: {', '.join(off)}")
+    where = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
+    told = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in used.items())
+    return held(True, f"printed in {where}: {told}")
+
+
+def _used(one: Subject, known: analysis.Analysis) -> dict[str, dict[str, Any]]:
+    """The thresholds by which a subject is told, by table and key."""
+    assert one.chapter is not None  # noqa: S101  of those that have one
+    names = ("statistics", "disturbance", *one.facts.tables)
+    tables = {name: dict(getattr(known, name)) for name in names}
+    if one.chapter.thresholds is not None:
+        tables[one.chapter.study] = dict(known.of(one.chapter.thresholds))
+    return {
+        name: {key: value for key, value in table.items() if value != ()}
+        for name, table in tables.items()
+    }
+
+
+def _differing(table: str, keys: dict[str, Any], there: dict[str, dict[str, Any]]) -> list[str]:
+    return [f"{table} {key}" for key, value in keys.items() if there[table].get(key) != value]
+
+
+def values(one: Subject) -> Outcome:
+    """Rule 22: printed values against the launches of their series, and printed claims."""
+    if one.chapter is None:
+        return missing("a section of the report about it")
+    series = [number for number in one.numbers if number.quantity.series]
+    claims = [number for number in one.numbers if number.quantity.is_claim]
+    judged = {_ends(Quantity.claim(each.interval)) for each in one.claims.values()}
+    faults = [
+        f"“{number.column.name}” of “{_short(number.table)}”: {number.cell.text} is not {what}"
+        for what, wrong in (
+            ("what its launches measured", [n for n in series if not _is_measured(one, n)]),
+            ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in judged]),
+        )
+        for number in wrong
+    ]
+    if faults:
+        return held(False, _listed(faults, f"of {len(series) + len(claims)} values"))
+    if not series and not claims:
+        return no_case("prints no value of a single series, and no claim")
+    told = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
+    return held(True, f"{told}, {units.plural(len(claims), 'ratio')} of claims")
+
+
+def _ends(shown: Quantity) -> tuple[float | int | None, ...]:
+    return shown.value, shown.low, shown.high, shown.n
+
+
+def _is_measured(one: Subject, number: Number) -> bool:
+    """Whether a value is the median over all launches of its series, with the interval of it."""
+    shown = number.quantity
+    if shown.series not in one.origins.values:
+        return False
+    names, medians = one.origins.values[shown.series]
+    try:
+        found = [
+            units.convert(median, names["unit"], shown.unit, names["size_bytes"])
+            for median in medians
+        ]
+    except ValueError:
+        return False
+    again = median_interval(found, one.analysis.statistics.confidence_level)
+    pairs: list[tuple[float | None, float | None]] = [(shown.value, again.median)]
+    if shown.n is not None:
+        pairs += [(shown.low, again.low), (shown.high, again.high), (shown.n, again.n)]
+    return all(_is_near(*pair) for pair in pairs)
+
+
+def _is_near(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= _ROUNDING * abs(other)
+
+
+def _short(table: Table) -> str:
+    caption = table.caption.partition(": ")[0].partition(". ")[0].partition("? ")[0]
+    return caption.translate(units.PLAIN_SPACES).rstrip(".")
+
+
+def _listed(faults: Sequence[str], of: str) -> str:
+    more = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
+    return f"{len(faults)} {of}: {'; '.join(faults[:_NAMED])}{more}"
