@@ -7,6 +7,7 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.collect import samples
 from roundtrip.report.yardsticks import by_launch
+from roundtrip.studies.metrics import METRICS, by_study
 
 
 def test_no_study_is_without() -> None:
@@ -21,6 +22,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
     ]
     rows += [
         (*key, "mpi", 10_000, "laps", 0, "lap_time", 9e-6, "s"),
+        (*key, "mpi", 10_000, "measure", 0, "time", 7e-6, "s"),
         (*key, "mpi-read", 10_000, "measure", 0, "time_per_pass", 9e-6, "s"),
         ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
     ]
@@ -31,3 +33,16 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
     assert shown["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
     assert round(shown["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486
     assert len(shown) == 2
+
+
+def test_two_metrics_are_two_figures() -> None:
+    key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
+    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
+    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    found = by_launch(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    assert found.sort("metric")["median"].to_list() == [1.0, 5.0]
+
+
+def test_every_study_declares_metrics_that_are_known() -> None:
+    for name, own in by_study().items():
+        assert own and set(own) <= set(METRICS), name

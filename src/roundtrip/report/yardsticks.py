@@ -13,8 +13,11 @@ from roundtrip.report.units import TIMES, Unit
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.study import Yardstick
 
-#: What tells the series of a case and variant apart.
-ONE = ("size_bytes", "phase", "metric")
+#: What the samples of a figure of a launch have in common, with its number: no metric is mixed with
+#: another.
+SAME = ("case_id", "case", "variant", "metric")
+#: What else tells series apart.
+ONE = ("size_bytes", "phase")
 #: How the samples of a launch become a figure.
 OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
 
@@ -22,11 +25,11 @@ OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch",
 def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
     """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
 
-    Columns: number, name and unit of the yardstick, launch, case_id, case, variant, median, and
-    samples in the order in which they were taken; both in that unit.  Also `ONE`, null where the
-    samples have several.
+    Columns: number, name and unit of the yardstick, launch, those of `SAME`, median, and samples in
+    the order in which they were taken; both in that unit.  Also `ONE`, null where the samples have
+    several.
     """
-    keys = ["launch", "case_id", "case", "variant"]
+    keys = ["launch", *SAME]
     there_are = [(study.name, one) for study in studies.found() for one in study.yardsticks]
     frames = [
         _samples(rows.filter(pl.col("study") == study), yardstick)

@@ -1,12 +1,15 @@
 """The metrics of samples, as ``metrics.json`` here and in the room of each study declares them.
 
 CMake makes ``core/metrics.hpp`` of the workloads from the same files.  A row of samples.csv with
-any other metric is a fault.  Several studies may declare a metric, if they declare it alike.
+any other metric is a fault, also with one that its study does not name in `Study.metrics`.  Several
+studies may declare a metric, if they declare it alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from roundtrip import files
@@ -39,3 +42,11 @@ def declared(folder: Path) -> dict[str, Metric]:
 
 
 METRICS = declared(_FOLDER)
+
+
+@cache
+def by_study() -> Mapping[str, tuple[str, ...]]:
+    """The metrics that each study declares for its samples."""
+    from roundtrip import studies
+
+    return {study.name: study.metrics for study in studies.found()}

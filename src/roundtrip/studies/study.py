@@ -104,8 +104,8 @@ class PlannedClaims:
 class Yardstick:
     """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
-    `where` are columns and their values.  Of samples that are times, a figure in MB/s is the bytes
-    of the message over the sample.
+    `where` are columns and their values; rows of several metrics are several figures.  Of samples
+    that are times, a figure in MB/s is the bytes of the message over the sample.
     """
 
     name: str
@@ -145,6 +145,8 @@ class Study:
     question: ClassVar[str]
     #: Place in the report and in analysis.toml; the least comes first.
     order: ClassVar[int] = 100
+    #: What its samples are, by name in a ``metrics.json``; rows of any other metric are faults.
+    metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers, whose text
     #: with the values of the package is ``thresholds.toml`` of the room.
     thresholds: ClassVar[type[Table] | None] = None

@@ -12,16 +12,27 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies.netpipe import ARMS, BASE, STUDY, published
+from roundtrip.studies.netpipe import (
+    ARMS,
+    BASE,
+    HALF_ROUND_TRIP,
+    PER_MESSAGE,
+    STUDY,
+    published,
+)
 from roundtrip.studies.netpipe import derived as netpipe
 from roundtrip.studies.ratios import within_launch
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 
 
-def frame(times: dict[tuple[str, int], list[float]], case: str = "pingpong/same") -> pl.DataFrame:
+def frame(
+    times: dict[tuple[str, int], list[float]],
+    case: str = "pingpong/same",
+    metric: str = HALF_ROUND_TRIP,
+) -> pl.DataFrame:
     rows = [
-        ("netpipe", case, variant, size, "measure", rep, "half_round_trip_time", value, "s")
+        ("netpipe", case, variant, size, "measure", rep, metric, value, "s")
         for (variant, size), values in times.items()
         for rep, value in enumerate(values)
     ]
@@ -40,6 +51,15 @@ def test_a_launch_is_summarised_by_its_median() -> None:
 def test_bidirectional_messages_count_twice() -> None:
     one = netpipe.launch_medians(frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), [])
     assert one["bandwidth"].item() == pytest.approx(2000)
+
+
+def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
+    times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
+    both = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
+    assert netpipe.launch_medians(both.lazy(), []).equals(
+        netpipe.launch_medians(frame(times).lazy(), [])
+    )
+    assert STUDY.summarise(both) == STUDY.summarise(frame(times))
 
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:

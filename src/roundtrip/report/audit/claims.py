@@ -122,13 +122,13 @@ def normal_theory(one: Subject) -> Outcome:
 
 def directed(one: Subject) -> Outcome:
     """Rule 7: each verdict is taken again, from the interval and q that are printed beside it."""
-    claimed = [judged for judged in one.claims.values() if judged.verdict in _DIRECTED]
+    levels, every = one.analysis.statistics, one.claims.values()
+    off = sum(decide(each.interval, each.q, levels) is not each.verdict for each in every)
+    if off:
+        return held(False, f"{off} of {len(every)} verdicts do not follow from interval and q")
+    claimed = [judged for judged in every if judged.verdict in _DIRECTED]
     if not claimed:
         return no_case("calls nothing faster or slower")
-    levels = one.analysis.statistics
-    bare = sum(decide(each.interval, each.q, levels) is not each.verdict for each in claimed)
-    if bare:
-        return held(False, f"{bare} of {len(claimed)} verdicts do not follow from interval and q")
     return held(
         True,
         f"{units.plural(len(claimed), 'verdict')} taken again from interval, minimum effect and q",

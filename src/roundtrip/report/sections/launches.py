@@ -194,7 +194,7 @@ def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
 def _effect(data: Data, found: pl.DataFrame) -> Table:
     """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
-    keys = ["number", "case_id", "case", "variant"]
+    keys = ["number", *yardsticks.SAME]
     for _, group in found.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue

@@ -95,7 +95,7 @@ def is_shown(block: Block) -> bool:
 def _rows(
     origins: Origins, found: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
-    keys = ["number", "case_id", "case", "variant"]
+    keys = ["number", *yardsticks.SAME]
     for _, group in found.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
         samples = group["samples"].to_list()

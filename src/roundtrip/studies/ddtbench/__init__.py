@@ -66,6 +66,7 @@ class DDTBench(Study):
     question = "Do MPI datatypes cost more than packing by hand?"
     order = 20
     arms = ARMS
+    metrics = ("epoch_time",)
     #: Loops tuned by hand are not the study's, and only some micro-apps have them.
     contrasts = (
         Contrast(

@@ -13,6 +13,8 @@ from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardst
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis
 
+#: What is timed: one way of a message and its answer, or in a stream each message.
+HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"
 BASE = "mpi"
 #: The variants in the study's order and with its names.  Hue is the payload, shade raw MPI or
 #: Boost.MPI: wide pale lines and thin dark ones.
@@ -55,6 +57,7 @@ class NetPIPE(Study):
     question = "What does Boost.MPI cost over raw MPI?"
     order = 10
     arms = ARMS
+    metrics = (HALF_ROUND_TRIP, PER_MESSAGE)
     thresholds = Thresholds
     contrasts = (
         Contrast(

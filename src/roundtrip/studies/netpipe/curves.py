@@ -59,7 +59,7 @@ class Curves(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        self.samples = self.samples.filter(pl.col("phase") == "measure")
+        self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
 
     @cached_property
     def everything(self) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from roundtrip.stats.intervals import OVER_LAUNCHES
 from roundtrip.stats.rates import TOTAL_RATE
 from roundtrip.stats.summaries import LEAST, MEDIAN, PERCENTILES, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, HALF_ROUND_TRIP, PER_MESSAGE
 from roundtrip.studies.ratios import speeds as speeds_of
 from roundtrip.studies.ratios import within_launch
 from roundtrip.studies.study import BOOST, MPI
@@ -60,15 +60,23 @@ SECONDS = Summary("time of a message", Kind.COST, "the samples of a launch", MED
 LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a launch", LEAST)
 
 
+def times(samples: pl.LazyFrame) -> pl.LazyFrame:
+    """The samples of the metric of their mode: no other is mixed with it."""
+    is_stream = pl.col("case").str.starts_with("stream/")
+    wanted = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
+    return samples.filter(pl.col("metric") == wanted)
+
+
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median, minimum and number of samples of each (`by`, case, variant, size).
+    """Median, minimum and number of `times` of each (`by`, case, variant, size).
 
     `samples` has the columns of samples.csv and `by`.  Result: `by`, case, variant, size_bytes,
     seconds, least_seconds, samples, bandwidth (MB/s); sorted.
     """
     keys = [*by, *POINT]
     return (
-        samples.group_by(keys)
+        times(samples)
+        .group_by(keys)
         .agg(
             seconds=SECONDS.formed("value"),
             least_seconds=LEAST_SECONDS.formed("value"),

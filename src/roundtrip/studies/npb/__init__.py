@@ -193,6 +193,7 @@ class NPB(Study):
     question = "How do real kernels run, in a cluster and over a wide-area link?"
     order = 50
     arms = ARMS
+    metrics = ("rate", "time", "messages")
     thresholds = Thresholds
     record = NPBRecord
     contrasts = (SPEEDUP, TRANSPORTS, SOURCES)

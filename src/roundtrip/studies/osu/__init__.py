@@ -42,6 +42,7 @@ class OSU(Study):
     question = "What does the baseline that everyone knows say?"
     order = 40
     arms = ARMS
+    metrics = ("half_round_trip_time", "operation_time", "bandwidth", "message_rate")
     thresholds = Thresholds
     yardsticks = (
         Yardstick("latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE)),

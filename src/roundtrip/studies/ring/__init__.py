@@ -15,7 +15,7 @@ from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardst
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis
 
-METRIC = "time_per_pass"
+METRIC, LAP = "time_per_pass", "lap_time"
 REGION = "region"
 REGION_UDP = "region-udp"
 FLOOR = "cache-line"
@@ -100,6 +100,7 @@ class Ring(Study):
     question = "What does it cost to pass a region by reference, and by each kind of message?"
     order = 30
     arms = ARMS
+    metrics = (METRIC, LAP)
     thresholds = Thresholds
     record = RingRecord
     contrasts = (

@@ -23,6 +23,7 @@ from roundtrip.studies.ring import (
     ARMS,
     FLOOR,
     IN_A_NODE,
+    LAP,
     METRIC,
     REGION,
     REGION_UDP,
@@ -109,7 +110,7 @@ class Curves(Panels[Panel]):
         transport = ["case_id", "case", "variant"]
         ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
-            self.samples.filter(pl.col("metric") == "lap_time")
+            self.samples.filter(pl.col("metric") == LAP)
             .filter(pl.col("variant").is_in(list(ARMS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
             .group_by(_BY)

@@ -39,7 +39,7 @@ from roundtrip.stats.intervals import OVER_LAUNCHES
 from roundtrip.stats.summaries import MEDIAN, PERCENTILES, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 from roundtrip.studies.ratios import speeds as speeds_of
-from roundtrip.studies.ring import ARMS, FLOOR, METRIC, REGION, REGION_UDP
+from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
 
 #: Transports that are also timed with every byte read: see `read_of`.
 READ = (REGION, "mpi-shm", "mpi", "pvm")
@@ -275,7 +275,7 @@ FACTS = Facts(
         Ratio("effective bandwidths of two transports", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
         Ratio("efficiency over nodes", _PASS, Pairing.APART),
     ),
-    tails=(Tail("the time of a lap", {"metric": "lap_time"}),),
+    tails=(Tail("the time of a lap", {"metric": LAP}),),
     clock="rank 0 reads its own clock",
     synchronised="one token goes round, and laps before those that are timed bring all ranks along",
     over_ranks="a lap ends where it began, so that no clocks are compared",
