@@ -232,3 +232,11 @@ def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
     assert SOUND.chapter
     whole = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))
     assert held(10, replace(many, chapter=whole)).result == "fail"
+
+
+def test_a_name_that_looks_like_a_number_is_none() -> None:
+    """A study may call its cases 2 and 4: they have no unit, and are the base of no ratio."""
+    columns = Column("Case"), Column("Ring", "right")
+    named = table(columns=columns, rows=((Cell("2"), measured()), (Cell("4"), measured())))
+    assert held(16, showing(named)).result == held(22, showing(named)).result == "pass"
+    assert held(1, showing(named)).evidence == "no table has a ratio"

@@ -91,6 +91,13 @@ class Level(float):
     def __str__(self) -> str:
         return percent(self)
 
+    def within(self, text: str) -> tuple[str, Level, str]:
+        """A caption in which it stands in the place of ``{level}``; ValueError without that."""
+        before, found, after = text.partition("{level}")
+        if not found:
+            raise ValueError(f"no level is named in “{text}”")
+        return before, self, after
+
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
@@ -227,11 +234,6 @@ def ends(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
 def spread(ratios: Sequence[float]) -> str:
     """The same in a sentence."""
     return "".join(map(str, ends(ratios)))
-
-
-def factor(ratio: float) -> str:
-    """How many times slower a ratio below 1 is."""
-    return f"{number(1 / ratio, 2)} times"
 
 
 def percent(part: float) -> str:

@@ -8,7 +8,7 @@ not measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,7 +16,6 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Tone
-from roundtrip.report.evidence import where_measured
 from roundtrip.stats.verdicts import Family, Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.panel import P, Panels
@@ -30,6 +29,21 @@ Evidence = tuple[tuple[int, Judged], ...]
 _FACTOR = 0.5
 _MOST_NAMED = 3
 _NBSP = "\N{NO-BREAK SPACE}"
+
+
+def where_measured(measured: Collection[int], compared: Sequence[int]) -> str:
+    """What to add to a finding: nothing if every compared size was measured, else which were.
+
+    `` where measured (1 B to 64 KiB)``; sizes are listed if one between them is lacking.
+    """
+    found = [size for size in sorted(compared) if size in measured]
+    if not found or len(found) == len(compared):
+        return ""
+    first = sorted(compared).index(found[0])
+    unbroken = sorted(compared)[first : first + len(found)] == found
+    if unbroken and len(found) > 1:
+        return f" where measured ({units.size(found[0])} to {units.size(found[-1])})"
+    return f" where measured ({', '.join(map(units.size, found))})"
 
 
 @dataclass(frozen=True)

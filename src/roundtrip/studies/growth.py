@@ -102,12 +102,11 @@ class Growth:
     @property
     def caption(self) -> Text:
         """What the figures show."""
-        return (
+        return self.level.within(
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
-            "over the measured one, from the fewest nodes on. Median over launches, bars are ",
-            self.level,
-            " rank intervals of the time there, with the time on the fewest nodes taken as its "
-            "median. Grey: ideal.",
+            "over the measured one, from the fewest nodes on. Median over launches, bars are "
+            "{level} rank intervals of the time there, with the time on the fewest nodes taken "
+            "as its median. Grey: ideal."
         )
 
     def table(self) -> Table:

@@ -75,7 +75,7 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
         *("Half-width as launched", "For the same time"),
     )
     table = Table(
-        ("Noise in a launch and between launches, at ", Level(level), f".{told}"),
+        Level(level).within(f"Noise in a launch and between launches, at {{level}}.{told}"),
         (
             *(Column(name) for name in ("Toolchain", "Case", "Figure")),
             Column("Launches", "right"),

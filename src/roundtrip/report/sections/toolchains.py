@@ -153,11 +153,10 @@ class ToolchainsSection:
         rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         return Table(
-            (
-                f"{self._versus(pair)}: medians over the rounds that launched both, and the median "
-                "of the paired ratio, with ",
-                self._level,
-                f" rank intervals. Above 1 {one} is faster.",
+            self._level.within(
+                f"{self._versus(pair)}: medians over the rounds that launched both, and the "
+                f"median of the paired ratio, with {{level}} rank intervals. Above 1 {one} is "
+                "faster."
             ),
             (
                 Column("Case"),

@@ -30,24 +30,20 @@ from roundtrip.studies.ddtbench.data import DdtData, Panel
 
 def overhead_caption(level: Level) -> Text:
     """What the figures of overheads show, with intervals at `level`."""
-    return (
+    return level.within(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
-        "study's figure: median over launches, lines are ",
-        level,
-        " rank intervals. Below 0 the method was faster than the network was for a buffer packed "
-        "by hand.",
+        "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
+        "method was faster than the network was for a buffer packed by hand."
     )
 
 
 def time_caption(level: Level) -> Text:
     """What the figures of times show, with intervals at `level`."""
-    return (
+    return level.within(
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
-        "method, the three together in µs. Thin lines are ",
-        level,
-        " rank intervals of the whole round trip. The other rank's unpacking and packing are part "
-        "of communication.",
+        "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
+        "round trip. The other rank's unpacking and packing are part of communication."
     )
 
 

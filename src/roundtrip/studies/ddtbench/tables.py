@@ -103,11 +103,9 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) 
             )
         )
     return Table(
-        (
-            f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, ",
-            data.level,
-            " interval. The base of a ratio is the round trip packed by hand, or by hand and "
-            "tuned.",
+        data.level.within(
+            f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, {{level}} interval. "
+            "The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
         (
             *_NAMED,
@@ -171,13 +169,11 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         for (app, size), of_phase in found.items()
     )
     return Table(
-        (
+        data.level.within(
             f"{panel.label}: making and freeing the datatypes of one exchange, {Unit.US}; median "
-            "over launches, ",
-            data.level,
-            " interval. In turn: after the other methods, so that the library's code may be out "
-            "of cache. At once: right after the same types were freed, as in the study's own "
-            "loop; compare this time with DDTBench.",
+            "over launches, {level} interval. In turn: after the other methods, so that the "
+            "library's code may be out of cache. At once: right after the same types were freed, "
+            "as in the study's own loop; compare this time with DDTBench."
         ),
         (
             *_NAMED,

@@ -24,24 +24,22 @@ _STUDY_TITLE = (
 
 def bandwidth_caption(level: Level) -> Text:
     """What the figures of bandwidth show, with intervals at `level`."""
-    return (
+    return level.within(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-        "variant, median over launches; bands are ",
-        level,
-        " rank intervals. Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie "
-        "on each other, the abstraction is free. All panels share their axes. The last panel is "
-        "the study itself (2005), read off the published figure.",
+        "variant, median over launches; bands are {level} rank intervals. Wide pale lines are "
+        "raw MPI, thin dark lines Boost.MPI: where they lie on each other, the abstraction is "
+        "free. All panels share their axes. The last panel is the study itself (2005), read off "
+        "the published figure."
     )
 
 
 def ratio_caption(level: Level, margin: float) -> Text:
     """What the ratio figures show, with intervals at `level`."""
-    return (
-        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are ",
-        level,
-        " rank intervals over launches. The shaded strip is “on par”, within "
+    return level.within(
+        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are "
+        "{level} rank intervals over launches. The shaded strip is “on par”, within "
         f"{units.percent(margin)} of 1. The axis shows what is close to 1: a curve that leaves it "
-        "is marked ↓ or ↑, and a logarithmic axis, where a script runs, shows its whole range.",
+        "is marked ↓ or ↑, and a logarithmic axis, where a script runs, shows its whole range."
     )
 
 

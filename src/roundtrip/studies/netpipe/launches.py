@@ -43,11 +43,11 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
             )
     names = ("Least", "p50", "p90", "p99", "Samples", "Messages a sample")
     return Table(
-        (
-            f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with ",
-            curves.level,
-            " rank interval; percentiles over all samples of all launches. A sample is the mean "
-            "over a batch of messages, so single messages have longer tails than shown here.",
+        curves.level.within(
+            f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with "
+            "{level} rank interval; percentiles over all samples of all launches. A sample is "
+            "the mean over a batch of messages, so single messages have longer tails than shown "
+            "here."
         ),
         (
             *(Column("Toolchain"), Column("Variant"), Column("Launch median", "right", Unit.US)),

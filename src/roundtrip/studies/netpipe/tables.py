@@ -117,10 +117,9 @@ def ratios(
                 ]
                 rows.append((Cell(panel.label), Cell(ARMS[variant].title), *told))
     return Table(
-        (
-            "Bandwidth relative to raw MPI: median of the paired ratio over launches, ",
-            curves.level,
-            " rank interval, verdict; q is the p-value after correction for false discoveries.",
+        curves.level.within(
+            "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
+            "rank interval, verdict; q is the p-value after correction for false discoveries."
         ),
         (
             Column("Toolchain"),
@@ -171,12 +170,11 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                 )
             )
     return Table(
-        (
+        curves.level.within(
             "Peak bandwidth, n½, and the rate of one message of each size that every launch "
-            "measured: total bytes over total time. Median over launches, ",
-            curves.level,
-            " rank interval. “Up to”: the largest measured size, of the launch where it was "
-            "smallest and of the one where it was largest.",
+            "measured: total bytes over total time. Median over launches, {level} rank "
+            "interval. “Up to”: the largest measured size, of the launch where it was smallest "
+            "and of the one where it was largest."
         ),
         (
             Column("Toolchain"),
@@ -317,7 +315,9 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             )
         ),
         Table(
-            ("Half-round-trip time, median over launches, ", curves.level, " rank interval."),
+            curves.level.within(
+                "Half-round-trip time, median over launches, {level} rank interval."
+            ),
             (
                 Column("Toolchain"),
                 Column("Size", "right"),

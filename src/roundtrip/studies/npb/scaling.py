@@ -62,14 +62,13 @@ def _arm(title: str, colour: Colour, shared: bool) -> Arm:
 
 def link_caption(level: Level) -> Text:
     """What the figures over the link show, with intervals at `level`."""
-    return (
+    return level.within(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
-        "over rounds, bars are ",
-        level,
-        " rank intervals, cut off where they leave the axes. Dashed lines: ranks share "
-        "processors, so that compute time is taken as on processors of their own, unless the base "
-        "shares them as well. Diamonds: the study in 2003, 16 + 16 hosts, at 4 ms. Grey rules: 1, "
-        "no gain over one cluster; 2, the most that twice the ranks can give.",
+        "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
+        "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
+        "their own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 "
+        "hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the "
+        "ranks can give."
     )
 
 
@@ -172,11 +171,10 @@ _BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
 
 def caption(level: Level) -> Text:
     """What the figures over ranks show, with intervals at `level`."""
-    return (
+    return level.within(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
-        "over rounds, bars are ",
-        level,
-        " rank intervals. Dashed lines: ranks share processors. Grey: ideal.",
+        "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
+        "Grey: ideal."
     )
 
 
@@ -199,11 +197,10 @@ def table(launches: Launches) -> Table:
             )
         )
     return Table(
-        (
+        launches.level.within(
             "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
-            "median and ",
-            launches.level,
-            " interval. Efficiency: speed-up over the ratio of the numbers of ranks.",
+            "median and {level} interval. Efficiency: speed-up over the ratio of the numbers "
+            "of ranks."
         ),
         (
             Column("Benchmark and toolchain"),

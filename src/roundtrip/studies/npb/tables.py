@@ -33,11 +33,9 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
         outcome = Cell(finding.evidence, finding.tone, finding.told)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
-        (
+        launches.level.within(
             f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one "
-            "cluster with half of the ranks, ",
-            launches.level,
-            " interval over rounds.",
+            "cluster with half of the ranks, {level} interval over rounds."
         ),
         (Column("Finding of the study"), Column("Here"), Column("Found")),
         tuple(rows),
@@ -71,12 +69,11 @@ def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
         against = cells.NONE if base is None else Cell(base.setup)
         rows.append((Cell(series.label), against, *by_rtt))
     return Table(
-        (
-            f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one in "
-            "the same round, median and ",
-            launches.level,
-            " interval over rounds. “On fewer processors”: ranks share processors, so that the "
-            "compute time is taken as on processors of their own; a lower bound.",
+        launches.level.within(
+            f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
+            "in the same round, median and {level} interval over rounds. “On fewer "
+            "processors”: ranks share processors, so that the compute time is taken as on "
+            "processors of their own; a lower bound."
         ),
         (
             Column("Benchmark and transport"),
@@ -205,10 +202,9 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
         row = rows.setdefault((key.native.name, _source_place(key)), {})
         row[key.native.ranks] = judged_cell(one, launches.series_key(key.native, key.rtt))
     return Table(
-        (
-            "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and ",
-            launches.level,
-            " interval; below 1 ours is slower.",
+        launches.level.within(
+            "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
+            "{level} interval; below 1 ours is slower."
         ),
         (
             Column("Benchmark"),

@@ -29,13 +29,12 @@ def inside(launches: Launches) -> Table:
         each = replace(cells.value(shares, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
-        (
+        launches.level.within(
             "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
             "compute and communication (all time inside MPI, waiting included) are sums over the "
-            "iterations, means over the ranks; median and ",
-            launches.level,
-            " interval over launches. The programs of NPB 3.4 do not report communication time, "
-            "and their time is computed from their rate.",
+            "iterations, means over the ranks; median and {level} interval over launches. The "
+            "programs of NPB 3.4 do not report communication time, and their time is computed "
+            "from their rate."
         ),
         (
             Column("Benchmark and toolchain"),

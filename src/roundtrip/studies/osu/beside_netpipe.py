@@ -118,11 +118,9 @@ def blocks(found: list[Comparison], settings: Thresholds, level: Level) -> list[
             )
         ),
         Table(
-            (
+            level.within(
                 f"OSU and our NetPIPE (raw MPI): {Unit.US} for latency, {Unit.MB_S} for the "
-                "others; median over launches, ",
-                level,
-                " rank interval.",
+                "others; median over launches, {level} rank interval."
             ),
             (
                 Column("Toolchain"),

@@ -144,11 +144,10 @@ class Kind:
 
     def caption(self, level: Level) -> Text:
         """What its figures show, with intervals at `level`."""
-        return (
-            f"{self.what}: median over launches, bands are ",
-            level,
-            " rank intervals. Where the version prints percentiles a launch's value is the median "
-            "over its messages, else their mean.",
+        return level.within(
+            f"{self.what}: median over launches, bands are {{level}} rank intervals. Where the "
+            "version prints percentiles a launch's value is the median over its messages, else "
+            "their mean."
         )
 
 

@@ -21,10 +21,10 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.evidence import where_measured
 from roundtrip.stats.intervals import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
+from roundtrip.studies.findings import where_measured
 from roundtrip.studies.osu import Thresholds, beside_netpipe, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
 from roundtrip.studies.osu.curves import KINDS, Curves, Panel, draw, node_growth

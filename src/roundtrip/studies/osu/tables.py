@@ -20,10 +20,9 @@ def times(curves: Curves) -> Table:
     """Latencies and collectives at a few sizes, µs; a barrier has one."""
     benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
     return Table(
-        (
-            f"Times in {Unit.US}: median over launches, ",
-            curves.level,
-            " rank interval. OSU prints two decimals.",
+        curves.level.within(
+            f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
+            "decimals."
         ),
         (
             Column("Toolchain"),
@@ -76,11 +75,9 @@ def rates(curves: Curves) -> Table:
                 )
             )
     return Table(
-        (
+        curves.level.within(
             f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
-            "median over launches, ",
-            curves.level,
-            " rank interval.",
+            "median over launches, {level} rank interval."
         ),
         (
             Column("Toolchain"),

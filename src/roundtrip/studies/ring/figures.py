@@ -18,16 +18,15 @@ from roundtrip.studies.ring.curves import Curves, Panel
 
 def caption(level: Level) -> Text:
     """What the figures show, with intervals at `level`."""
-    return (
+    return level.within(
         "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
-        "the region x passes / elapsed time, one token under way; median over launches, bands are ",
-        level,
-        " rank intervals. Of a region that is handed over in place and not read this is "
-        "not a rate of transfer: nothing is transferred, so the line rises with the size for "
-        "ever. The axis ends at the decade above the fastest pass that moves or reads all bytes; "
-        "a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
+        "the region x passes / elapsed time, one token under way; median over launches, bands "
+        "are {level} rank intervals. Of a region that is handed over in place and not read "
+        "this is not a rate of transfer: nothing is transferred, so the line rises with the size "
+        "for ever. The axis ends at the decade above the fastest pass that moves or reads all "
+        "bytes; a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
         "receiver reads every byte. In a hybrid ring a region goes by reference inside a node, "
-        "and by message between nodes. Dashed: the study in 2002, of the same placement.",
+        "and by message between nodes. Dashed: the study in 2002, of the same placement."
     )
 
 

@@ -55,15 +55,14 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
     return Table(
-        (
-            "A region's pass inside a node: median over its sizes, then over launches, ",
-            curves.level,
-            f" interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
+        curves.level.within(
+            "A region's pass inside a node: median over its sizes, then over launches, {level} "
+            f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
             f"line, flat within {units.percent(settings.flat_within)} over all sizes, and at "
             f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the "
             "effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
             "over the bare hand-over measured along with it, so that it does not count if the "
-            "ranks move to other processors between two sizes.",
+            "ranks move to other processors between two sizes."
         ),
         (
             Column("Toolchain and placement"),
@@ -268,12 +267,11 @@ def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> 
     if not rows:
         return []
     table = Table(
-        (
+        curves.level.within(
             f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
             "region by reference to each copy; the last rows: the same when nobody reads. Median "
-            "over launches, ",
-            curves.level,
-            " rank interval; ratios are paired in the launch. No verdict is attached to them.",
+            "over launches, {level} rank interval; ratios are paired in the launch. No verdict "
+            "is attached to them."
         ),
         (
             Column("Toolchain and placement"),
