@@ -18,7 +18,7 @@ from roundtrip.collect.tables.rows import PLACEMENT, TITLES, Case
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.report import data
-from roundtrip.report.simulated import notice
+from roundtrip.report.labels import notice_of_simulated as notice
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]

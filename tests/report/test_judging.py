@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.report import data, judging
+from roundtrip.report import data, decision
 from roundtrip.report.blocks import Table
 from roundtrip.report.build import build
 from roundtrip.report.data import Data
@@ -38,7 +38,7 @@ def test_the_campaign_says_which_test(
     }
     assert held.is_sequential is is_sequential
     assert claims
-    assert judging.of(held, claims) == judge.judge(claims, held.analysis.statistics)
+    assert decision.judge(held, claims) == judge.judge(claims, held.analysis.statistics)
 
 
 def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:

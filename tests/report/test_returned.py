@@ -10,7 +10,7 @@ from support.hosts import pseudonym
 
 from roundtrip.collect import bundle
 from roundtrip.report import data
-from roundtrip.report.sections import returned
+from roundtrip.report.sections import launches
 
 ENVIRON = "openmpi41-boost181"
 
@@ -25,20 +25,20 @@ def quiet(tree: Any) -> None:
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     quiet(tree)
-    (answer,) = returned.answers(data.read(bundle.build(tree.path)))
+    (answer,) = launches.answers(data.read(bundle.build(tree.path)))
     assert (answer.text, answer.tone) == (
         ("Every launch completed, and none was disturbed.",),
         "good",
     )
     tree.fail(6, ENVIRON, fail_reason="killed")
-    found = returned.answers(data.read(bundle.build(tree.path)))
+    found = launches.answers(data.read(bundle.build(tree.path)))
     told = ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
     assert told == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
     assert {one.tone for one in found} == {"bad"}
 
 
 def words(data_: data.Data) -> list[str]:
-    found = returned.answers(data_)
+    found = launches.answers(data_)
     return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
 
 

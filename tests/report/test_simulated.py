@@ -11,7 +11,7 @@ from support.labels import unlabelled
 from support.simulated import simulate
 
 from roundtrip.collect import bundle, launches
-from roundtrip.report import data, labels, markdown, publish, simulated
+from roundtrip.report import data, labels, markdown, publish
 from roundtrip.report.blocks import Report, Table
 from roundtrip.report.build import build
 
@@ -32,7 +32,7 @@ def report(tree: Path) -> Report:
 
 
 def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
-    told = simulated.notice(data.read(bundle.build(tree)))
+    told = labels.notice_of_simulated(data.read(bundle.build(tree)))
     assert told is not None
     text = str(told)
     assert "16 launches did not run on real hardware" in text
@@ -122,9 +122,9 @@ def _change_a_digit(file: Path) -> None:
 def test_what_ran_once_is_not_called_proved(make_tree: Maker) -> None:
     made = make_tree(launches=1).path
     simulate(made)
-    text = str(simulated.notice(data.read(bundle.build(made))))
+    text = str(labels.notice_of_simulated(data.read(bundle.build(made))))
     assert "identical" not in text
 
 
 def test_nothing_is_said_of_measured_launches(make_tree: Maker) -> None:
-    assert simulated.notice(data.read(bundle.build(make_tree(launches=1).path))) is None
+    assert labels.notice_of_simulated(data.read(bundle.build(make_tree(launches=1).path))) is None

@@ -14,7 +14,7 @@ from roundtrip.compare import advice, matching, provenance
 from roundtrip.compare.model import Comparison, Row, Series
 from roundtrip.compare.side import Side, Unit
 from roundtrip.errors import UserError
-from roundtrip.report import judging, speeds
+from roundtrip.report import decision, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.stats.foresight import rounds_to_come
 from roundtrip.stats.intervals import median_interval
@@ -63,7 +63,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
                 ratios[series] = _paired(pairing, point, values, new.data.is_abba)
             rows.append(_row(series, values, levels, why))
     ratios = {series: found for series, found in ratios.items() if found}
-    judged = judging.of(new.data, ratios, levels)
+    judged = decision.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
     each = 2 if new.data.is_abba else 1
     rows = [

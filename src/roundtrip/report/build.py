@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from roundtrip import studies
 from roundtrip.collect import disclosure
 from roundtrip.errors import printable
-from roundtrip.report import decision, judging, simulated, units
+from roundtrip.report import decision, labels, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import Part, Report, Strong, Text
@@ -97,11 +97,11 @@ class _Section:
 
 def _judged(data: Data, sections: Sequence[_Section]) -> dict[Claim, Judged]:
     claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
-    return judging.of(data, claims)
+    return decision.judge(data, claims)
 
 
 def _sections(data: Data) -> Iterator[_Section]:
-    tested = simulated.launches(data).is_empty()
+    tested = labels.simulated(data).is_empty()
     for study in studies.found():
         if section := study.section(data):
             yield _Section(section, section.claims() if tested else {}, study.facts(), study)
@@ -132,9 +132,9 @@ def _notices(
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:
-        yield (Strong("Sequential: "), judging.SEQUENTIAL)
+        yield (Strong("Sequential: "), decision.SEQUENTIAL)
     if data.is_abba:
-        yield (Strong("ABBA: "), judging.ABBA)
+        yield (Strong("ABBA: "), decision.ABBA)
     nothing = decision.undecided(data, judged)
     if nothing and nothing != decision.NO_CLAIM:
         yield (Strong("Measured, but nothing can be decided: "), f"{nothing}.")
@@ -153,7 +153,7 @@ def _notices(
             Strong("EMULATED: "),
             f"{told} did not run on real hardware; labelled throughout.",
         )
-    if told_first := simulated.notice(data):
+    if told_first := labels.notice_of_simulated(data):
         yield told_first
 
 

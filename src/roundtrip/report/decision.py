@@ -1,8 +1,8 @@
-"""Whether anything can be decided from what a run measured; if not, why, and what to do."""
+"""Verdicts on the claims of a run; whether anything can be decided, and if not, what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import polars as pl
@@ -10,11 +10,35 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes
+from roundtrip.stats import sequential, verdicts
+from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.studies.study import Claim
 
 #: Of a study or toolchains; a campaign of such launches says so by allow_untold.
 NO_CLAIM = "these launches support no claim; what they measured is described in the report"
-_Claim = TypeVar("_Claim", bound=Hashable)
+SEQUENTIAL = (
+    "this run went on until its claims were told or its time was over. Intervals, p and q of "
+    "ratios are those of a sequential test, which is valid at whatever round a run stops; the "
+    "usual rank intervals would not be."
+)
+ABBA = (
+    "the two toolchains were launched in the order AB BA or BA AB, by one coin for two rounds: "
+    "their ratios are means over two rounds, which are one value of n."
+)
+_Claim = TypeVar("_Claim", bound=Claim)
+
+
+def judge(
+    data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
+) -> dict[_Claim, Judged]:
+    """Judge `claims`, whose ratios are in the order of rounds, each family together.
+
+    `levels` are those of the bundle by default.
+    """
+    test = sequential.judge if data.is_sequential else verdicts.judge
+    held = levels or data.analysis.statistics
+    return test(claims, held, family=lambda claim: claim.family)
 
 
 def launches_made(data: Data) -> int:
