@@ -31,54 +31,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from roundtrip import tables
+from roundtrip.collect.declared import CampaignTable, CheckTable
 from roundtrip.errors import UserError
-from roundtrip.model import NAME_WORDS, Few, Table, is_name
-from roundtrip.tables import Places, Strings
+from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.tables import Places
 
-_Names = Annotated[Strings, Field(min_length=1)]
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, str | int | float):
-        raise PydanticCustomError("plain", "input should be a text or a number")
-    return value
-
-
-_Values = Annotated[
-    tuple[Annotated[Any, AfterValidator(_plain)], ...], Field(strict=False, min_length=1)
-]
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
 #: What a text must be that `minutes` reads.
 DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
-
-
-class _CheckTable(Table):
-    name: str = ""
-    toolchains: _Names | None = None
-    partitions: _Names | None = None
-    parameters: dict[str, _Values] = Field(default_factory=dict)
-    variables: dict[str, Any] = Field(default_factory=dict)
-
-
-class _File(Table):
-    title: Annotated[str, Field(max_length=200)] | None = None
-    launches: Annotated[Few, Field(ge=1)] = 1
-    extra_launches: Few = 0
-    time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
-    confirm: str | None = None
-    allow_untold: bool = False
-    sequential: bool = False
-    abba_seed: Annotated[int, Field(ge=0)] | None = None
-    nodes: Literal["all"] | None = None
-    rounds_a_night: Annotated[Few, Field(ge=1)] | None = None
-    check: Annotated[tuple[_CheckTable, ...], Field(strict=False)] = ()
 
 
 @dataclass(frozen=True)
@@ -136,7 +99,7 @@ def find(name: str, folder: Path) -> Path:
 def load(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
     data, places = tables.read(file)
-    declared = tables.validate(data, _File, places, file)
+    declared = tables.validate(data, CampaignTable, places, file)
     name = file.stem
     if not is_name(name):
         raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
@@ -171,7 +134,7 @@ def minutes(told: str) -> float | None:
     return total if 0 < total <= 60 * _MOST_HOURS else None
 
 
-def _confirm(declared: _File, places: Places, file: Path) -> float | None:
+def _confirm(declared: CampaignTable, places: Places, file: Path) -> float | None:
     """The minutes for launches that confirm; UserError for what is no time within the limit."""
     if declared.confirm is None:
         return None
@@ -190,7 +153,7 @@ def _line(key: str, places: Places) -> int | None:
     return places[(key,)][1] if (key,) in places else None
 
 
-def _require_whole(declared: _File, places: Places, file: Path) -> None:
+def _require_whole(declared: CampaignTable, places: Places, file: Path) -> None:
     """UserError for keys without those that they belong to, and for what pairs have no use for."""
     if declared.abba_seed is not None and not declared.sequential:
         told = "abba_seed is for a run of `roundtrip ab`: add sequential = true"
@@ -209,7 +172,7 @@ def _require_whole(declared: _File, places: Places, file: Path) -> None:
             raise tables.fault(told, (key,), places, file)
 
 
-def _plan(table: _CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:
+def _plan(table: CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:
     if not table.name:
         raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
     chosen = table.parameters.items()

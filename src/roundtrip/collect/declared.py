@@ -8,23 +8,60 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from roundtrip import files
 from roundtrip.collect import analysis
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.errors import UserError
+from roundtrip.model import Few, Table
+from roundtrip.tables import Strings
 
-#: The keys of a campaign's file that a bundle keeps; `campaign.model` says what they mean.
-_CAMPAIGN = (
-    *("title", "launches", "extra_launches", "time_limit_minutes", "confirm", "sequential"),
-    *("allow_untold", "abba_seed", "nodes", "rounds_a_night"),
-)
-_CHECK = ("name", "toolchains", "partitions", "parameters", "variables")
+_Names = Annotated[Strings, Field(min_length=1)]
+
+
+def _plain(value: object) -> object:
+    if not isinstance(value, str | int | float):
+        raise PydanticCustomError("plain", "input should be a text or a number")
+    return value
+
+
+_Values = Annotated[
+    tuple[Annotated[Any, AfterValidator(_plain)], ...], Field(strict=False, min_length=1)
+]
 _FILE = "campaign.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: The code of a line of TOML, and its comment.
 _COMMENT = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
+
+
+class CheckTable(Table):
+    """A table ``[[check]]``; `campaign.model` says what the keys mean."""
+
+    name: str = ""
+    toolchains: _Names | None = None
+    partitions: _Names | None = None
+    parameters: dict[str, _Values] = Field(default_factory=dict)
+    variables: dict[str, Any] = Field(default_factory=dict)
+
+
+class CampaignTable(Table):
+    """A campaign's file."""
+
+    title: Annotated[str, Field(max_length=200)] | None = None
+    launches: Annotated[Few, Field(ge=1)] = 1
+    extra_launches: Few = 0
+    time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = 24 * 60
+    confirm: str | None = None
+    sequential: bool = False
+    allow_untold: bool = False
+    abba_seed: Annotated[int, Field(ge=0)] | None = None
+    nodes: Literal["all"] | None = None
+    rounds_a_night: Annotated[Few, Field(ge=1)] | None = None
+    check: Annotated[tuple[CheckTable, ...], Field(strict=False)] = ()
 
 
 def campaign(text: str, names: Disclosure) -> str:
@@ -33,11 +70,11 @@ def campaign(text: str, names: Disclosure) -> str:
         data = files.parse_toml(text)
     except UserError:
         return ""
-    lines = _lines(data, _CAMPAIGN, names)
+    lines = _lines(data, CampaignTable, names)
     checks = data.get("check")
     for check in checks if isinstance(checks, list) else ():
         if isinstance(check, dict):
-            lines += ["", "[[check]]", *_lines(check, _CHECK, names)]
+            lines += ["", "[[check]]", *_lines(check, CheckTable, names)]
     return "\n".join([*lines, ""])
 
 
@@ -56,8 +93,9 @@ def _split(line: str) -> re.Match[str] | None:
     return _COMMENT.fullmatch(line)
 
 
-def _lines(data: Mapping[str, Any], keys: tuple[str, ...], names: Disclosure) -> list[str]:
-    kept = {key: names.fields(data[key], f"{_FILE} {key}") for key in keys if key in data}
+def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
+    keys = [key for key in table.model_fields if key in data and key != "check"]
+    kept = {key: names.fields(data[key], f"{_FILE} {key}") for key in keys}
     return [f"{key} = {_value(value)}" for key, value in kept.items()]
 
 
