@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.campaign import circle
+from roundtrip.campaign import rotation
 
 
 @given(st.integers(2, 60))
 def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) -> None:
-    rounds = [circle.meetings(players, number) for number in range(circle.rounds(players))]
+    rounds = [rotation.pairs_of(players, number) for number in range(rotation.rounds_of(players))]
     assert len(rounds) == (players - 1 if players % 2 == 0 else players)
     met = Counter(pair for meetings in rounds for pair in meetings)
     assert met == Counter(combinations(range(players), 2))
@@ -26,17 +26,17 @@ def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) ->
 @given(st.integers(1, 30).map(lambda half: 2 * half + 1))
 def test_of_an_odd_number_each_rests_once(players: int) -> None:
     rests = []
-    for number in range(circle.rounds(players)):
-        present = {player for pair in circle.meetings(players, number) for player in pair}
+    for number in range(rotation.rounds_of(players)):
+        present = {player for pair in rotation.pairs_of(players, number) for player in pair}
         rests += set(range(players)) - present
     assert sorted(rests) == list(range(players))
 
 
 @pytest.mark.parametrize("players", [0, 1])
 def test_alone_nobody_meets_anybody(players: int) -> None:
-    assert circle.rounds(players) == 0
+    assert rotation.rounds_of(players) == 0
 
 
 def test_there_is_no_round_beyond_the_last() -> None:
     with pytest.raises(ValueError, match="round 3 of 3"):
-        circle.meetings(4, 3)
+        rotation.pairs_of(4, 3)

@@ -1,7 +1,7 @@
 """Which pairs of nodes are launched tonight: some rounds of a round robin over the nights.
 
 A campaign with ``nodes = "all"`` launches checks of two nodes on pairs of nodes, and checks of one
-node on each node alone.  In a round no node takes part twice.  Pairs follow `circle`; alone, half
+node on each node alone.  In a round no node takes part twice.  Pairs follow `pairs_of`; alone, half
 of the nodes make a round.  The tournament is one of all nodes of a partition, whether they work
 tonight or not, so that it stays the same when one is drained.
 """
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.campaign import circle
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.nodes import Node
@@ -142,7 +141,7 @@ def newest(folder: Path) -> Path | None:
 def _tonight(
     size: int, hosts: tuple[str, ...], budget: int | None, held: Tournament | None
 ) -> Tournament:
-    total = circle.rounds(len(hosts)) if size == 2 else min(2, len(hosts))
+    total = rounds_of(len(hosts)) if size == 2 else min(2, len(hosts))
     before = held.before if held and held.hosts == hosts else (0,) * total
     chosen = sorted(range(total), key=lambda number: (before[number], number))
     return Tournament(size, hosts, before, tuple(sorted(chosen[: budget or total])))
@@ -187,7 +186,7 @@ def _came(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str,
 def _places(size: int, count: int, number: int) -> list[tuple[int, ...]]:
     if size == 1:
         return [(place,) for place in range(number, count, 2)]
-    return list(circle.meetings(count, number))
+    return list(pairs_of(count, number))
 
 
 def _tournament(told: Mapping[str, Any]) -> Tournament:
@@ -197,3 +196,24 @@ def _tournament(told: Mapping[str, Any]) -> Tournament:
 
 def _meeting(told: Mapping[str, Any]) -> Meeting:
     return Meeting(told["pair_round"], told["pair_night_round"], tuple(told["hosts"]))
+
+
+def rounds_of(players: int) -> int:
+    """How many rounds it takes until each pair of `players` had its launch."""
+    return players - 1 + players % 2 if players > 1 else 0
+
+
+def pairs_of(players: int, number: int) -> list[tuple[int, int]]:
+    """The pairs of round `number`, numbers of players, the smaller first; by the circle method.
+
+    One stays, the others turn by one place a round.  An odd one out has a bye.
+    Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
+    """
+    turning = rounds_of(players)
+    if not 0 <= number < turning:
+        raise ValueError(f"round {number} of {turning}")
+    met = [((number + step) % turning, (number - step) % turning) for step in range(1, turning)]
+    found = {(min(pair), max(pair)) for pair in met}
+    if players % 2 == 0:  # else the one in the middle has a bye
+        found.add((number, players - 1))
+    return sorted(found)

@@ -15,7 +15,7 @@ from roundtrip.campaign import abba, pins, scheduler, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.pauses import Pauses
-from roundtrip.campaign.queue import Queue
+from roundtrip.campaign.scheduler import Queue
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import displaced, silences

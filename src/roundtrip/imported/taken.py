@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -9,8 +10,14 @@ import polars as pl
 
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.errors import UserError
-from roundtrip.imported.direction import lower_is_better
 from roundtrip.imported.schema import SetAside
+
+_TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
+_LOWER = re.compile(rf"{_TIME}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE)
+_HIGHER = re.compile(
+    r".+/\s*(?:s|secs?|seconds?|min|h|hour|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz|.+ per second",
+    re.IGNORECASE,
+)
 
 
 def of(
@@ -65,3 +72,28 @@ def _reason(metric: str, unit: str, is_unknown: bool) -> str:
         return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
     told = f"the unit {unit!r} does not tell which direction is better"
     return f"{told}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+
+
+def lower_is_better(
+    metric: str,
+    unit: str,
+    lower: float | None,
+    upper: float | None,
+    *,
+    says_lower: Sequence[str] = (),
+    says_higher: Sequence[str] = (),
+) -> bool | None:
+    """True, False, or None where nothing tells.
+
+    First what the user says, by globs of names of variables; then a reference that is bounded on
+    one side only, because ReFrame fails what is worse; then the unit.
+    """
+    if any(fnmatchcase(metric, glob) for glob in says_lower):
+        return True
+    if any(fnmatchcase(metric, glob) for glob in says_higher):
+        return False
+    if (lower is None) != (upper is None):
+        return lower is None
+    if _HIGHER.fullmatch(unit):
+        return False
+    return True if _LOWER.fullmatch(unit) else None
