@@ -42,9 +42,9 @@ def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> Non
     ("changed", "why"),
     [
         ({"more": "x"}, "its columns differ"),
-        ({"metric": None}, "column metric lacks values"),
-        ({"value": float("inf")}, "a value that no import takes"),
-        ({"time": None}, "a value has no time"),
+        ({"metric": None}, "metric is empty where it cannot be"),
+        ({"value": float("inf")}, "value 'inf' is not from 1e-15"),
+        ({"time": None}, "is not the time of a value"),
         ({"facts": "[]"}, "facts of a session are no texts"),
         ({"facts": '{"version": 4}'}, "facts of a session are no texts"),
         ({"facts": "{"}, "not JSON"),

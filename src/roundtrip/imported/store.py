@@ -18,18 +18,15 @@ import polars as pl
 from roundtrip import files
 from roundtrip import partial as partials
 from roundtrip.collect import reader
-from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables import rows as schema
 from roundtrip.errors import UserError, writing
 from roundtrip.imported import nights
-from roundtrip.imported.schema import VALUES
+from roundtrip.imported.schema import VALUES, Value
 
 FOLDER = "imported"
 SOURCE, _VALUES, _ASIDE = "source.json", "values.parquet", "set-aside.txt"
 FILES = (SOURCE, _VALUES, _ASIDE)
-_NEVER_NULL = ["case_id", "case", "environ", "nodes", "modules", "facts", "metric"]
-_NEVER_NULL += ["unit", "value", "lower_is_better", "digest"]
 
 
 def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: list[str]) -> Path:
@@ -94,13 +91,7 @@ def values(file: Path) -> pl.DataFrame:
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)
-    for name in _NEVER_NULL:
-        if table[name].null_count():
-            raise UserError(f"column {name} lacks values", file)
-    if not table["value"].is_between(LEAST_VALUE, MOST_VALUE).all():
-        raise UserError("a value that no import takes", file)
-    if table.filter(pl.col("time").is_null() & pl.col("session").is_null()).height:
-        raise UserError("a value has no time", file)
+    require.rows(table, Value, file)
     for text in table["facts"].unique():
         facts = files.parse_json(text, file)
         if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):

@@ -122,6 +122,8 @@ def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _dtype(schema: Mapping[str, Any]) -> Any:
     schema = _bare(schema)
     match schema["type"]:
+        case "string" if schema.get("format") == "date-time":
+            return pl.Datetime("us")
         case "array":
             return pl.List(_dtype(schema["items"]))
         case "object" if "properties" in schema:
