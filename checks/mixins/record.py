@@ -4,6 +4,7 @@ import functools
 import json
 import pathlib
 import re
+import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -13,7 +14,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.collect import identity
 from roundtrip.errors import UserError
-from roundtrip.host import programs
+from roundtrip.host import programs, tuning
 from roundtrip.toolchains import spec
 
 from . import launcher
@@ -64,7 +65,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def stop_after_build(self):
         self.skip_if(self.build_only, "built; not launched, as build_only says")
 
-    @run_before("run")
+    @run_before("run", always_last=True)
     def describe_case(self):
         part, environ = self.current_partition, self.current_environ
         parameters = {name: getattr(self, name) for name in type(self).param_space.params}
@@ -86,6 +87,9 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "num_nodes": self.num_hosts,
             "mpi": self.promised_mpi,
             "links": self.linked_mpi,
+            "libraries": self.linked_mpi and self.linked_libraries,
+            "arguments": shlex.split(" ".join(self.executable_opts)),
+            "tuning": self.tuning,
             "program": self.program,
             "scheduler": "slurm" if self.in_slurm else part.scheduler.registered_name,
             "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
@@ -138,6 +142,22 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             return None
         found = programs.mpi_library(pathlib.Path(self.measured_program))
         return found and str(found)
+
+    @property
+    def linked_libraries(self):
+        """By name, the file of each shared library that the program links."""
+        found = programs.libraries(pathlib.Path(self.measured_program))
+        return {name: str(file) for name, file in found.items()}
+
+    @property
+    def tuning(self):
+        """What tunes MPI in this launch, and neither site nor toolchain sets."""
+        part, environ = self.current_partition, self.current_environ
+        places = (self.current_system.preload_environ, part.local_env, environ)
+        declared = {name for place in places for name in place.env_vars}
+        own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
+        script = own.read_text(errors="replace") if own.is_file() else ""
+        return {} if self.simulated else tuning.found(declared | tuning.named(script))
 
     @property
     def in_slurm(self):

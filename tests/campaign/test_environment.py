@@ -27,7 +27,10 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
     extras = {"prefix": str(tmp_path)}
     site: Any = SimpleNamespace(
-        system={"name": "s"}, toolchains={"gcc": {"extras": extras}, "other": {}}
+        system={"name": "s"},
+        toolchains={"gcc": {"extras": extras}, "other": {}},
+        partitions={},
+        folder=tmp_path,
     )
     folder = tmp_path / "env"
     environment.record(site, PLAN, folder)
@@ -45,3 +48,20 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     assert {name: then.pop(name) for name in first} == first
     assert [json.loads(then[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
     assert len(then) == 2
+
+
+def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "snapshot", lambda: {})
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("OMPI_MCA_pml", "UCX_TLS", "FI_PROVIDER", "PSM2_DEVICES"):
+        monkeypatch.setenv(name, "mine")
+    (tmp_path / "environment").write_text("export UCX_TLS=rc\n")
+    site: Any = SimpleNamespace(
+        system={"name": "s", "env_vars": [["OMPI_MCA_pml", "ob1"]]},
+        toolchains={"gcc": {"env_vars": {"PSM2_DEVICES": "shm"}}},
+        partitions={},
+        folder=tmp_path,
+    )
+    environment.record(site, PLAN, tmp_path / "env")
+    told = json.loads((tmp_path / "env" / "tuning.json").read_text())
+    assert told == {"variables": [["FI_PROVIDER", "mine"]]}

@@ -111,7 +111,9 @@ def test_a_changed_lock_file_is_told_and_the_first_one_is_kept(
     lock.write_text('{"first": 1}')
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     tree = stage(lambda *_: None).tree
-    site: Any = type("site", (), {"system": {}, "toolchains": {}})
+    site: Any = type(
+        "site", (), {"system": {}, "toolchains": {}, "partitions": {}, "folder": tmp_path}
+    )
     plan: Any = type("plan", (), {"expected": ()})
     environment.record(site, plan, tree.path / "env")
     pins.take(tree)

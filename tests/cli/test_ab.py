@@ -71,6 +71,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
         monkeypatch.setattr(matrix, "build", refused or (lambda declared, site: plan))
         monkeypatch.setattr(environment, "record", record)
+        monkeypatch.setattr(environment, "warnings", lambda _: ["UCX_TLS tunes MPI"])
         monkeypatch.setattr(building, "run", lambda *_: None)
         monkeypatch.setattr(session, "run", launch)
         return CliRunner().invoke(app, ["ab", *arguments])
@@ -99,6 +100,7 @@ def test_it_stops_as_soon_as_all_is_told(played: Callable[..., Result], tmp_path
     assert told["finished"] is not None
     assert {item["launches"] for item in told["expected"]} == {len(launches) // 2}
     assert "Sequential: " in done.stdout
+    assert "warning: UCX_TLS tunes MPI" in done.stderr
 
 
 def test_the_base_is_the_first(played: Callable[..., Result]) -> None:

@@ -46,3 +46,14 @@ def test_terminal_and_report_tell_the_same_count(make_tree: Maker, wanted: int, 
     report = build(data.read(bundle.build(tree.path)))
     assert dict(report.facts)["Launches"] == told
     assert next(Outcome.of(RunTree(tree.path)).lines()) == f"1 case: {told}"
+
+
+def test_each_kind_of_disturbance_has_its_line() -> None:
+    loads = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
+    traced = "traced: process 812 (a debugger or the like) holds rank 1"
+    disturbed = ((loads[0],), (loads[1], traced))
+    outcome = Outcome(Counts({"a": 2}, {"a": 2}), (), 0, disturbed=disturbed)
+    assert [line for line in outcome.lines() if line.startswith("disturbed")] == [
+        f"disturbed 2 x: {loads[0]}",
+        f"disturbed 1 x: {traced}",
+    ]

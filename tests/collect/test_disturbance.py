@@ -37,6 +37,8 @@ QUIET = {
     "clock_rate_error": [0.0, 1e-6],
     "clock_step_s": [0.0, -1e-6],
     "utc_ahead_s": [0.0, -0.3],
+    "utc_step_s": [0.0, 0.001],
+    "tracer": [0, 0],
 }
 PLACEMENT = [{"rank": rank, "host": "vm", "cpus": [rank]} for rank in (0, 1)]
 
@@ -70,6 +72,9 @@ def test_a_quiet_launch_is_not() -> None:
         ({"waited_s": [0.1, 1.8]}, "starved: rank 1 waited for a processor in 20 % of the time"),
         ({"clock_rate": [1.0, 1.3]}, "the clock of rank 1 runs 1.3 times as fast"),
         ({"clock_rate": [1.0, 0.9]}, "the clock of rank 1 runs 0.9 times as fast"),
+        ({"utc_step_s": [0.0, -2.0]}, "somebody set the wall clock of rank 1 by -2 s"),
+        ({"utc_step_s": [2.0, 2.0]}, "somebody set the wall clock of rank 0 by +2 s"),
+        ({"tracer": [0, 812]}, "traced: process 812 (a debugger or the like) holds rank 1"),
         ({"clock_step_s": [0.0, 120.0]}, "the clock of rank 1 went +120 s away from that of its"),
     ],
 )
@@ -136,6 +141,23 @@ def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
     assert disturbance.reasons(run, LIMITS, 2, one_machine=True) == ()
 
 
+def crowded(*cpus: list[int], logical: int | None = 4, one_machine: bool = False) -> str:
+    placement = [{"rank": rank, "host": f"a{rank % 2}", "cpus": c} for rank, c in enumerate(cpus)]
+    nodes = [{"host": host, "logical": logical} for host in ("a0", "a1")]
+    run = {"ranks": len(cpus), "elapsed_s": 1.0, "placement": placement, "nodes": nodes}
+    return "; ".join(disturbance.reasons(run, LIMITS, 2, one_machine))
+
+
+def test_two_ranks_on_one_processor_where_each_could_have_its_own() -> None:
+    told = "crowded: ranks 1 and 3 are bound to processor 2"
+    assert crowded([0], [2], [1], [2]) == told
+    assert crowded([0], [2], [0, 1], [2, 3]) == "", "not bound to one, or the only one there"
+    assert crowded([0], [2], [1], [2], logical=1) == "", "there are no more processors"
+    assert crowded([0], [2], [1], [2], logical=None) == "", "nobody knows"
+    assert crowded([0], [0]) == ""
+    assert crowded([0], [0], one_machine=True) == "crowded: ranks 0 and 1 are bound to processor 0"
+
+
 def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
     assert reasons(clock_rate=[1.0, 1.3], clock_rate_error=[0.0, 0.31]) == ()
 
@@ -178,14 +200,14 @@ FACTS = st.fixed_dictionaries(
             st.none()
             | (
                 st.integers(0, 2**53)
-                if name.endswith(("switches", "migrations", "continued"))
+                if name.endswith(("switches", "migrations", "continued", "tracer"))
                 else st.floats(-1e15, 1e15)
-                if name in ("clock_step_s", "utc_ahead_s")
+                if name in ("clock_step_s", "utc_ahead_s", "utc_step_s")
                 else st.floats(0, 1e15)
             ),
             max_size=4,
         )
-        for name in records.RankDisturbance.model_fields
+        for name in (*records.RankDisturbance.model_fields, "utc_step_s", "tracer")
     },
 )
 

@@ -119,6 +119,51 @@ def test_a_copy_of_the_library_by_the_loaders_path() -> None:
     assert told.startswith(f"{loaded}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
 
 
+def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
+    boost = "/opt/boost/lib/libboost_mpi.so.1.81.0"
+    case = {
+        **CASE,
+        "extras": {},
+        "libraries": {"libboost_mpi.so.1.81.0": boost, "libm.so.6": "/lib/libm.so.6"},
+    }
+    fine = {"libboost_mpi.so.1.81.0": boost, "libm.so.6": "/lib/libm-2.so", "libslow.so": "/x.so"}
+    other = {"libboost_mpi.so.1.81.0": "/home/me/libboost_mpi.so.1.81.0"}
+    assert judge(run({"libraries": fine}, {"libraries": fine}), case) == ""
+    assert judge(run({}, {"libraries": other}), case) == (
+        "mismatch: rank 1 on a2 loaded libboost_mpi.so.1.81.0 (/home/me/libboost_mpi.so.1.81.0), "
+        f"but the program links libboost_mpi.so.1.81.0 ({boost}): LD_LIBRARY_PATH brings another"
+    )
+    assert judge(run({}, {"libraries": other}), {**case, "links": None}) == "", "the site's own"
+
+
+@pytest.mark.parametrize(
+    ("ran", "told"),
+    [
+        (
+            ["--budget=1", "--end=64"],
+            "the program ran with --end=64; the check asked for --end=4096",
+        ),
+        (["--budget=1"], "the program ran without some arguments, or in another order; the check"),
+        (["--budget=1", "--end=4096", "-v"], "the program ran with -v; the check asked for less"),
+        (["--budget=1", "--end=4096"], ""),
+    ],
+)
+def test_what_starts_a_program_may_not_change_its_arguments(ran: list[str], told: str) -> None:
+    case = {**CASE, "extras": {}, "arguments": ["--budget=1", "--end=4096"]}
+    found = judge(run(command=["/build/netpipe", *ran]), case)
+    assert found.startswith(f"mismatch: {told}") if told else not found
+    foreign = {"program_sha256": None}
+    assert judge(run(foreign, foreign, command=["NPmpi", *ran]), case) == ""
+
+
+def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
+    slow = {"preload": "LD_PRELOAD=/home/me/slow.so"}
+    told = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
+    assert identity.preloaded(CASE, run({}, slow)) == told
+    assert identity.preloaded(CASE, run()) == ""
+    assert identity.preloaded({**CASE, "links": None}, run({}, slow)) == "", "the site's own"
+
+
 @pytest.mark.parametrize(
     ("hosts", "names", "told"),
     [
@@ -256,11 +301,16 @@ HOST = "thunderbolt.example.org"
 def record(tree: Any, number: int, **changes: Any) -> None:
     """What the ranks of a launch said, and what else is changed in its run.json."""
     file = tree.folder(number, ENVIRON) / "run.json"
+    case = file.with_name("case.json")
+    asked = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
+    case.write_text(json.dumps(asked))
     rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
     told = json.loads(file.read_text())
     told["command"] = ["/build/netpipe"]
     told["identity"] = [{**rank, **changes.pop("rank", {})}]
-    told["nodes"][0] |= {"smt": "off", **changes.pop("node", {})}
+    node = {"smt": "off", "logical": 2, "huge_pages": "madvise"}
+    interfaces = {"eth1": "MTU 1500"}
+    told["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
     file.write_text(json.dumps({**told, **changes}))
 
 
@@ -286,6 +336,16 @@ def reasons(tree: Any) -> list[str]:
         (
             {"node": {"processor": "Other"}},
             f"node {HOST}: processor was 'Example CPU 3000 @ 2.40GHz' i",
+        ),
+        ({"node": {"huge_pages": "never"}}, f"node {HOST}: transparent huge pages was madvise in"),
+        ({"node": {"logical": 1}}, f"node {HOST}: number of processors online was 2 in launch"),
+        (
+            {"node": {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}}},
+            f"node {HOST}: interface eth1 was 'MTU 1500' in launch",
+        ),
+        (
+            {"case": {"tuning": {"UCX_TLS": "tcp"}}},
+            f"environment {ENVIRON}: tuning by the user was none in launch",
         ),
         (
             {"node": {"adapters": ["mlx5_0: firmware 9"]}},

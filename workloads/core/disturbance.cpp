@@ -53,6 +53,13 @@ std::optional<double> steal_ticks(const std::string& stat) {
   return std::nullopt;
 }
 
+/// As programs read it, seconds.
+double wall_clock() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 template <class Value>
 ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
@@ -70,6 +77,7 @@ Counters parse_counters(const ProcTexts& texts, double ticks_per_second) {
   counters.involuntary_context_switches = field(texts.status, "nonvoluntary_ctxt_switches");
   counters.voluntary_context_switches = field(texts.status, "voluntary_ctxt_switches");
   counters.core_migrations = field(texts.sched, "se.nr_migrations");
+  counters.tracer = field(texts.status, "TracerPid");
   for (const std::string& text : texts.cpu_stats) {
     counters.throttled_s.push_back(throttled_s(text));
   }
@@ -125,6 +133,7 @@ DisturbanceWatch::DisturbanceWatch(const Session& session) : session_(session) {
 DisturbanceWatch::Times DisturbanceWatch::read_times() {
   return {.monotonic_s = read_clock(CLOCK_MONOTONIC),
           .boot_s = read_clock(CLOCK_BOOTTIME),
+          .utc_s = wall_clock(),
           .measuring_s = now(),
           .cpu_s = read_clock(CLOCK_THREAD_CPUTIME_ID),
           .waited_s = waited_s()};
@@ -157,6 +166,8 @@ ordered_json DisturbanceWatch::mine() const {
       // Two readings of two clocks are some hundred nanoseconds apart.
       {"suspended_s", std::max(0.0, end.boot_s - times_.boot_s - duration_s)},
       {"clock_step_s", end.measuring_s - times_.measuring_s - duration_s},
+      {"utc_step_s", end.utc_s - times_.utc_s - duration_s},
+      {"tracer", or_null(std::max(counters_.tracer, counters.tracer))},
       {"steal_s", difference(counters_.steal_s, counters.steal_s)},
       {"load_average", or_null(counters.load_average)},
   };

@@ -27,6 +27,7 @@ struct Counters {
   std::optional<std::int64_t> involuntary_context_switches;  ///< of this process, since it started
   std::optional<std::int64_t> voluntary_context_switches;    ///< of this process, since it started
   std::optional<std::int64_t> core_migrations;               ///< of this process, since it started
+  std::optional<std::int64_t> tracer;  ///< process that traces this one (a debugger); 0: none does
   std::vector<std::optional<double>> throttled_s;  ///< of its cgroup and of those around it
   std::optional<double> steal_s;  ///< of this machine since boot, summed over its CPUs
   std::optional<std::array<double, 3>> load_average;  ///< of this machine, 1, 5 and 15 minutes
@@ -62,6 +63,7 @@ class DisturbanceWatch {
   struct Times {
     double monotonic_s = 0;
     double boot_s = 0;       ///< goes on while the machine is suspended
+    double utc_s = 0;        ///< somebody may set it
     double measuring_s = 0;  ///< of all measurements
     double cpu_s = 0;
     std::optional<double> waited_s;

@@ -106,6 +106,22 @@ std::string build_id(std::string_view notes) {
   return {};
 }
 
+std::map<std::string, std::string> loaded_libraries() {
+  std::map<std::string, std::string> found;
+  if constexpr (simulated) return found;
+  const auto add = [](dl_phdr_info* info, std::size_t /*size*/, void* data) {
+    std::error_code none;
+    const fs::path path = info->dlpi_name;
+    const fs::path real = fs::canonical(path, none);  // the program and the vDSO have none
+    if (!none && path.is_absolute()) {
+      static_cast<decltype(found)*>(data)->emplace(path.filename().string(), real.string());
+    }
+    return 0;
+  };
+  dl_iterate_phdr(add, &found);
+  return found;
+}
+
 ordered_json read_identity() {
   const std::string device = mpi_device();
   ordered_json identity = {
@@ -114,20 +130,29 @@ ordered_json read_identity() {
       {"device", device.empty() ? ordered_json(nullptr) : ordered_json(device)},
       {"file", nullptr},
       {"build", nullptr},
-      {"program_sha256", nullptr}};
+      {"program_sha256", nullptr},
+      {"preload", nullptr}};
   if constexpr (!simulated) {
     add_loaded_file(identity);
     if (const auto digest = sha256_of("/proc/self/exe")) identity["program_sha256"] = *digest;
+    for (const char* name : {"LD_AUDIT", "LD_PRELOAD"}) {
+      const char* const value = std::getenv(name);
+      if (value != nullptr && *value != '\0') identity["preload"] = std::string(name) + '=' + value;
+    }
   }
   return identity;
 }
 
-ordered_json identities_of(const Session& session) {
+ordered_json identities_of(const Session& session,
+                           const std::map<std::string, std::string>& libraries) {
   const char* const node = std::getenv("SLURMD_NODENAME");
   ordered_json mine = {
       {"slurm_node", node == nullptr ? ordered_json(nullptr) : ordered_json(node)}};
   mine.update(read_identity());
-  const auto texts = session.gather(mine.dump());
+  mine["libraries"] = libraries;
+  // Paths and variables may have any bytes.
+  const auto texts =
+      session.gather(mine.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   ordered_json all = ordered_json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {

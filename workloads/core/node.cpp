@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,6 +68,14 @@ std::string adapter(const fs::path& device) {
     const auto version = first_line(device / "device" / "driver" / "module" / "version");
     add("driver ", version ? *name + ' ' + *version : *name);
   }
+  std::error_code none_of_ports;
+  std::set<fs::path> ports;
+  for (const auto& port : fs::directory_iterator(device / "ports", none_of_ports)) {
+    ports.insert(port.path());
+  }
+  for (const fs::path& port : ports) {
+    add("port " + port.filename().string() + " at ", first_line(port / "rate"));
+  }
   return plain(device.filename().string()).value_or("?") + told;
 }
 
@@ -92,6 +101,32 @@ std::optional<std::string> threads_on_a_core(const fs::path& processors) {
   return siblings->find_first_of(",-") == std::string::npos ? "off" : "on";
 }
 
+/// How many are online, of a list such as `0-3,6`.
+std::optional<std::uint64_t> processors_online(const fs::path& processors) {
+  std::ifstream file(processors / "online");
+  std::uint64_t count = 0;
+  for (std::string range; std::getline(file, range, ',');) {
+    std::istringstream ends(range);
+    std::uint64_t first = 0;
+    if (!(ends >> first)) return std::nullopt;
+    std::uint64_t last = first;
+    if (ends.get() == '-' && !(ends >> last)) return std::nullopt;
+    if (last < first) return std::nullopt;
+    count += last - first + 1;
+  }
+  if (count == 0) return std::nullopt;
+  return count;
+}
+
+/// The choice that the kernel marks: `madvise` of `always [madvise] never`.
+std::optional<std::string> chosen(const fs::path& path) {
+  const auto line = first_line(path);
+  const auto begin = line ? line->find('[') : std::string::npos;
+  const auto end = line ? line->find(']') : std::string::npos;
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
+  return line->substr(begin + 1, end - begin - 1);
+}
+
 /// To the GiB: a kernel keeps a little more or less to itself after each boot.
 std::optional<std::string> memory(const fs::path& meminfo) {
   std::ifstream file(meminfo);
@@ -107,6 +142,7 @@ std::optional<std::string> memory(const fs::path& meminfo) {
 ordered_json read_node(const fs::path& root) {
   const fs::path cpuinfo = root / "proc/cpuinfo";
   const fs::path processors = root / "sys/devices/system/cpu";
+  const auto online = processors_online(processors);
   return {{"kernel", or_null(first_line(root / "proc/sys/kernel/osrelease"))},
           {"processor", or_null(of_processor(cpuinfo, "model name"))},
           {"microcode", or_null(of_processor(cpuinfo, "microcode"))},
@@ -117,6 +153,8 @@ ordered_json read_node(const fs::path& root) {
           {"clock_source",
            or_null(first_line(root /
                               "sys/devices/system/clocksource/clocksource0/current_clocksource"))},
+          {"logical", online ? ordered_json(*online) : ordered_json(nullptr)},
+          {"huge_pages", or_null(chosen(root / "sys/kernel/mm/transparent_hugepage/enabled"))},
           {"adapters", adapters(root / "sys/class/infiniband")},
           {"boot", or_null(first_line(root / "proc/sys/kernel/random/boot_id"))}};
 }
@@ -133,13 +171,27 @@ SentBytes read_sent_bytes(const fs::path& root) {
   return sent;
 }
 
+std::string read_interface(const fs::path& root, const std::string& name) {
+  const fs::path interface = root / "sys/class/net" / name;
+  std::string told = "MTU " + first_line(interface / "mtu").value_or("unknown");
+  std::ifstream file(interface / "speed");
+  std::int64_t mbit_s = 0;
+  // That of a bridge changes with what is attached to it.
+  const bool is_hardware = fs::exists(interface / "device");
+  if (is_hardware && file >> mbit_s && mbit_s > 0)
+    told += ", " + std::to_string(mbit_s) + " Mbit/s";
+  return told;
+}
+
 ordered_json nodes_of(const Session& session, const SentBytes& before) {
   ordered_json mine = read_node("/");
   mine["sent_bytes"] = ordered_json::object();
+  mine["interfaces"] = ordered_json::object();
   for (const auto& [name, bytes] : read_sent_bytes("/")) {
     const auto earlier = before.find(name);
     if (earlier != before.end() && bytes >= earlier->second) {
       mine["sent_bytes"][name] = bytes - earlier->second;
+      if (bytes > earlier->second) mine["interfaces"][name] = read_interface("/", name);
     }
   }
   const auto texts = session.gather(mine.dump());

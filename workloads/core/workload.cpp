@@ -8,7 +8,9 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <random>
+#include <string>
 
 #include "core/build_info.hpp"
 #include "core/disturbance.hpp"
@@ -130,7 +132,7 @@ void write_files(const Launch& launch, const ordered_json& description,
 }
 
 void run_launch(const Session& session, const CommonFlags& flags, Workload& workload, int argc,
-                char** argv) {
+                char** argv, const std::map<std::string, std::string>& libraries) {
   if (session.size() < workload.fewest_ranks()) {
     throw Failure(Exit::usage, "needs at least " + std::to_string(workload.fewest_ranks()) +
                                    " ranks, started with " + std::to_string(session.size()));
@@ -147,7 +149,7 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   workload.run(launch);
   const ordered_json disturbance = watch.record();
   description["placement"] = describe_placement(session);
-  launch.record["identity"] = identities_of(session);
+  launch.record["identity"] = identities_of(session, libraries);
   description["nodes"] = nodes_of(session, sent_before);
   session.agree([&] {
     if (writes) write_files(launch, description, disturbance);
@@ -166,11 +168,12 @@ void complain(const std::string& who, std::string what) {
 }  // namespace
 
 int run_main(int argc, char** argv, Workload& workload) {
+  const auto libraries = loaded_libraries();  // MPI_Init loads plugins
   const Session session(&argc, &argv);
   try {
     CommonFlags flags;
     if (parse(argc, argv, workload, flags, session.root()) == Parsed::run) {
-      run_launch(session, flags, workload, argc, argv);
+      run_launch(session, flags, workload, argc, argv, libraries);
     }
     return static_cast<int>(Exit::ok);
   } catch (const Failure& failure) {

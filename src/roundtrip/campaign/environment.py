@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from roundtrip import files
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.site import Site
-from roundtrip.host import provenance
+from roundtrip.host import provenance, tuning
 from roundtrip.sites.toolchains import active_lock
 
 _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
@@ -19,7 +20,8 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
     """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
 
     The last is ReFrame's configuration of the site, whatever files it was made of.  Of an active
-    Spack environment, ``spack.lock`` is copied.
+    Spack environment, ``spack.lock`` is copied.  ``tuning.json`` has what the user tunes, if
+    anything.
 
     A resumed run records again: a file that differs from the first one is written beside it as
     ``<file>.resumed-<n>``, and nothing is overwritten.
@@ -33,6 +35,23 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
     _write(folder / "site-config.json", json.dumps(site.system, indent=1))
     if lock := active_lock():
         _write(folder / "spack.lock", lock.read_text(encoding="utf-8"))
+    if tunes := tuned(site):
+        _write(folder / "tuning.json", json.dumps({"variables": [*tunes.items()]}, indent=1))
+
+
+def warnings(site: Site) -> Iterator[str]:
+    """A line for each thing that tunes MPI from outside of site and toolchains."""
+    for name, value in tuned(site).items():
+        yield f"{name} tunes MPI, and neither site nor toolchain sets it: {value[:80]}"
+
+
+def tuned(site: Site) -> dict[str, str]:
+    """What tunes MPI in launches of this site, and neither the site nor a toolchain sets."""
+    places = [site.system, *site.partitions.values(), *site.toolchains.values()]
+    declared = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
+    own = site.folder / "environment"
+    script = own.read_text(errors="replace") if own.is_file() else ""
+    return tuning.found(declared | tuning.named(script))
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:

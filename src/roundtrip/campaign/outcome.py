@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ class Outcome:
     """How many launches were asked for and passed, and why others failed or are partial.
 
     `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
-    is "" if there is nothing to say.  `disturbed` says of each launch that was by what.
+    is "" if there is nothing to say.  `disturbed` says of each launch that was by what, a tuple.
     """
 
     counts: Counts
@@ -26,7 +27,7 @@ class Outcome:
     partial: tuple[str, ...] = ()
     silence: str = ""
     displaced: str = ""
-    disturbed: tuple[str, ...] = ()
+    disturbed: tuple[tuple[str, ...], ...] = ()
 
     @staticmethod
     def of(tree: RunTree) -> Outcome:
@@ -44,7 +45,7 @@ class Outcome:
             skipped=len(state["skipped"]),
             silence=silences.of_run(tree.path),
             displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
-            disturbed=tuple("; ".join(i.disturbed) for i in launches if i.disturbed),
+            disturbed=tuple(i.disturbed for i in launches if i.disturbed),
         )
 
     @property
@@ -72,14 +73,25 @@ class Outcome:
             yield self.silence
         if self.displaced:
             yield self.displaced
-        if self.disturbed:
-            yield f"disturbed {len(self.disturbed)} x, the first by this: {self.disturbed[0]}"
+        for why, count in _kinds(self.disturbed):
+            yield f"disturbed {count} x: {why}"
         for reason, count in Counter(self.partial).items():
             yield f"partial {count} x {reason}"
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"
         for case, count in self.missing.items():
             yield f"missing {count} x {case}"
+
+
+def _kinds(disturbed: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
+    """The first reason of each kind, whatever its numbers, and how many launches it disturbed."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for reasons in disturbed:
+        kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
+        counts.update(kinds.keys())
+        first = kinds | first
+    return [(first[kind], count) for kind, count in counts.items()]
 
 
 def _reasons(launches: Iterable[Launch], status: str) -> tuple[str, ...]:

@@ -142,6 +142,8 @@ def _measure(
     stopping.on_term()
     with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
+        for told in environment.warnings(here):
+            _say(f"warning: {told}")
         with TerminalProgress(declared.title, _console) as progress:
             try:
                 building.run(here, plan.expected, run_tree, progress)

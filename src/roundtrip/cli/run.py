@@ -87,6 +87,8 @@ def run(
         outlook.require_speech()
     if warning := outlook.warning():
         _say(f"warning: {warning}")
+    for told in environment.warnings(here):
+        _say(f"warning: {told}")
     context.with_resource(site_lock.held(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.complete:

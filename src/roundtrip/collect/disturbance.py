@@ -38,6 +38,8 @@ def reasons(
         # Who is throttled waits for a processor, too: for the kernel both are one.
         *(() if throttled else _starved(facts, placement, limits)),
         *_clocks(facts, limits),
+        *_watched(facts),
+        *_crowded(run, placement),
     )
 
 
@@ -160,6 +162,33 @@ def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
                 f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
                 f"{duration_s:.1f} s"
             )
+
+    for rank, (step_s, duration_s) in _by_rank(facts, "utc_step_s", "duration_s"):
+        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
+            yield f"somebody set the wall clock of rank {rank} by {step_s:+.3g} s"
+            break
+
+
+def _watched(facts: Mapping[str, Any]) -> Iterator[str]:
+    for rank, (tracer,) in _by_rank(facts, "tracer"):
+        if tracer:
+            yield f"traced: process {tracer:.0f} (a debugger or the like) holds rank {rank}"
+            break
+
+
+def _crowded(run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Two ranks that are bound to the one processor, where the node has one for each rank."""
+    online = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
+    ranks_on = Counter(place["host"] for place in placement)
+    bound: dict[tuple[str, int], int] = {}
+    for place in placement:
+        if len(place.get("cpus") or ()) != 1 or min(online, default=0) < ranks_on[place["host"]]:
+            continue
+        where = (place["host"], place["cpus"][0])
+        other = bound.setdefault(where, place["rank"])
+        if other != place["rank"]:
+            yield f"crowded: ranks {other} and {place['rank']} are bound to processor {where[1]}"
+            break
 
 
 def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:

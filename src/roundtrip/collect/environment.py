@@ -195,6 +195,7 @@ _FILES: Mapping[str, Rule] = {
     "scheduler.json": _only(silences=_each(_only(**_texts("start", "seconds")))),
     "confirmation.json": _only(**_texts("schema", "launches", "why_not")),
     "spack.lock": _LOCK,
+    "tuning.json": _only(variables=_variables),
 }
 
 

@@ -40,6 +40,8 @@ _OF_NODE = {
     "memory": "memory",
     "clock_source": "clock source",
     "adapters": "adapters",
+    "logical": "number of processors online",
+    "huge_pages": "transparent huge pages",
 }
 #: Transports that pass the kernel's network interfaces by.
 _RDMA = ("rc", "dc", "ud")
@@ -95,6 +97,7 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) 
         _among_ranks(ranks)
         or _promised(case, ranks)
         or _linked(case, ranks)
+        or _other_arguments(case, run, ranks)
         or (_elsewhere(run, ranks, allocation) if allocation else "")
         or ("" if case["simulated"] else _transport(case, run, moved))
     )
@@ -118,6 +121,9 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     ran = ranks[0].get("program_sha256") if ranks else None
     if digest := ran or program.get("sha256"):
         yield (f"program {by_name(str(program.get('file', run['workload'])))}", "sha256"), digest
+    if (tuning := case.get("tuning")) is not None:
+        told = "; ".join(f"{name}={value}" for name, value in tuning.items())
+        yield (environ, "tuning by the user"), told or "none"
     for rank in ranks[:1]:
         for name, words in (
             ("library", "MPI library"),
@@ -130,6 +136,16 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         for name, words in _OF_NODE.items():
             if node.get(name) is not None:
                 yield (f"node {node['host']}", words), node[name]
+        for name, told in (node.get("interfaces") or {}).items():
+            yield (f"node {node['host']}", f"interface {name}"), told
+
+
+def preloaded(case: Record, run: Record) -> str:
+    """That a variable of the user brings code into the ranks that no site declares; "" if none."""
+    for rank in run.get("identity") or () if case.get("links") else ():
+        if rank.get("preload"):
+            return f"preloaded: {_who(rank)} runs with {_shown(rank['preload'])}, not of the site"
+    return ""
 
 
 def by_name(file: str) -> str:
@@ -170,7 +186,26 @@ def _linked(case: Record, ranks: Sequence[Record]) -> str:
             why = "LD_LIBRARY_PATH or LD_PRELOAD brings another"
             loaded = f"{_who(rank)} loaded {by_name(_shown(rank['file']))}"
             return f"{loaded}, but the program links {by_name(_shown(links))}: {why}"
+    linked = case.get("libraries") or {}
+    for rank in ranks if links else ():
+        for name, loaded in (rank.get("libraries") or {}).items():
+            right = linked.get(name, loaded)
+            if Path(loaded).parent != Path(right).parent:  # versions may differ between nodes
+                told = f"{_who(rank)} loaded {by_name(_shown(loaded))}, but the program links"
+                return f"{told} {by_name(_shown(right))}: LD_LIBRARY_PATH brings another"
     return ""
+
+
+def _other_arguments(case: Record, run: Record, ranks: Sequence[Record]) -> str:
+    """Of a program of ours: what stands between check and program has changed its arguments."""
+    asked, command = case.get("arguments"), run.get("command")
+    ours = any(rank.get("program_sha256") for rank in ranks)
+    if not ours or case["simulated"] or asked is None or not command or command[1:] == asked:
+        return ""
+    more = " ".join(one for one in command[1:] if one not in asked)
+    less = " ".join(one for one in asked if one not in command[1:])
+    ran = f"with {_shown(more)}" if more else "without some arguments, or in another order"
+    return f"the program ran {ran}; the check asked for {_shown(less) if less else 'less'}"
 
 
 def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:

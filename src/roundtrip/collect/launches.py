@@ -205,6 +205,8 @@ class _Session:
             return replace(found, status="passed", digest=read.digest, rows=read.rows)
         one_machine = bool((read.case["emulated"] or {}).get("nodes"))
         disturbed = disturbance.reasons(read.run, self.limits, self.cores, one_machine)
+        if preloaded := identity.preloaded(read.case, read.run):
+            disturbed = (preloaded, *disturbed)
         if lack := disturbance.partial(read.run, self.limits):
             return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
         return replace(

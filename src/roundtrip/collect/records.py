@@ -83,6 +83,8 @@ class Place(Record):
     )
 
 
+#: By name.
+_Texts = Annotated[dict[str, Text], Field(max_length=10_000)]
 _Adapters = Annotated[list[Text], Field(max_length=100)]
 
 
@@ -111,6 +113,9 @@ class Node(NodeFacts):
     """A node of a launch."""
 
     boot: str | None = None
+    logical: Count | None = None
+    huge_pages: Text | None = None
+    interfaces: _Texts | None = None
     sent_bytes: dict[str, Count] | None = None
 
 
@@ -170,6 +175,8 @@ class RankDisturbance(Record):
 class _Host(Record):
     load_average_start: list[Amount | None] | None = None
     load_average_end: list[Amount | None] | None = None
+    utc_step_s: list[Signed | None] | None = None
+    tracer: list[Count | None] | None = None
     steal_s: Amount | None = None
 
 
@@ -194,6 +201,8 @@ class _Identity(Record):
     file: str | None = None
     build: str | None = None
     program_sha256: str | None = None
+    preload: str | None = None
+    libraries: _Texts | None = None
     slurm_node: Host | None = None
 
 
@@ -283,6 +292,7 @@ class _Run(Record):
     boost: str | None = None
     compiler: _Compiler | None = None
     clock: _ClockFacts | None = None
+    command: list[str] | None = None
     timing: Timing | None = None
     simulated: Simulated | None = None
     placement: list[Place] | None = None
@@ -352,6 +362,9 @@ class Case(Record):
     hosts: list[Host] = Field(default_factory=list)
     mpi: _Family | None = None
     links: str | None = None
+    libraries: _Texts | None = None
+    arguments: list[str] | None = None
+    tuning: _Texts | None = None
     program: _Program | None = None
     scheduler: Label = ""
 

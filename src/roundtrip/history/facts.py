@@ -125,7 +125,7 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
 
 
 def _site(bundle: Path) -> Iterator[Fact]:
-    """What the site says of its partitions; of what is private, the digest."""
+    """What the site says of its partitions, and the user's tuning; of what is private, digests."""
     partitions = hosts.read(bundle / "env" / "site-config.json", bundle).get("partitions")
     for one in partitions if isinstance(partitions, list) else ():
         name = _told(_at(one, "name"))
@@ -133,6 +133,9 @@ def _site(bundle: Path) -> Iterator[Fact]:
             yield "", f"{title} of partition {name}", _told(_at(one, key))
         for variable, value in _variables(_at(one, "env_vars")):
             yield "", f"{variable} of partition {name}", value
+    user = hosts.read(bundle / "env" / "tuning.json", bundle)
+    for variable, value in _variables(user.get("variables")):
+        yield "", f"{variable} of the user", value
 
 
 def _variables(pairs: Any) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ namespace roundtrip {
 namespace {
 
 constexpr const char* status =
-    "Name:\tnetpipe\nThreads:\t3\nvoluntary_ctxt_switches:\t151\n"
+    "Name:\tnetpipe\nTracerPid:\t812\nThreads:\t3\nvoluntary_ctxt_switches:\t151\n"
     "nonvoluntary_ctxt_switches:\t42\n";
 constexpr const char* sched =
     "netpipe (4711, #threads: 3)\n"
@@ -30,6 +30,7 @@ TEST(Disturbance, ReadsTheKernelsFiles) {
   EXPECT_EQ(counters.involuntary_context_switches, 42);
   EXPECT_EQ(counters.voluntary_context_switches, 151);
   EXPECT_EQ(counters.core_migrations, 7);
+  EXPECT_EQ(counters.tracer, 812);
   EXPECT_EQ(counters.throttled_s, (std::vector<std::optional<double>>{1.5, std::nullopt}));
   EXPECT_DOUBLE_EQ(counters.steal_s.value(), 1.5);
   EXPECT_EQ(counters.load_average.value(), (std::array<double, 3>{0.08, 1.5, 4.0}));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <link.h>
 
+#include <filesystem>
 #include <string>
 
 namespace roundtrip {
@@ -42,6 +43,15 @@ TEST(BuildId, OfLengthsBeyondTheSegmentIsNone) {
   std::string odd = note(NT_GNU_BUILD_ID, gnu, "1234");
   odd.replace(0, 8, std::string(8, '\xff'));
   EXPECT_EQ(build_id(odd), "");
+}
+
+TEST(LoadedLibraries, AreFilesByTheNameThatTheProgramLinks) {
+  const auto found = loaded_libraries();
+  ASSERT_EQ(found.count("libc.so.6"), 1U);
+  for (const auto& [name, file] : found) {
+    EXPECT_EQ(name.find('/'), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_regular_file(file)) << file;
+  }
 }
 
 }  // namespace

@@ -51,7 +51,10 @@ TEST_F(Node, TellsWhatTheKernelTells) {
   fs::create_directories(root() / "sys/class/infiniband/mlx5_0/device");
   fs::create_directory_symlink(root() / "sys/bus/pci/drivers/mlx5_core",
                                root() / "sys/class/infiniband/mlx5_0/device/driver");
+  write("sys/class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
   write("sys/class/infiniband/hfi1_0/hw_rev", "11\n");
+  write("sys/devices/system/cpu/online", "0-3,6\n");
+  write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
   const auto node = read_node(root());
   EXPECT_EQ(node["kernel"], "5.14.0-427.el9.x86_64");
   EXPECT_EQ(node["processor"], "Example CPU 3000");
@@ -65,13 +68,16 @@ TEST_F(Node, TellsWhatTheKernelTells) {
   ASSERT_EQ(node["adapters"].size(), 2);
   EXPECT_EQ(node["adapters"][0], "hfi1_0");
   EXPECT_EQ(node["adapters"][1],
-            "mlx5_0: MT_0000000223, firmware 20.31.1014, driver mlx5_core 5.8-1.1.2");
+            "mlx5_0: MT_0000000223, firmware 20.31.1014, driver mlx5_core 5.8-1.1.2, "
+            "port 1 at 100 Gb/sec (4X EDR)");
+  EXPECT_EQ(node["logical"], 5);
+  EXPECT_EQ(node["huge_pages"], "madvise");
 }
 
 TEST_F(Node, TellsNothingWhereTheKernelTellsNothing) {
   const auto node = read_node(root());
   for (const char* name : {"kernel", "processor", "microcode", "firmware", "governor", "smt",
-                           "memory", "clock_source", "boot"}) {
+                           "memory", "clock_source", "boot", "logical", "huge_pages"}) {
     EXPECT_TRUE(node[name].is_null()) << name;
   }
   EXPECT_TRUE(node["adapters"].empty());
@@ -91,6 +97,24 @@ TEST_F(Node, CountsWhatIsSentButNotToItself) {
   write("sys/class/net/ib0/statistics/tx_bytes", "no number\n");
   fs::create_directories(root() / "sys/class/net/bonding_masters");
   EXPECT_EQ(read_sent_bytes(root()), (SentBytes{{"eth0", UINT64_MAX}}));
+}
+
+TEST_F(Node, TellsWhatAnInterfaceIs) {
+  write("sys/class/net/eth0/mtu", "9000\n");
+  write("sys/class/net/eth0/speed", "10000\n");
+  write("sys/class/net/eth0/device/vendor", "0x15b3\n");
+  write("sys/class/net/docker0/mtu", "1500\n");
+  write("sys/class/net/docker0/speed", "10000\n");
+  EXPECT_EQ(read_interface(root(), "eth0"), "MTU 9000, 10000 Mbit/s");
+  EXPECT_EQ(read_interface(root(), "docker0"), "MTU 1500");
+  EXPECT_EQ(read_interface(root(), "none"), "MTU unknown");
+}
+
+TEST_F(Node, CountsNoProcessorsOfAListThatIsNone) {
+  for (const char* odd : {"", "\n", "4-2\n", "x\n", "0-\n", "1,,2\n"}) {
+    write("sys/devices/system/cpu/online", odd);
+    EXPECT_TRUE(read_node(root())["logical"].is_null()) << odd;
+  }
 }
 
 TEST_F(Node, OfOddBytesItKeepsWhatPrints) {
