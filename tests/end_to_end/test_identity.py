@@ -95,6 +95,16 @@ def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
     assert "0 of 2 launches completed" in error
 
 
+def test_what_the_user_brings_and_tunes_is_said(begin: Any) -> None:
+    library = "/lib/x86_64-linux-gnu/libm.so.6"
+    status, error = ended(begin(LD_PRELOAD=library, MPIR_CVAR_POLLS_BEFORE_YIELD="100"))
+    assert status == 0, error
+    tunes = "MPIR_CVAR_POLLS_BEFORE_YIELD tunes MPI, and neither site nor toolchain sets it: 100"
+    assert f"warning: {tunes}" in error
+    brings = f"preloaded: rank 0 on {os.uname().nodename} runs with LD_PRELOAD={library}"
+    assert f"disturbed 2 x: {brings}, not of the site" in error
+
+
 def built(begin: Any, tmp_path: Path) -> list[Path]:
     """A good run, and the programs that it pinned."""
     status, error = ended(begin("--no-report"))
@@ -154,6 +164,11 @@ while [[ $1 == -* ]]; do options+=("$1"); shift; done
 exec /usr/bin/srun "${{options[@]}}" sh -c '[ "$(hostname)" = a1 ] || \
   export LD_LIBRARY_PATH={folder}; exec "$@"' sh "$@"
 """
+#: In place of srun: the program gets another argument.
+OTHER_ARGUMENTS = """\
+#!/bin/bash
+exec /usr/bin/srun "${{@/#--end=*/--end=64}}"
+"""
 #: In place of sbatch and srun: the job runs where it was submitted.
 ON_THE_HEAD = """\
 #!/bin/bash
@@ -174,16 +189,20 @@ esac
             "mismatch: rank 1 on a2 loaded {folder}/libmpi.so.40, rank 0 on a1 /",
         ),
         (
+            *(OTHER_ARGUMENTS, ["srun"], "one-per-node"),
+            "mismatch: the program ran with --end=64; the check asked for --end=1024",
+        ),
+        (
             *(ON_THE_HEAD, ["sbatch", "srun"], "shared-memory"),
             "mismatch: ran on head, outside of any job of Slurm",
         ),
     ],
-    ids=["another MPI on one node", "on the login node"],
+    ids=["another MPI on one node", "other arguments", "on the login node"],
 )
 def test_what_slurm_did_not_start_so_fails(
     virtual_cluster: Virtual, plant: str, commands: list[str], placement: str, told: str
 ) -> None:
-    folder = virtual_cluster.share / "plant" / placement
+    folder = virtual_cluster.share / "plant" / told.split()[1] / placement
     folder.mkdir(parents=True)
     for command in commands:
         (folder / command).write_text(plant.format(folder=folder))
