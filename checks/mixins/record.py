@@ -181,11 +181,18 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         from roundtrip.collect import launch  # listing checks must not load what reads samples
 
         try:
-            fault = launch.other_identity(folder)
+            fault = launch.other_identity(folder) or self.other_job(folder)
         except UserError as error:
             raise SanityError(str(error).replace(f"{folder}/", "")) from None
         if fault:
             raise SanityError(fault)
+
+    def other_job(self, folder):
+        """That the launch ran in another job of Slurm than in its own; "" if it did not."""
+        own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
+        if self.simulated or not own_job:
+            return ""
+        return identity.Allocation.read(folder).other_job(self.job.jobid)
 
     @sanity_function
     def launch_is_whole(self):

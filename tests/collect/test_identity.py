@@ -272,7 +272,12 @@ def test_what_others_wrote_is_one_printable_line() -> None:
 def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, ...]) -> None:
     text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={listed}\nSLURM_SUBMIT_HOST=Head.example.org\n"
     (tmp_path / identity.ALLOCATION).write_text(text)
-    assert Allocation.read(tmp_path) == Allocation(nodes, "head")
+    read = Allocation.read(tmp_path)
+    assert read == Allocation(nodes, "head", "7")
+    assert read.other_job("7") == read.other_job(None) == ""
+    assert read.other_job("8") == "mismatch: ran in job 7, but job 8 was submitted"
+    told = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
+    assert Allocation(nodes, "head").other_job("8") == told
 
 
 @pytest.mark.parametrize(

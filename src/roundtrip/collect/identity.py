@@ -64,10 +64,12 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Allocation:
-    """The nodes of a job by their names in Slurm, and the host where it was submitted, or ""."""
+    """The nodes of a job by their names in Slurm, the host where it was submitted, or "", and the
+    job's number, or ""."""
 
     nodes: tuple[str, ...]
     submitted: str
+    job: str = ""
 
     @staticmethod
     def read(folder: Path, root: Path | None = None) -> Allocation:
@@ -79,7 +81,15 @@ class Allocation:
         if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
             raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
         nodes = slurmconf.expand(listed)
-        return Allocation(tuple(nodes), _short(told.get("SLURM_SUBMIT_HOST", "")))
+        submitted = _short(told.get("SLURM_SUBMIT_HOST", ""))
+        return Allocation(tuple(nodes), submitted, told.get("SLURM_JOB_ID", ""))
+
+    def other_job(self, submitted: str | None) -> str:
+        """That the launch ran in another job than the `submitted` one; "" if it did not."""
+        if not submitted or self.job == submitted:
+            return ""
+        ran = f"in job {self.job}" if self.job else "outside of any job of Slurm"
+        return MISMATCH + printable(f"ran {ran}, but job {submitted} was submitted")
 
 
 def needs_allocation(case: Record) -> bool:
