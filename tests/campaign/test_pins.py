@@ -50,6 +50,17 @@ def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
     assert tree.state["pins"] == first
 
 
+def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
+    tree = begun().tree
+    empty = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    empty.mkdir(parents=True)
+    (empty / "programs.json").touch()
+    first = tree.state["pins"]
+    tree.write_state(pins=None)
+    pins.take(tree)
+    assert tree.state["pins"] == first
+
+
 def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     begun: Any, program: Path, tmp_path: Path
 ) -> None:

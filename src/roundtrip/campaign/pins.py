@@ -58,7 +58,9 @@ def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
     yield _CAMPAIGN, tree.path / "campaign.toml"
     if lock := active_lock():
         yield _LOCK, lock
-    listed = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.LISTED}"))
+    every = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.LISTED}"))
+    # A full disk leaves an empty one of a build that failed.
+    listed = (file for file in every if file.stat().st_size)
     built = {Path(program) for file in listed for program in files.read_json(file)}
     linked = {file for program in built for file in programs.libraries(program).values()}
     yield from (("program", program) for program in sorted(built))
