@@ -56,7 +56,7 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     empty.mkdir(parents=True)
     (empty / "programs.json").touch()
     first = tree.state["pins"]
-    tree.write_state(pins=None)
+    tree.write_state(pins=[])
     pins.take(tree)
     assert tree.state["pins"] == first
 

@@ -61,7 +61,7 @@ LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a 
 
 
 def times(samples: pl.LazyFrame) -> pl.LazyFrame:
-    """The samples of the metric of their mode: no other is mixed with it."""
+    """The rows of the metric of their mode, so that no other is mixed with it; the same columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
     wanted = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
     return samples.filter(pl.col("metric") == wanted)
