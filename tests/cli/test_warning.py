@@ -41,7 +41,14 @@ def roundtrip_run(
     monkeypatch.setattr(
         run,
         "Site",
-        lambda name, checkout: SimpleNamespace(name=name, spack=None, partitions=PARTITIONS),
+        lambda name, checkout: SimpleNamespace(
+            name=name,
+            spack=None,
+            partitions=PARTITIONS,
+            system={},
+            toolchains={},
+            folder=tmp_path,
+        ),
     )
     monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
     monkeypatch.setattr(site_lock, "held", measuring)
