@@ -130,16 +130,16 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
         "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
     )
-    points = next(one for one in split(year.nights) if one.key == key).points.reverse()
+    points = next(one for one in split(year.nights) if one.key == key).points[::-1]
     assert len(table) == 365
-    for cells, point in zip(table, points.iter_rows(named=True), strict=True):
-        assert cells[0] == point["night"][:10]
+    for cells, point in zip(table, points, strict=True):
+        assert cells[0] == point.night[:10]
         printed = [float(text.replace("\u202f", "")) for text in cells[2:5]]
         assert printed == pytest.approx(
-            [1e6 * point[name] for name in ("median", "low", "high")], rel=6e-4
+            [1e6 * getattr(point, name) for name in ("median", "low", "high")], rel=6e-4
         )
-        assert cells[5:8] == [str(point["launches"]), str(point["disturbed"]), point["nodes"]]
-        assert cells[8] == point["left_out"]
+        assert cells[5:8] == [str(point.launches), str(point.disturbed), point.nodes]
+        assert cells[8] == point.left_out
 
 
 def drawn(page: Browser, name: str) -> int:
@@ -156,7 +156,7 @@ def test_the_figure_has_points_intervals_steps_facts_and_notes(
 ) -> None:
     key = opened(page, "regressed")
     points = next(one for one in split(year.nights) if one.key == key).points
-    left = points.filter(points["left_out"] != "").height
+    left = sum(bool(point.left_out) for point in points)
     of = '[data-curve="2"]'  # after those of two sets of nodes
     assert drawn(page, ".dots") + drawn(page, ".dot") == 365
     assert drawn(page, f"{of} .dots") + drawn(page, f"{of} .dot") == left

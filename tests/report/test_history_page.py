@@ -16,7 +16,7 @@ from support import years
 from roundtrip.collect.tables.rows import PROVENANCE
 from roundtrip.report.pages import changes, chart, history, packed
 from roundtrip.report.pages.calendar import Calendar
-from roundtrip.report.pages.series import key, split
+from roundtrip.report.pages.series import Point, Series, key, split
 from roundtrip.report.pages.verdict import judgement
 from roundtrip.stats.nights.verdicts import Drift, Newest, SeriesHistory, Step, Verdict
 
@@ -237,16 +237,14 @@ def test_a_step_with_other_nodes_names_them(made: history.History) -> None:
 
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
-    def night(number: int, nodes: list[str]) -> dict[str, str]:
-        return {"night": years.night(number), "nodes": "+".join(nodes)}
+    def night(number: int, nodes: list[str]) -> Point:
+        return Point(years.night(number), "+".join(nodes), 1.0, None, None, "", 8, 0, "")
 
     every = [f"n{number:02d}" for number in range(20)]
-    points = pl.DataFrame(
-        [
-            *(night(0, every[:10]), night(1, []), night(2, [*every[1:10], "n10"])),
-            *(night(3, every[:10]), night(4, every[10:])),
-        ]
-    )
+    points = [
+        *(night(0, every[:10]), night(1, []), night(2, [*every[1:10], "n10"])),
+        *(night(3, every[:10]), night(4, every[10:])),
+    ]
     found = changes.of_nodes(points)
     assert [str(found[one]) for one in sorted(found)] == [
         "node set: 9 nodes in common, and n00 → n10",
@@ -294,6 +292,10 @@ def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> N
 
 
 def test_times_are_printed_in_a_unit_that_fits() -> None:
-    assert packed.shown_in(pl.Series([2e-6, 3e-6]), "s") == (1e6, "µs")
-    assert packed.shown_in(pl.Series([2.0, 3.0]), "s") == (1.0, "s")
-    assert packed.shown_in(pl.Series([2e-6]), "MB/s") == (1.0, "MB/s")
+    def shown(unit: str, *values: float) -> tuple[float, str]:
+        points = tuple(Point("", "", value, None, None, "", 8, 0, "") for value in values)
+        return packed.shown_in(Series("", {"unit": unit}, points, lower_is_better=True))
+
+    assert shown("s", 2e-6, 3e-6) == (1e6, "µs")
+    assert shown("s", 2.0, 3.0) == (1.0, "s")
+    assert shown("MB/s", 2e-6) == (1.0, "MB/s")

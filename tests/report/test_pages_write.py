@@ -110,6 +110,20 @@ def test_a_correction_takes_the_place_of_what_it_supersedes(
     assert index.index("r2/report.html") < index.index("r1/report.html")
 
 
+def test_of_two_nights_the_table_has_all_values_and_links_lead_to_its_rows(
+    night: Callable[..., Path], reports: Path
+) -> None:
+    for day in (1, 2):
+        night(day)
+    write(reports)
+    page = history(reports)
+    assert page.count('<tr data-key="') == page.count(' id="series=') == 20
+    assert 'class="nights-of panel"' not in page and 'href="#series=' not in page
+    night(3)
+    write(reports)
+    assert history(reports).count('class="nights-of panel" id="series=') == 20
+
+
 def test_a_damaged_night_is_named_and_costs_no_other(
     night: Callable[..., Path], reports: Path
 ) -> None:
@@ -140,7 +154,7 @@ def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
 def test_an_annotation_of_the_site_stands_at_its_night(
     night: Callable[..., Path], reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for day in (1, 2):
+    for day in (1, 2, 3):
         night(day)
     notes = tmp_path / "site-configs" / "local" / "annotations.yaml"
     notes.parent.mkdir(parents=True)

@@ -156,7 +156,7 @@ def of_site(site: Path, judged: Judged) -> Confirmed:
 
     UserError if its bundle cannot be read.
     """
-    digests = {line.series.points["digest"][-1] for line in judged.of(Verdict.WORSE_LAST_NIGHT)}
+    digests = {line.series.points[-1].digest for line in judged.of(Verdict.WORSE_LAST_NIGHT)}
     for one in published.counting(site)[0] if digests else ():
         if one.digest in digests:
             reader.require(one.bundle)
@@ -205,11 +205,11 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[Beyond, int]
     other nodes than those of the night's value."""
     newest = line.known.newest
     assert newest is not None  # noqa: S101  of those that have one
-    points = line.series.points.filter(night=night)
-    value = points.sort("launches", "nodes", descending=[True, False]).row(0, named=True)
+    points = [point for point in line.series.points if point.night == night]
+    value = min(points, key=lambda point: (-point.launches, point.nodes))
     own = [pl.col(name).eq_missing(value_) for name, value_ in line.series.names.items()]
     launched = medians.filter(*own)
-    ratios = launched["median"] / (value["median"] / newest.ratio)
+    ratios = launched["median"] / (value.median / newest.ratio)
     worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
-    away = launched["nodes"] != value["nodes"] if value["nodes"] else pl.Series([False])
+    away = launched["nodes"] != value.nodes if value.nodes else pl.Series([False])
     return Beyond(int(worse.sum()), launched.height), int(away.sum())

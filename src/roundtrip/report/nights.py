@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import polars as pl
 
@@ -76,12 +77,11 @@ class Line:
         points = self.series.points
         if self.night is None:
             return ""
-        earlier = points.filter((pl.col("night") < self.night) & (pl.col("left_out") == ""))
-        level = earlier["median"].median()
-        if not isinstance(level, float):
+        earlier = [one.median for one in points if one.night < self.night and not one.left_out]
+        if not earlier:
             return units.NOTHING
-        factor, unit = packed.shown_in(points["median"], str(self.series.names["unit"]))
-        return Quantity(value=level * factor, unit=unit, says_unit=True)
+        factor, unit = packed.shown_in(self.series)
+        return Quantity(value=median(earlier) * factor, unit=unit, says_unit=True)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,9 @@ def _revised(
 
 def subjects(series: Series) -> frozenset[str]:
     """What recorded facts of a series are about: its toolchain and its nodes."""
-    return frozenset((series.environ, *"+".join(series.points["nodes"].unique()).split("+")))
+    return frozenset(
+        (series.environ, *"+".join({point.nodes for point in series.points}).split("+"))
+    )
 
 
 def _named(series: Series, mark: str) -> str:

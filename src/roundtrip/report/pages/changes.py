@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.report.pages.series import Point
 
 #: What stands where a fact was not recorded.
 NONE = "not set"
@@ -100,10 +101,10 @@ def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
             yield Change("" if is_node else subject, name, was, now, nodes)
 
 
-def of_nodes(points: pl.DataFrame) -> dict[str, Change]:
+def of_nodes(points: Iterable[Point]) -> dict[str, Change]:
     """By night, how the nodes of a series, which it never had before, differ from the last ones.
 
-    `points` are rows of NIGHTS of one series, in time order.  All its launches of a night count
+    `points` are those of one series, in time order.  All its launches of a night count
     together.  A night whose nodes are not known is passed over.
     """
     found: dict[str, Change] = {}
@@ -117,11 +118,11 @@ def of_nodes(points: pl.DataFrame) -> dict[str, Change]:
     return found
 
 
-def _by_night(points: pl.DataFrame) -> dict[str, _Nodes]:
+def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
     nodes: dict[str, _Nodes] = {}
-    for night, names in points.select("night", "nodes").iter_rows():
-        if names:
-            nodes[night] = nodes.get(night, frozenset()).union(names.split("+"))
+    for point in points:
+        if point.nodes:
+            nodes[point.night] = nodes.get(point.night, frozenset()).union(point.nodes.split("+"))
     return nodes
 
 

@@ -43,7 +43,7 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
 
     A second view shows all values, where the first is of the usual ones and leaves some outside.
     """
-    factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
+    factor, unit = packed.shown_in(line.series)
     way = "lower" if line.series.lower_is_better else "higher"
     title = f"{line.series.metric}, {way} is better"
     nights = judged.calendar.nights
@@ -89,7 +89,7 @@ def data(line: Line, judged: Judged) -> dict[str, Any]:
 def spark(line: Line, nights: Sequence[str]) -> Markup:
     """The small picture of a series in a row; its change points are upright lines."""
     points = line.series.points
-    values = dict(zip(points["night"], points["median"], strict=True))
+    values = {point.night: point.median for point in points}
     steps = [step.night for step in line.known.steps]
     return small([values.get(night) for night in nights], steps, line.known.spikes)
 
@@ -134,7 +134,7 @@ def _thinned(values: Sequence[float | None]) -> list[plot.Point]:
 
 def _sets(line: Line) -> list[str]:
     """The sets of nodes that have a curve of their own."""
-    return sorted(set(line.series.points["nodes"]))[:SETS]
+    return sorted({point.nodes for point in line.series.points})[:SETS]
 
 
 def _named(nodes: Sequence[str]) -> list[str]:
@@ -151,10 +151,7 @@ def _points(line: Line, judged: Judged, factor: float) -> list[dict[str, Any]]:
     names = dict(zip(known, _named(known), strict=True))
     spikes = set(line.known.spikes)
     found = []
-    columns = ("night", "nodes", "median", "low", "high", "left_out", "launches")
-    for night, nodes, value, low, high, why, launches in line.series.points.select(
-        columns
-    ).iter_rows():
+    for night, nodes, value, low, high, why, launches, *_ in line.series.points:
         at = judged.calendar.index(night)
         curve = LEFT_OUT if why else ALONE if at in spikes else names.get(nodes, OTHER)
         ends = (low * factor, high * factor) if low is not None and high is not None else None

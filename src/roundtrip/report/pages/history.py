@@ -103,6 +103,7 @@ def render(history: History) -> str:
     notes = [
         (calendar.index(one.night), one.text) for one in history.notes if one.night in calendar
     ]
+    drawn = () if young.is_in_pairs(judged) else judged.lines
     notice = labels.notice(labels.of_history(history.provenance))
     return page.render(
         "history.html.j2",
@@ -114,7 +115,7 @@ def render(history: History) -> str:
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged, history.again.sentence),
-        rows=[_row(line, judged, notes, history.again.of(line)) for line in judged.lines],
+        rows=[_row(line, judged, notes, history.again.of(line)) for line in drawn],
         young=young.pairs(judged) if young.is_young(judged) else (),
         distance=young.DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
@@ -123,7 +124,7 @@ def render(history: History) -> str:
         environs=sorted({one.environ for one in every} - {""}),
         nights=_nights(history, judged),
         recorded=bool(history.reports or history.notes or judged.changed),
-        data=packed.text(_data(history, judged)),
+        data=packed.text(_data(history, judged, drawn)),
     )
 
 
@@ -159,7 +160,7 @@ def _nights(history: History, judged: Judged) -> list[dict[str, object]]:
     ]
 
 
-def _data(history: History, judged: Judged) -> dict[str, object]:
+def _data(history: History, judged: Judged, drawn: Sequence[Line]) -> dict[str, object]:
     calendar = judged.calendar
     at = calendar.index
     return {
@@ -171,7 +172,7 @@ def _data(history: History, judged: Judged) -> dict[str, object]:
             for night, some in judged.changed.items()
         },
         **packed.data(
-            [(line.series, line.known, chart.data(line, judged)) for line in judged.lines],
+            [(line.series, line.known, chart.data(line, judged)) for line in drawn],
             calendar.nights,
         ),
     }
@@ -183,9 +184,8 @@ def _split(change: Change) -> list[object]:
 
 
 def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], again: str) -> _Row:
-    points = line.series.points
-    factor, unit = packed.shown_in(points["median"], str(line.series.names["unit"]))
-    newest = f"{units.number(points['median'][-1] * factor)}\N{NO-BREAK SPACE}{unit}"
+    factor, unit = packed.shown_in(line.series)
+    newest = f"{units.number(line.series.points[-1].median * factor)}\N{NO-BREAK SPACE}{unit}"
     spark = chart.spark(line, judged.calendar.nights)
     return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, again))
 
@@ -223,5 +223,5 @@ def _story(line: Line, judged: Judged, again: str) -> str:
         lines.append(f"A step of {units.percent(known.would_see)} would show within 10 nights.")
     if one := line.accepted:
         lines.append(f"Accepted as baseline up to {one.last}, by an annotation: {one.text}.")
-    used = f"{known.used} of {line.series.points.height} values were used."
+    used = f"{known.used} of {len(line.series.points)} values were used."
     return " ".join([used, *lines])

@@ -12,16 +12,15 @@ import base64
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
-import polars as pl
 from markupsafe import Markup
 
-from roundtrip.report.pages.series import Series
+from roundtrip.report.pages.series import Point, Series
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
-KIND = ("nodes", "left_out", "launches", "disturbed")
 PARTS = 20_000
 NO_END = 65_535
 _LARGEST = NO_END - 1
@@ -34,8 +33,7 @@ def data(
     lines: Sequence[tuple[Series, SeriesHistory, Mapping[str, Any]]], nights: Sequence[str]
 ) -> dict[str, Any]:
     """All series, each with its spikes and the outline of its figure; and the kinds of points."""
-    frames = [series.points.select(KIND) for series, _, _ in lines]
-    kinds = pl.concat(frames).unique().sort(KIND).rows()
+    kinds = sorted({_kind(point) for series, _, _ in lines for point in series.points})
     at = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
@@ -50,7 +48,9 @@ def _series(
     one: Series, known: SeriesHistory, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
 ) -> dict[str, Any]:
     points = one.points
-    factor, unit = shown_in(points["median"], str(one.names["unit"]))
+    factor, unit = shown_in(one)
+    medians = np.array([point.median for point in points])
+    ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
     at = {night: index for index, night in enumerate(nights)}
     width = "<u2" if len(kinds) > _BYTE else "u1"
     return {
@@ -58,18 +58,24 @@ def _series(
         "environ": one.environ,
         "unit": unit,
         "factor": factor,
-        "night": _runs(at[night] for night in points["night"]),
-        "median": _base64(_upper(points["median"].to_numpy().astype("<f4"))),
-        "ends": _base64(np.concatenate([_ends(points, "low"), _ends(points, "high")])),
-        "kind": _base64(np.array([kinds[row] for row in points.select(KIND).rows()], width)),
+        "night": _runs(at[point.night] for point in points),
+        "median": _base64(_upper(medians.astype("<f4"))),
+        "ends": _base64(_ends(np.array(ends, float), medians)),
+        "kind": _base64(np.array([kinds[_kind(point)] for point in points], width)),
         "spikes": list(known.spikes),
     }
 
 
-def shown_in(values: pl.Series, unit: str) -> tuple[float, str]:
+def _kind(point: Point) -> tuple[str, str, int, int]:
+    """Nodes, reason to leave it out, launches, disturbed launches."""
+    return point.nodes, point.left_out, point.launches, point.disturbed
+
+
+def shown_in(series: Series) -> tuple[float, str]:
     """By what to multiply values of a series to print them, and in which unit."""
-    level = values.median()
-    if unit == "s" and isinstance(level, float) and level > 0:
+    unit = str(series.names["unit"])
+    level = median(point.median for point in series.points)
+    if unit == "s" and level > 0:
         for below, factor, name in _TIMES:
             if level < below:
                 return factor, name
@@ -106,9 +112,9 @@ def _upper(values: Any) -> Any:
     return rounded.view("u1").reshape(-1, 4)[:, 1:]
 
 
-def _ends(points: pl.DataFrame, end: str) -> Any:
-    medians = points["median"].to_numpy()
-    distance = np.abs(points[end].cast(pl.Float64).to_numpy() - medians)
+def _ends(ends: Any, medians: Any) -> Any:
+    """The distance of both rows of `ends` from their medians, in parts of these."""
+    distance = np.abs(ends - medians)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.rint(distance / np.abs(medians) * PARTS)
     whole = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST), NO_END)

@@ -7,11 +7,12 @@ every report, ``<campaign>/<site>/<night>/r<N>/``, whether or not the pages lie 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -28,13 +29,27 @@ _CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 _USUAL = "measure"
 
 
+class Point(NamedTuple):
+    """What a series has of a night on a set of nodes: the columns of NIGHTS of these names."""
+
+    night: str
+    nodes: str
+    median: float
+    low: float | None
+    high: float | None
+    left_out: str
+    launches: int
+    disturbed: int
+    digest: str
+
+
 @dataclass(frozen=True)
 class Series:
     """One series: `names` are its columns of SERIES, `points` its rows of NIGHTS in time order."""
 
     key: str
     names: Mapping[str, Any]
-    points: pl.DataFrame
+    points: tuple[Point, ...]
     lower_is_better: bool
 
     @property
@@ -100,7 +115,11 @@ def link(key: str) -> str:
 
 def split(nights: pl.DataFrame) -> Iterator[Series]:
     """Every series of a frame of NIGHTS, in the order of its columns; its points in time order."""
-    ordered = nights.sort([*_ORDER, "night", "nodes"])
-    for values, points in ordered.group_by(_ORDER, maintain_order=True):
+    columns = (*_ORDER, "lower_is_better", *Point._fields)
+    ordered = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
+    width = len(_ORDER)
+    for values, rows in itertools.groupby(ordered, key=lambda row: row[:width]):
+        its = list(rows)
         names = dict(zip(_ORDER, values, strict=True))
-        yield Series(key(names), names, points, bool(points["lower_is_better"][0]))
+        points = tuple(Point(*row[width + 1 :]) for row in its)
+        yield Series(key(names), names, points, its[0][width])

@@ -44,6 +44,11 @@ def is_young(judged: Judged) -> bool:
     return bool(judged.lines) and len(judged.of(Verdict.TOO_FEW_NIGHTS)) == len(judged.lines)
 
 
+def is_in_pairs(judged: Judged) -> bool:
+    """Whether the table of `pairs` has every night, so that figures would add nothing."""
+    return is_young(judged) and len(judged.calendar.nights) <= 2
+
+
 def pairs(judged: Judged) -> Sequence[NightPair]:
     """One for each series, the farthest apart first."""
     apart = {line.series.key: _apart(line) for line in judged.lines}
@@ -69,7 +74,7 @@ def sentence(judged: Judged) -> str:
 
 def _values(line: Line) -> list[float]:
     """The values of the two newest nights of a series, or of its only one."""
-    return [float(one) for one in line.series.points.sort("night")["median"].tail(2)]
+    return [point.median for point in line.series.points[-2:]]
 
 
 def _apart(line: Line) -> float | None:
@@ -79,7 +84,7 @@ def _apart(line: Line) -> float | None:
 
 
 def _pair(line: Line, apart: float | None, usual: float) -> NightPair:
-    factor, unit = packed.shown_in(line.series.points["median"], str(line.series.names["unit"]))
+    factor, unit = packed.shown_in(line.series)
     values = [Quantity(value=one * factor, unit=unit, says_unit=True) for one in _values(line)]
     before = values[0] if len(values) > 1 else ""
     if apart is None:

@@ -303,8 +303,8 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     tonight = judged.calendar.nights[-1]
     for line in judged.lines:
         points = line.series.points
-        reasons.update(points.filter(pl.col("left_out") != "")["left_out"].to_list())
-        if points["night"][-1] != tonight:
+        reasons.update(point.left_out for point in points if point.left_out)
+        if points[-1].night != tonight:
             gone.append(line.label)
     items: list[Text] = [
         (f"{units.plural(count, 'value')} of single nights: {why}.",)

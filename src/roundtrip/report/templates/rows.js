@@ -54,9 +54,10 @@ function follow() {
   for (const { row } of rows) row.classList.toggle("open", row.dataset.key === key);
   for (const one of document.querySelectorAll(".nights-of.open")) one.classList.remove("open");
   document.querySelector(".nights-of .bar")?.remove();
-  document.getElementById("absent").hidden = !key || byKey.has(key);
+  const isHere = rows.some(({ row }) => row.dataset.key === key);
+  document.getElementById("absent").hidden = !key || isHere;
   if (!key) return;
-  const panel = document.getElementById(byKey.has(key) ? `series=${key}` : "absent");
+  const panel = document.getElementById(isHere ? `series=${key}` : "absent");
   panel.classList.add("open");
   panel.scrollIntoView({ block: "start" });
   if (byKey.has(key)) {
