@@ -34,6 +34,12 @@ def test_recorded_launchers_name_the_rank(name: str, told: str) -> None:
     assert "Local" not in words and "peer" not in words
 
 
+def test_what_the_wrapper_of_a_rank_writes_is_not_its_last_word() -> None:
+    witness = "ROUNDTRIP RANK ON n1 - /lib/libmpi.so\n"
+    assert first_failure.words(witness) == ""
+    assert first_failure.words(f"wrong data\n{witness}") == "last words: wrong data"
+
+
 @pytest.mark.parametrize("name", ["srun-exit", "mpirun-exit"])
 def test_a_complaint_of_the_partner_is_not_taken_for_its_words(name: str) -> None:
     text = (RECORDED / f"{name}.txt").read_text()
