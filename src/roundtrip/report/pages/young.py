@@ -45,8 +45,14 @@ def is_young(judged: Judged) -> bool:
 
 
 def is_in_pairs(judged: Judged) -> bool:
-    """Whether the table of `pairs` has every night, so that figures would add nothing."""
-    return is_young(judged) and len(judged.calendar.nights) <= 2
+    """Whether the table of `pairs` has every value, so that figures would add nothing.
+
+    It has one value a night, so not those of several sets of nodes.
+    """
+    few = len(judged.calendar.nights) <= 2
+    points = (line.series.points for line in judged.lines)
+    one_a_night = all(len({each.night for each in some}) == len(some) for some in points)
+    return is_young(judged) and few and one_a_night
 
 
 def pairs(judged: Judged) -> Sequence[NightPair]:
