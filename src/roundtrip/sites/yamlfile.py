@@ -12,12 +12,42 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.tables import Path_, Places
 
+#: What a scalar of a type of YAML looks like, by the end of the type's tag.
+_RIGHT = {
+    "timestamp": "date: {why}; right is one such as 2026-11-03, or a time, 2026-11-03T01:00:00Z",
+    "int": "whole number: {why}; right is one such as 12",
+    "float": "number: {why}; right is one such as 1.5",
+}
+
+
+class _BadScalarError(Exception):
+    """A scalar that looks like a date or a number, and is none."""
+
+    def __init__(self, node: yaml.ScalarNode, why: ValueError) -> None:
+        kind = _RIGHT.get(node.tag.rpartition(":")[2], "value: {why}")
+        super().__init__(f"{str(node.value)[:40]!a} is no {kind.format(why=why)}")
+        self.line = node.start_mark.line + 1
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """The safe loader, which by itself says of a bad date neither what nor where it is."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            if not isinstance(node, yaml.ScalarNode):
+                raise
+            raise _BadScalarError(node, error) from None
+
 
 def load(file: Path) -> Any:
     """The content of `file`; UserError, with the line, if it is missing or not YAML."""
-    text = files.read_text(file)
+    loader = _Loader(files.read_text(file))
     try:
-        return yaml.safe_load(text)
+        return loader.get_single_data()
+    except _BadScalarError as error:
+        raise UserError(str(error), file, error.line) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise UserError(f"not YAML: {error.problem}", file, line) from None
