@@ -109,13 +109,13 @@ card: setup ## Spack's MPIs and Boosts on the virtual cluster, to a report; need
 SERIES := 20000
 # REAL=FILE adds what is found in real series: parquet with source, series, night, value.
 calibration: setup ## false alarms and power of the detection over nights: 20,000 series a model, or SERIES
-	@OMP_NUM_THREADS=1 $(BIN)/python -m roundtrip.bench.calibration --series $(SERIES) $(if $(REAL),--real $(REAL))
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.calibration --series $(SERIES) $(if $(REAL),--real $(REAL))
 
 night: setup ## real nights on 16 + 16 virtual nodes: are the sick ones named, and no others? NIGHT="--quiet 2"
 	@PYTHONPATH=testbed $(BIN)/python -m vclusterlib.night $(NIGHT)
 
 bench: setup ## print the benchmark ratios
-	@$(BIN)/python -m roundtrip.bench
+	@$(BIN)/python -m tools.bench
 
 clean: ## remove what was built here; runs/ and reports/ stay
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache .hypothesis

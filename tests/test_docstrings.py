@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "roundtrip"
+CHECKOUT = Path(__file__).parents[1]
+PACKAGES = (CHECKOUT / "src" / "roundtrip", CHECKOUT / "tools")
 #: Classes whose documented methods others carry out.
 BASES = {"Study", "Section", "Claim", "Progress"}
 #: Words of a docstring that says what a frame holds.
@@ -24,9 +25,9 @@ Definition = Function | ast.ClassDef
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Syntax tree of each module, by its path in the package."""
-    files = sorted(PACKAGE.rglob("*.py"))
-    return {str(file.relative_to(PACKAGE)): ast.parse(file.read_text()) for file in files}
+    """Syntax tree of each module, by its path in the checkout."""
+    files = sorted(file for package in PACKAGES for file in package.rglob("*.py"))
+    return {str(file.relative_to(CHECKOUT)): ast.parse(file.read_text()) for file in files}
 
 
 @cache

@@ -142,7 +142,15 @@ def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]
     """The known mutants, filled up to so many that count."""
     mutants = list(known)
     for total, patterns in (
-        (python, ("src/roundtrip/**/*.py", "checks/**/*.py", "testbed/vclusterlib/*.py")),
+        (
+            python,
+            (
+                "src/roundtrip/**/*.py",
+                "checks/**/*.py",
+                "testbed/vclusterlib/*.py",
+                "tools/**/*.py",
+            ),
+        ),
         (cxx, ("workloads/**/*.?pp", "testbed/link/src/*.?pp")),
     ):
         rooms: dict[str, list[str]] = {}

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from roundtrip.bench import sequential as simulated
 from roundtrip.stats import foresight, sequential
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.significance import q_values
 from roundtrip.stats.verdicts import Verdict, decide
+from tools.bench import sequential as simulated
 
 LEVELS = Levels(
     confidence_level=0.95,

@@ -4,7 +4,7 @@ A machine drifts: launch medians had a standard deviation of 14 % and a lag-1 au
 0.7, while launches side by side drift together.  The order in a round is random, so that without
 a difference each ratio is as likely to be r as 1/r, whatever the drift.  This is what the
 signed-rank test assumes.  Two blocks, one after the other, do not have it.  How often one
-toolchain under two names looks different from itself: ``python -m roundtrip.bench aa``.
+toolchain under two names looks different from itself: ``python -m tools.bench aa``.
 """
 
 from __future__ import annotations

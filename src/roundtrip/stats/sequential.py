@@ -27,7 +27,7 @@ sequential inference must rely on nonnegative martingales, arXiv 2009.03167; V. 
 Nonparametric e-tests of symmetry, arXiv 2208.08925; R. Wang and A. Ramdas, False discovery rate
 control with e-values, J. R. Statist. Soc. B 84, 2022; I. Waudby-Smith and A. Ramdas, Estimating
 means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.  How often it is wrong
-and how many rounds it takes: ``python -m roundtrip.bench sequential``.
+and how many rounds it takes: ``python -m tools.bench sequential``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m roundtrip.bench.calibration.picture SERIES OTHERS SVG``: real series as one picture,
+"""``python -m tools.calibration.picture SERIES OTHERS SVG``: real series as one picture,
 with the change points that Roundtrip and other detectors have in each.
 
 SERIES is a file of real series as ``real.py`` reads it; all of them are judged as one site.  OTHERS
@@ -15,13 +15,13 @@ import numpy as np
 from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
-from roundtrip.bench.calibration import real
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.report import painter, svg
 from roundtrip.report.drawing import INK, MUTED, coloured
 from roundtrip.report.svg import element, number
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from tools.calibration import real
 
 #: Pixels: the drawing area of a series, the lane of a detector, and what is around them.
 _WIDTH, _HEIGHT, _LANE, _HEAD, _GAP = 430.0, 84.0, 13.0, 22.0, 26.0

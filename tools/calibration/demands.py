@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from roundtrip.bench.calibration import counts, failing, nodes
-from roundtrip.bench.calibration.estimates import Estimate
-from roundtrip.bench.calibration.models import MODELS
+from tools.calibration import counts, failing, nodes
+from tools.calibration.estimates import Estimate
+from tools.calibration.models import MODELS
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roundtrip.bench.calibration import demands, failing, nodes
 from roundtrip.collect import analysis
+from tools.calibration import demands, failing, nodes
 
 SETTINGS = analysis.default().nodes
 

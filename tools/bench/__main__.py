@@ -1,4 +1,4 @@
-"""``python -m roundtrip.bench [FIGURE...]``: print the named figures; by default those that measure
+"""``python -m tools.bench [FIGURE...]``: print the named figures; by default those that measure
 this machine in minutes.
 
 ``aa`` takes half an hour; ``aa=TREE`` reads the tree of an earlier A/A run.  ``sequential``
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from roundtrip.bench import aa, curve, history, overhead, reference, reporting, sequential, starting
 from roundtrip.errors import UserError
+from tools.bench import aa, curve, history, overhead, reference, reporting, sequential, starting
 
 USUAL = {
     "reference": reference,

@@ -15,11 +15,11 @@ from functools import partial
 
 import numpy as np
 
-from roundtrip.bench.calibration.counts import interval
-from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
 from roundtrip.stats.nodes.settings import Settings
+from tools.calibration.counts import interval
+from tools.calibration.estimates import Estimate, Told
 
 NODES, NIGHTS, ROUNDS, MESSAGES = 32, 20, 4, 300
 _LATENCY, _SD = 50e-6, 0.1

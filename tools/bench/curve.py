@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from roundtrip.bench import programs
 from roundtrip.studies.netpipe.output import Schedule
+from tools.bench import programs
 
 VARIANTS = 5
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from roundtrip import paths
-from roundtrip.bench.calibration import picture, real
+from tools.calibration import picture, real
 
 DATA = paths.checkout() / "tests" / "data" / "real-histories"
 DRAWN = paths.checkout() / "docs" / "images" / "ten-real-series.svg"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roundtrip.bench.calibration import __main__ as command
-from roundtrip.bench.calibration import counts, demands, failing, nodes, real
-from roundtrip.bench.calibration.estimates import Estimate, Told
+from tools.calibration import __main__ as command
+from tools.calibration import counts, demands, failing, nodes, real
+from tools.calibration.estimates import Estimate, Told
 
 ALARMS = "false alarms, Gauss, 90 nights"
 POWER = "power, Gauss, +2 sd, 10 of 100 nights"

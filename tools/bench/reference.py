@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from roundtrip.bench import programs
-from roundtrip.bench.programs import Pair
 from roundtrip.stats.intervals import median_interval
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.output import Point, Schedule
+from tools.bench import programs
+from tools.bench.programs import Pair
 
 RUNS = 9
 LEVEL = 0.95

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from roundtrip.bench.calibration import nodes
-from roundtrip.bench.calibration.counts import interval
-from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.stats.nodes.failures import Outcomes, flaky
 from roundtrip.stats.nodes.settings import Settings
+from tools.calibration import nodes
+from tools.calibration.counts import interval
+from tools.calibration.estimates import Estimate, Told
 
 #: Nights of a site without a flaky node, and days of a month.
 NIGHTS, MONTH = 60, 30

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 from scipy.stats import beta
 
-from roundtrip.bench.calibration.models import MODELS, SD
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from tools.calibration.models import MODELS, SD
 
 #: Series that are judged together, as those of one campaign are.
 SITE = 500

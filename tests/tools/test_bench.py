@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from support.launches import leave
 
-from roundtrip.bench import history, overhead, reference
+from roundtrip import paths
 from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
 from roundtrip.studies.netpipe.output import Point
+from tools.bench import history, overhead, reference
 
 
 def test_overhead_is_sessions_without_builds_over_jobs(
@@ -51,7 +52,10 @@ def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
 
 def test_an_unknown_figure_names_those_there_are() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "roundtrip.bench", "nope"], capture_output=True, text=True
+        [sys.executable, "-m", "tools.bench", "nope"],
+        cwd=paths.checkout(),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2
     assert "there are: reference, curve, overhead, reporting, starting" in done.stderr

@@ -17,13 +17,13 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PolarsError
 
-from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.errors import UserError
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.segments import separation
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from tools.calibration.estimates import Estimate, Told
 
 _WINDOW, _CLEAR, _SDS, _LEAST, _FLOOR = 15, 13, 6.0, 0.02, 0.002
 _BESIDE, _UNSUPPORTED = 20, 0.65

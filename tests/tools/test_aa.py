@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from roundtrip.bench import aa
 from roundtrip.collect import bundle, rounds
 from roundtrip.report import data
+from tools.bench import aa
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 Maker = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""``python -m roundtrip.bench.calibration``: false alarms and power of detection over nights.
+"""``python -m tools.calibration``: false alarms and power of detection over nights.
 
 The thresholds are those of the package.  Nothing here tunes them: they were fixed on other seeds.
 With ``--real FILE``: also what is found in real series.
@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from roundtrip.bench.calibration import counts, demands, failing, nodes, real
-from roundtrip.bench.calibration.estimates import Estimate, Told
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.stats.nights.settings import Settings
+from tools.calibration import counts, demands, failing, nodes, real
+from tools.calibration.estimates import Estimate, Told
 
 SEED = 70_000
 
@@ -68,7 +68,7 @@ def power(series: int, processes: int, settings: Settings) -> Iterator[Told]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables asked for, and each demand that failed; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m roundtrip.bench.calibration")
+    parser = argparse.ArgumentParser(prog="python -m tools.calibration")
     parser.add_argument("--series", type=int, default=20_000, help="quiet series a model")
     parser.add_argument("--processes", type=int, default=2)
     groups = ["alarms", "looks", "power", "nodes", "failing", "real"]

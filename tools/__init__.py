@@ -1,0 +1,1 @@
+"""Programs that measure and calibrate Roundtrip; the package does not need them."""
