@@ -71,9 +71,9 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 9, of_launches(compiler=None)
     yield 9, replace(SOUND, environment={})
     yield 9, replace(SOUND, placed=["one/1"])
-    yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-6, "overhead_s": 1e-9}))
-    yield 10, replace(SOUND, points=points(clock={"resolution_s": 1e-9, "overhead_s": 1e-6}))
-    yield 10, replace(SOUND, points=[*points(), *points(clock={})])
+    yield 10, replace(SOUND, points=points({"clock_resolution_s": 1e-6}))
+    yield 10, replace(SOUND, points=points({"clock_overhead_s": 1e-6}))
+    yield 10, replace(SOUND, points=points({}, dict.fromkeys(CLOCK)))
     yield 10, of_launches(timing_over_ranks="maximum", timing_synchronisation="none")
     hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
     yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
@@ -92,7 +92,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 16, showing(table(Cell("2.00 [1.90, 2.10]")))  # printed by hand
     yield 16, showing(gallery(figure(chart(unit=""))))
     yield 17, of_launches(started="2026-11-21T07:00:00Z")
-    yield 18, replace(SOUND, points=[*points(), *points(batch=8)])
+    yield 18, replace(SOUND, points=points({}, {"batch": 8}))
     yield 19, replace(SOUND, claims=judged(q=judged()[Claim(1)].p / 2))
     any_effect = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
     yield 20, replace(SOUND, analysis=any_effect)
@@ -124,7 +124,11 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 10, with_facts(clock=""), "whose clock is read"
     yield 10, with_facts(synchronised=""), "how ranks are synchronised"
     yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
-    yield 10, replace(SOUND, points=points(clock={})), "what a reading of the clock takes"
+    yield (
+        10,
+        replace(SOUND, points=points(dict.fromkeys(CLOCK))),
+        "what a reading of the clock takes",
+    )
     yield 11, showing(gallery(figure(chart()))), "the rate of the link or of a memory copy"
     yield 12, showing(gallery(figure(chart(between="")))), "between what 1 figure draws lines"
     yield 12, showing(gallery(MAP)), "what 1 figure draws"
@@ -133,7 +137,7 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 15, of_launches(taken=None), "how many samples each launch took"
     yield 16, nothing, "a section of the report about it"
     yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
-    yield 18, replace(SOUND, points=points(batch=None)), "how many events a sample times"
+    yield 18, replace(SOUND, points=points({"batch": None})), "how many events a sample times"
     yield 21, nothing, "a section of the report about it"
     yield 22, nothing, "a section of the report about it"
 
@@ -182,7 +186,13 @@ def test_no_rule_passes_on_no_facts() -> None:
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
     )
     bare = replace(
-        SOUND, chapter=None, launches=empty, points=[], claims={}, environment={}, printed={}
+        SOUND,
+        chapter=None,
+        launches=empty,
+        points=points().clear(),
+        claims={},
+        environment={},
+        printed={},
     )
     # That launches completed, and how many, is a fact.
     results = {number: held(number, bare).result for number in range(1, len(RULES) + 1)}
@@ -227,7 +237,7 @@ def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares
 
 
 def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
-    many = replace(SOUND, points=points(batch=1000, clock={**CLOCK, "overhead_s": 1e-7}))
+    many = replace(SOUND, points=points({"batch": 1000, "clock_overhead_s": 1e-7}))
     assert held(10, many).result == "pass"
     assert SOUND.chapter
     whole = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))

@@ -89,7 +89,7 @@ FACTS = Facts(
     cache="warm",
     made_with=("mpi_library", "compiler"),
 )
-CLOCK = {"resolution_s": 1e-9, "overhead_s": 1e-9}
+CLOCK = {"clock_resolution_s": 1e-9, "clock_overhead_s": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,10 @@ def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
     return pl.LazyFrame({"launch": names}).with_columns(phase=pl.lit("measure"), value=pl.lit(1.0))
 
 
-def points(**changes: Any) -> list[dict[str, Any]]:
-    known = {"status": "converged", "batch": 1, "median_s": 1e-6, "clock": CLOCK}
-    return [{**known, **changes}]
+def points(*changes: dict[str, Any]) -> pl.DataFrame:
+    known = {"status": "converged", "batch": 1, "median_s": 1e-6, **CLOCK}
+    schema = {"batch": pl.Int64, "median_s": pl.Float64, **dict.fromkeys(CLOCK, pl.Float64)}
+    return pl.DataFrame([{**known, **one} for one in changes or ({},)], schema_overrides=schema)
 
 
 SETTINGS = analysis.default()

@@ -23,7 +23,8 @@ def files(figure: Figure) -> Iterator[tuple[str, str]]:
     for number, view in enumerate(shown.views):
         word = _WORD.sub("-", view.name.lower()).strip("-")
         name = f"{figure.name}-{word}" if number else figure.name
-        yield f"{name}.svg", painter.standalone(name, figure.alt, shown, view)
+        text = painter.standalone(f"{figure.name}-{number}", figure.alt, shown, view)
+        yield f"{name}.svg", text
 
 
 def drawing(figure: Figure) -> str:

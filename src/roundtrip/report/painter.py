@@ -6,9 +6,9 @@ colours and background, in any program that reads SVG.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from markupsafe import Markup
@@ -29,16 +29,22 @@ def on_page(name: str, plot: Plot, view: View) -> Markup:
     return element(
         "svg",
         {"class": "figure", "role": "img", **attributes, "aria-label": _about(plot, view)},
-        *frame.all(),
+        _content(name, view),
     )
 
 
 def standalone(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file: `alt` is its title for those who cannot see it."""
     frame = Drawing(name, view)
-    return document(
-        alt, _about(plot, view), (plot.title, plot.subtitle), frame.width, frame.height, frame.all()
-    )
+    heading = plot.title, plot.subtitle
+    drawn = [_content(name, view)]
+    return document(alt, _about(plot, view), heading, frame.width, frame.height, drawn)
+
+
+@lru_cache(maxsize=2048)
+def _content(name: str, view: View) -> Markup:
+    """What is drawn of a view: the same on a page and in its file."""
+    return Markup("").join(Drawing(name, view).all())
 
 
 def document(
@@ -47,7 +53,7 @@ def document(
     heading: tuple[str, str],
     width: float,
     height: float,
-    content: Iterator[Markup],
+    content: Iterable[Markup],
 ) -> str:
     """An SVG file of a drawing of that size, under its heading: title and subtitle."""
     titles = [(line, TITLE) for line in svg.lines(heading[0], width, TITLE)]

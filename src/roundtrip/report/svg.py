@@ -44,7 +44,9 @@ def element(name: str, attributes: Mapping[str, object], *inside: str) -> Markup
 
 
 def _escaped(value: object) -> str:
-    """Without characters that no XML may have, not even escaped."""
+    """Without characters that no XML may have, not even escaped; Markup is so already."""
+    if isinstance(value, Markup):
+        return value
     text = str(escape(value))
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text) if _ILLEGAL.search(text) else text
 

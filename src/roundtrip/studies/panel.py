@@ -89,6 +89,7 @@ class Panels(Generic[P]):
         self.details = data.told(study)
         self.samples = data.samples.filter(pl.col("study") == study)
         self._origins = data.origins
+        self._parts: dict[int, tuple[pl.DataFrame, Mapping[Any, pl.DataFrame]]] = {}
 
     @property
     def values(self) -> pl.DataFrame:
@@ -114,8 +115,13 @@ class Panels(Generic[P]):
 
     def of(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
         """The rows of `frame` that belong to `panel`, with the values of `where`; all columns."""
-        wanted = [*zip(self.by, panel.key, strict=True), *where.items()]
-        return frame.filter(*(pl.col(name) == value for name, value in wanted))
+        if id(frame) not in self._parts:
+            # The frame is kept with its parts, so that no other has its number.
+            self._parts[id(frame)] = frame, frame.partition_by(self.by, as_dict=True)
+        rows = self._parts[id(frame)][1].get(panel.key)
+        if rows is None:
+            return frame.clear()
+        return rows.filter(*(pl.col(name) == value for name, value in where.items()))
 
     def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""

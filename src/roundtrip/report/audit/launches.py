@@ -5,12 +5,13 @@ How times were taken is what launches say, or else what the section of the repor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.audit.subject import Outcome, Subject, held, missing, no_case
+from roundtrip.report.audit.subject import CLOCK, Outcome, Subject, held, missing, no_case
 
 #: Fewest launches of a case of which a median has an interval at 95 %.
 _FEWEST = 6
@@ -94,10 +95,10 @@ def repetitions(one: Subject) -> Outcome:
         return no_case("simulated: every launch gives the same values")
     fewest = min(one.launches.group_by("case_id").len()["len"].to_list())
     told = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {_FEWEST} needed"
-    stopped = [point["status"] for point in one.points]
-    if "converged" in stopped or "budget" in stopped:
-        reached = stopped.count("converged")
-        told += f"; {reached} of {len(stopped)} points reached their precision before the budget"
+    stopped = Counter(one.points["status"])
+    reached = stopped["converged"]
+    if reached or stopped["budget"]:
+        told += f"; {reached} of {stopped.total()} points reached their precision before the budget"
     return held(fewest >= _FEWEST, told)
 
 
@@ -186,22 +187,16 @@ def clock(one: Subject) -> Outcome:
         "how the times of ranks become one": clause(one, "over_ranks"),
     }
     unsaid = [what for what, told in stated.items() if not told]
-    timed = [point for point in one.points if point.get("batch") and point.get("median_s")]
-    known = [point for point in timed if _is_known(point["clock"])]
-    if not known:
+    timed = one.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
+    known = timed.drop_nulls(CLOCK)
+    if known.is_empty():
         unsaid.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
     if unsaid:
         return missing("; ".join(unsaid))
     # Of a whole batch, each event is timed as well: that is the shorter time.
-    share, step = (
-        max(
-            point["clock"][name]
-            / point["median_s"]
-            / (1 / point["batch"] if facts.median_is_whole else point["batch"])
-            for point in known
-        )
-        for name in ("overhead_s", "resolution_s")
-    )
+    whole, batch = pl.col("median_s"), pl.col("batch")
+    sample = whole / batch if facts.median_is_whole else whole * batch
+    share, step = known.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
     untold = len(timed) - len(known)
     told = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
@@ -215,15 +210,11 @@ def clock(one: Subject) -> Outcome:
     return held(share < _OVERHEAD and step * _FINER <= 1 and not untold and not astray, told)
 
 
-def _is_known(facts: dict[str, float | None]) -> bool:
-    return facts.get("overhead_s") is not None and facts.get("resolution_s") is not None
-
-
 def single_events(one: Subject) -> Outcome:
     """Rule 18."""
     if one.launches.is_empty():
         return no_case("no launch completed")
-    batches = [int(point["batch"]) for point in one.points if point.get("batch")]
+    batches = one.points.filter(pl.col("batch") > 0)["batch"].to_list()
     if not batches:
         return missing("how many events a sample times")
     many = sum(batch > 1 for batch in batches)

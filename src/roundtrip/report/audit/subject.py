@@ -30,7 +30,7 @@ from roundtrip.stats.verdicts import Judged
 from roundtrip.studies.facts import Facts
 from roundtrip.studies.study import Claim
 
-_CLOCK = {"resolution_s": "clock_resolution_s", "overhead_s": "clock_overhead_s"}
+CLOCK = ("clock_overhead_s", "clock_resolution_s")
 #: Texts of files that a report prints, and where.
 Printed = Mapping[str, str]
 Result = Literal["pass", "fail", "not applicable"]
@@ -92,7 +92,7 @@ class Subject:
     """A chapter with what the bundle has of it; `chapter` None: launches that no chapter tells of.
 
     `launches` and `lost` have the columns of cases.parquet: those that completed, and the others.
-    `points` are its measured points, each with `clock`, what its launch says of the clock; `placed`
+    `points` are its measured points: status, batch, median_s, and `CLOCK` of the launch; `placed`
     are the launches that say where their ranks ran, `origins` the series of all launches.
     `claims` are the verdicts on what it claims, `printed` the files that the report prints.
     """
@@ -101,7 +101,7 @@ class Subject:
     chapter: Chapter | None
     launches: pl.DataFrame
     lost: pl.DataFrame
-    points: Sequence[Mapping[str, Any]]
+    points: pl.DataFrame
     placed: Collection[str]
     samples: pl.LazyFrame
     claims: Mapping[Claim, Judged]
@@ -217,14 +217,8 @@ def _subject(
     )
 
 
-def _points(data: Data, launches: pl.DataFrame) -> list[Mapping[str, Any]]:
+def _points(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
     """Those with samples, with the clock of their launch."""
-    clocks = launches.select("launch", *_CLOCK.values())
+    clocks = launches.select("launch", *CLOCK)
     measured = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-    return [
-        {
-            **{name: row[name] for name in ("status", "batch", "median_s")},
-            "clock": {name: row[column] for name, column in _CLOCK.items()},
-        }
-        for row in measured.iter_rows(named=True)
-    ]
+    return measured.select("status", "batch", "median_s", *CLOCK)

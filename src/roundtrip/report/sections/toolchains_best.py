@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 
 from roundtrip.report import units
@@ -43,16 +44,17 @@ class Race:
         back = self.judged.get((other, one))
         return turned.get(back.verdict, back.verdict) if back else Verdict.CANNOT_TELL
 
-    @property
+    @cached_property
     def leaders(self) -> tuple[str, ...]:
         """Those that none was found faster than."""
-        return tuple(
-            one
-            for one in self.runners
-            if not any(self._verdict(other, one) is Verdict.FASTER for other in self.runners)
-        )
+        slower = {
+            one if found.verdict is Verdict.SLOWER else other
+            for (one, other), found in self.judged.items()
+            if found.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        }
+        return tuple(one for one in self.runners if one not in slower)
 
-    @property
+    @cached_property
     def winner(self) -> str | None:
         """The one that was found faster than each of the others, if there is one."""
         for one in self.leaders:

@@ -52,13 +52,13 @@ def bandwidth(
     """
     drawings = _drawings(name, curves, curves.bandwidth, panels)
     known = [one for one in _drawings(name, curves, curves.ratio, panels) if len(one.frame)]
-    ratios = {one.name: one for one in known}
+    ratios = {one.name: view for one, view in zip(known, _ratio_views(known, margin), strict=True)}
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), ARMS, is_published=True))
     domain = charts.decades([one.frame for one in drawings], 1.0)
 
     def ratio_view(one: Drawing) -> tuple[View, ...]:
-        return (_ratio_view(ratios[one.name], known, margin),) if one.name in ratios else ()
+        return (ratios[one.name],) if one.name in ratios else ()
 
     return charts.over_size(
         drawings, "Bandwidth over message size", "Bandwidth", Unit.MB_S, domain, more=ratio_view
@@ -68,19 +68,22 @@ def bandwidth(
 def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> tuple[Figure, ...]:
     """Ratio to raw MPI, one figure a panel; all with the same axes."""
     drawings = _drawings(name, curves, curves.ratio, panels)
+    views = {
+        one.name: view for one, view in zip(drawings, _ratio_views(drawings, margin), strict=True)
+    }
+    return charts.figures(
+        drawings, "Ratio to raw MPI over message size", lambda one: (views[one.name],)
+    )
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        return (_ratio_view(one, drawings, margin),)
 
-    return charts.figures(drawings, "Ratio to raw MPI over message size", views)
-
-
-def _ratio_view(one: Drawing, drawings: Sequence[Drawing], margin: float) -> View:
+def _ratio_views(drawings: Sequence[Drawing], margin: float) -> list[View]:
     """Ratios close to 1; on a logarithmic axis the whole range of all drawings."""
+    if not drawings:
+        return []
     whole = charts.decades([each.frame for each in drawings], 1.0)
     y = Scale("Ratio to raw MPI", Unit.RATIO, *_NEAR, is_log=False, otherwise=whole)
-    strip = 1 / (1 + margin), 1 + margin
-    return View("Ratio", charts.sizes(drawings), y, one.curves, rules=(Rule(1.0),), strip=strip)
+    x, strip = charts.sizes(drawings), (1 / (1 + margin), 1 + margin)
+    return [View("Ratio", x, y, one.curves, rules=(Rule(1.0),), strip=strip) for one in drawings]
 
 
 def _drawings(

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import polars as pl
+from collections.abc import Sequence
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Text
-from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import cells
-from roundtrip.studies.netpipe import ARMS, STUDY
+from roundtrip.studies.netpipe import ARMS
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
 
-def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
+def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
     rows = []
     for panel in panels:
         tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
-        batches = _batches(data, panel)
+        batches = _batches(curves, panel)
         for variant, arm in ARMS.items():
             median = curves.at(curves.seconds, panel, variant=variant, size_bytes=1)
             if median is None:
@@ -62,14 +58,15 @@ def latency(data: Data, curves: Curves, panels: Sequence[Panel]) -> Table:
 _TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
-def convergence(data: Data, panels: Sequence[Panel]) -> Table:
+def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
     """How the points of all launches ended, by toolchain."""
     rows = []
     for panel in panels:
-        ends = Counter(point["status"] for _, point in _points(data, panel))
+        ends = Counter(curves.of(curves.points, panel)["status"])
         known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
         others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
-        warm_up = int(_launches(data, panel)["warmup_discarded"].sum())
+        its = curves.launches.filter(case_id=panel.key[0])
+        warm_up = int(its["warmup_discarded"].sum())
         counts = (panel.launches, sum(known) + ends.total(), *known)
         rows.append(
             (
@@ -99,15 +96,15 @@ _LEFT_OUT = {
 }
 
 
-def bounded(data: Data, panels: Sequence[Panel]) -> tuple[Text, ...]:
+def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
     """Where a variant's curve ends before that of the others, one line each."""
     lines: list[Text] = []
     for panel in panels:
         ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for launch, point in _points(data, panel):
-            if point["samples"] == 0:
-                mine = ends[point["variant"], point["status"]]
-                mine[launch] = min(point["size_bytes"], mine.get(launch, point["size_bytes"]))
+        empty = curves.of(curves.points, panel).filter(samples=0)
+        for point in empty.iter_rows(named=True):
+            mine, size = ends[point["variant"], point["status"]], point["size_bytes"]
+            mine[point["launch"]] = min(size, mine.get(point["launch"], size))
         for (variant, status), first in sorted(ends.items()):
             title = ARMS[variant].title if variant in ARMS else variant
             least = units.size(min(first.values()))
@@ -129,21 +126,11 @@ def buffers(panels: Sequence[Panel]) -> Text:
     return (" ".join(told) + " This changes the curve of large messages.",)
 
 
-def _launches(data: Data, panel: Panel) -> pl.DataFrame:
-    return data.passed(STUDY.name).filter(pl.col("case_id") == panel.key[0])
-
-
-def _points(data: Data, panel: Panel) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(launch, point of its run.json) for each point of the panel."""
-    mine = (pl.col("study") == STUDY.name) & (pl.col("case_id") == panel.key[0])
-    for point in data.points.filter(mine & (pl.col("case") == panel.case)).iter_rows(named=True):
-        yield point["launch"], point
-
-
-def _batches(data: Data, panel: Panel) -> dict[str, Cell]:
+def _batches(curves: Curves, panel: Panel) -> dict[str, Cell]:
     """Messages in a sample at 1 byte: least to most over launches, by variant."""
     found: dict[str, list[int]] = defaultdict(list)
-    for _, point in _points(data, panel):
-        if point["size_bytes"] == 1 and point["batch"]:
-            found[point["variant"]].append(point["batch"])
+    first = curves.of(curves.points, panel, size_bytes=1)
+    for variant, batch in first.select("variant", "batch").iter_rows():
+        if batch:
+            found[variant].append(batch)
     return {variant: Cell(units.counts(many)) for variant, many in found.items()}

@@ -109,9 +109,9 @@ class Section:
             ]
         drawn.append(tables.rates(curves, panels))
         if panels[0].is_pingpong:
-            drawn.append(launches.latency(self._data, curves, panels))
-        drawn.append(launches.convergence(self._data, panels))
-        bounded = launches.bounded(self._data, panels)
+            drawn.append(launches.latency(curves, panels))
+        drawn.append(launches.convergence(curves, panels))
+        bounded = launches.bounded(curves, panels)
         if bounded:
             drawn.append(Fold("Curves that end early, and why", (Items(bounded),)))
         return drawn
