@@ -16,7 +16,7 @@ from roundtrip.collect import bundle
 from roundtrip.collect.tables import disk, medians
 from roundtrip.collect.tables.rows import MEDIANS
 from roundtrip.report import data
-from roundtrip.stats.intervals import lower_rank
+from roundtrip.stats.summaries import lower_rank
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]

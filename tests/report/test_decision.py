@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.report import build, data, decision
-from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
 
 Maker = Callable[..., Any]

@@ -19,7 +19,7 @@ from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 
 ENVIRON = "openmpi41-boost181"
 HOSTILE = '<script>alert(1);"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'

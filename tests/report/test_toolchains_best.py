@@ -8,7 +8,7 @@ import pytest
 
 from roundtrip.report.sections.toolchains_best import answers, races, summary, tables
 from roundtrip.report.sections.toolchains_data import Setting, ToolchainComparison
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 
 SETTING = Setting("netpipe", "NetPIPE", "local:smp", "mode pingpong", "")

@@ -7,7 +7,7 @@ import pytest
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.summaries import median_interval
 
 
 @pytest.mark.parametrize(

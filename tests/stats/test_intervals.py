@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test
 
-from roundtrip.stats.intervals import Interval, lower_rank, median_interval, median_intervals
+from roundtrip.stats.summaries import Interval, lower_rank, median_interval, median_intervals
 
 values = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
 

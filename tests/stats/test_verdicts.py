@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roundtrip.stats.intervals import Interval
 from roundtrip.stats.levels import Levels
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Verdict, decide, judge
 
 LEVELS = Levels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.findings import VerdictAt, line
 

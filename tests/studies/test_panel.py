@@ -7,7 +7,7 @@ from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.collect.tables import settings
 from roundtrip.report.units import Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.arms import BLUE, ORANGE, Arm
 from roundtrip.studies.panel import CasePanels

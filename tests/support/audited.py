@@ -24,8 +24,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.origins import Origins
 from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
-from roundtrip.stats.intervals import median_interval
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import Family, Judged, judge
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 

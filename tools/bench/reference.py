@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.output import Point, Schedule
 from tools.bench import programs

@@ -9,7 +9,7 @@ from typing import Any
 from roundtrip.compare import words
 from roundtrip.compare.model import Comparison, Row
 from roundtrip.compare.side import Side, Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 
 
 def render(comparison: Comparison, everything: bool = False) -> str:

@@ -17,9 +17,9 @@ from roundtrip.errors import UserError
 from roundtrip.report import decision, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.stats.foresight import rounds_to_come
-from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
+from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
 
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 from roundtrip.compare.provenance import Fact
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report.speeds import Point
-from roundtrip.stats.intervals import Interval
 from roundtrip.stats.levels import Levels
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Family, Judged, Verdict
 
 

@@ -11,12 +11,12 @@ import polars as pl
 
 from roundtrip.collect.tables.rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
-from roundtrip.stats.intervals import Interval
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure
 from roundtrip.stats.nodes.launches import NOBODY, Launches
 from roundtrip.stats.nodes.nightly import effects
 from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.summaries import Interval
 
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
 #: Launches inside a node that tell of its processor now, and logarithms that are alike.

@@ -6,7 +6,7 @@ import polars as pl
 
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.collect.tables.rows import NIGHTS, SERIES
-from roundtrip.stats.intervals import with_ends
+from roundtrip.stats.summaries import with_ends
 from roundtrip.studies.metrics import METRICS
 
 DISTURBED = "disturbed"

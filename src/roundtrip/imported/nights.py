@@ -12,7 +12,7 @@ import polars as pl
 
 from roundtrip.collect.tables import rows as schema
 from roundtrip.imported.schema import VALUES
-from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.summaries import median_interval
 
 #: What tells one value from another, however often and wherever it was logged.
 _VALUE = ["case_id", "metric", "unit", "value"]

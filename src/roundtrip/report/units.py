@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtrip.stats.intervals import Interval
+    from roundtrip.stats.summaries import Interval
 
 NOTHING = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"

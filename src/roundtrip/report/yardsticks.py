@@ -35,7 +35,7 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
         _samples(rows.filter(pl.col("study") == study), yardstick)
         .sort("rep")
         .group_by(keys)
-        .agg(*map(_only, ONE), median=OF_LAUNCH.formed("shown"), samples=pl.col("shown"))
+        .agg(*map(_only, ONE), median=OF_LAUNCH.aggregate("shown"), samples=pl.col("shown"))
         .with_columns(
             number=pl.lit(number), name=pl.lit(yardstick.name), unit=pl.lit(str(yardstick.unit))
         )

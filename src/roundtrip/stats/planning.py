@@ -17,8 +17,8 @@ from __future__ import annotations
 from enum import Enum
 from itertools import count
 
-from roundtrip.stats.intervals import lower_rank
 from roundtrip.stats.levels import Levels
+from roundtrip.stats.summaries import lower_rank
 
 
 class Reach(Enum):

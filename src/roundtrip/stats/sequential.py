@@ -41,9 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from roundtrip.stats.intervals import Interval
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.significance import q_values
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, decide
 
 Key = TypeVar("Key", bound=Hashable)

@@ -1,20 +1,33 @@
-"""How several values become one, as objects: what forms a number is what the report says of it.
+"""How several values become one, and the exact rank confidence interval of a median of launches.
 
-Which statistic suits which kind of value: T. Hoefler and R. Belli, Scientific Benchmarking of
-Parallel Computing Systems, SC 2015, rules 3 (costs and rates), 4 (ratios) and 6 (normal theory).
+Statistics are objects: what forms a number is what the report says of it.  Which statistic suits
+which kind of value: T. Hoefler and R. Belli, Scientific Benchmarking of Parallel Computing Systems,
+SC 2015, rules 3 (costs and rates), 4 (ratios) and 6 (normal theory).
+
+The interval (SC 2015, section 3.1.3; W. J. Conover, Practical Nonparametric Statistics, 3rd ed.
+1999, section 3.2).  Let x(1) <= ... <= x(n) be independent with median m, of any distribution.  The
+number of values below m is binomial B(n, 1/2) (ties only widen the interval), so
+
+    P( x(l) <= m <= x(n+1-l) ) >= 1 - 2 P(B <= l-1),
+
+and l is the largest rank for which the right side is at least the level.  For n < 6 there is no
+such rank at 95 %: then there is no interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
+import numpy as np
 import polars as pl
+import scipy
 
 
 class Kind(StrEnum):
-    """Of a value: time, work over time, one over another of its kind, a number of things."""
+    """What a value is: time, work over time, one over another of its kind, a number of things."""
 
     COST = "cost"
     RATE = "rate"
@@ -26,20 +39,20 @@ class Kind(StrEnum):
 class Statistic:
     """`name` in words; `suits` are the kinds of which it means something.
 
-    `formed` makes it of a column; None where it is formed elsewhere, as by another's program.
+    `function` computes it from a column; None where another program computes it.
     `is_normal`: it says what it seems to say only of values that are normally distributed.
     """
 
     name: str
     suits: frozenset[Kind]
-    formed: Callable[[pl.Expr], pl.Expr] | None = None
+    function: Callable[[pl.Expr], pl.Expr] | None = None
     is_normal: bool = False
 
-    def of(self, values: pl.Expr) -> pl.Expr:
-        """The statistic of a column; ValueError if it is not formed of one."""
-        if self.formed is None:
-            raise ValueError(f"the {self.name} is not formed of a column")
-        return self.formed(values)
+    def aggregate(self, values: pl.Expr) -> pl.Expr:
+        """The statistic of a column; ValueError if it has no function."""
+        if self.function is None:
+            raise ValueError(f"the {self.name} is not computed from a column")
+        return self.function(values)
 
 
 MEDIAN = Statistic("median", frozenset(Kind), pl.Expr.median)
@@ -76,9 +89,117 @@ class Summary:
         """Whether the statistic means something of this kind of value."""
         return self.kind in self.statistic.suits
 
-    def formed(self, column: str) -> pl.Expr:
-        """The summary of a column; ValueError if its statistic is not formed of one."""
-        return self.statistic.of(pl.col(column))
+    def aggregate(self, column: str) -> pl.Expr:
+        """The summary of a column; ValueError if its statistic has no function."""
+        return self.statistic.aggregate(pl.col(column))
 
     def __str__(self) -> str:
         return f"{self.what}: {self.statistic.name} over {self.over}"
+
+
+def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
+    """sum(work) / sum(times): the rate of the whole, in the unit of work per second.
+
+    ValueError for no amounts, a different number of times, a negative amount or a time <= 0.
+
+    Parameters
+    ----------
+    work
+        Amounts done, >= 0 (bytes).
+    times
+        Times they took, > 0 (seconds), as many.
+    """
+    if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
+        raise ValueError("needs as many amounts >= 0 as times > 0, and at least one")
+    return sum(work) / sum(times)
+
+
+#: How values of several launches become one, wherever an interval stands.
+OVER_LAUNCHES = MEDIAN
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Median of `n` launches; `low` and `high` are None where there is no interval at `level`."""
+
+    median: float
+    low: float | None
+    high: float | None
+    n: int
+    level: float | None = field(default=None, compare=False)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there are enough launches for an interval."""
+        return self.low is not None
+
+    def within(self, low: float, high: float) -> bool:
+        """Whether the whole interval lies in [low, high]; False if there is none."""
+        return (
+            self.low is not None and self.high is not None and low <= self.low <= self.high <= high
+        )
+
+    def excludes(self, value: float) -> bool:
+        """Whether the interval lies wholly on one side of `value`; False if there is none."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+
+@cache
+def lower_rank(n: int, level: float) -> int:
+    """Rank l (1-based) of the interval's lower end; 0 if n values give no interval at `level`.
+
+    Parameters
+    ----------
+    n
+        Number of launches.
+    level
+        Confidence level, in (0, 1).
+    """
+    # ppf is the smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
+    return int(scipy.stats.binom.ppf((1 - level) / 2, n, 0.5)) if n > 0 else 0
+
+
+def median_interval(values: Sequence[float], level: float) -> Interval:
+    """Median of `values`, one for each launch, and its rank interval, in their unit.
+
+    ValueError for no values or a NaN.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    if not ordered.size or np.isnan(ordered).any():
+        raise ValueError("needs at least one value, and no NaN")
+    rank = lower_rank(ordered.size, level)
+    low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (None, None)
+    half = ordered.size // 2
+    median = ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return Interval(float(median), low, high, ordered.size, level)
+
+
+def median_intervals(
+    frame: pl.DataFrame, by: Sequence[str], value: str, level: float
+) -> pl.DataFrame:
+    """`median_interval` of column `value` for every group.
+
+    Columns: those of `by`, then median, low, high (null without an interval) and n.
+    """
+    groups = frame.group_by(by).agg(
+        median=OVER_LAUNCHES.aggregate(pl.col(value)),
+        n=pl.len().cast(pl.Int64),
+        ordered=pl.col(value).sort(),
+    )
+    return with_ends(groups, level).select(*by, "median", "low", "high", "n").sort(by)
+
+
+def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
+    """`groups` with columns low and high, the rank interval; null without an interval.
+
+    Columns n, the number of values of a group, and ordered, a list of these in their order.
+    """
+    counts = groups["n"].unique().to_list()
+    ranks = pl.DataFrame(
+        {"n": counts, "rank": [lower_rank(n, level) for n in counts]},
+        schema={"n": pl.Int64, "rank": pl.Int64},
+    )
+    rank = pl.when(pl.col("rank") > 0).then(pl.col("rank"))
+    return groups.join(ranks, on="n").with_columns(
+        low=pl.col("ordered").list.get(rank - 1), high=pl.col("ordered").list.get(-rank)
+    )

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.planning import fewest_launches, least_p
 from roundtrip.stats.significance import q_values, signed_rank_p
+from roundtrip.stats.summaries import Interval, median_interval
 
 Key = TypeVar("Key", bound=Hashable)
 

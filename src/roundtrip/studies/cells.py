@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Text, Tone
 from roundtrip.report.units import Quantity
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.arms import Arm
 from roundtrip.studies.panel import CasePanels

@@ -17,7 +17,7 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table, Text
 from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.intervals import median_intervals
+from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import charts, panel
 from roundtrip.studies.arms import GREY, Arm, palette
 from roundtrip.studies.charts import Drawing

@@ -22,8 +22,14 @@ from roundtrip.collect.tables import settings
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level
-from roundtrip.stats.intervals import Interval, median_interval, median_intervals
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import (
+    MEDIAN,
+    Interval,
+    Kind,
+    Summary,
+    median_interval,
+    median_intervals,
+)
 from roundtrip.studies.metrics import METRICS
 from roundtrip.studies.ratios import within_launch
 
@@ -203,7 +209,7 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
     Of one metric, since values of several are no values of one thing.  Sorted by `by`.
     """
     measured = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
-    return measured.group_by(by).agg(OF_LAUNCH.formed("value")).sort(by).collect()
+    return measured.group_by(by).agg(OF_LAUNCH.aggregate("value")).sort(by).collect()
 
 
 def placed(launches: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.studies.osu import Thresholds
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN

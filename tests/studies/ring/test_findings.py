@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from roundtrip.collect import analysis
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.ring import Thresholds
 from roundtrip.studies.ring.curves import Panel

@@ -13,7 +13,7 @@ import polars as pl
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables.rows import LABELS, MEDIANS, Median, Sample
 from roundtrip.errors import UserError
-from roundtrip.stats.intervals import median_intervals
+from roundtrip.stats.summaries import median_intervals
 
 FILE_NAME = "medians.parquet"
 #: What tells the series of one launch apart; study, case and unit follow from launch and metric.

@@ -13,7 +13,7 @@ from roundtrip.report.audit.subject import Number, Outcome, Subject, held, missi
 from roundtrip.report.blocks import Table
 from roundtrip.report.plot import LINK, Plot
 from roundtrip.report.units import UNPRINTED, Level, Quantity, Unit
-from roundtrip.stats.intervals import median_interval
+from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.metrics import METRICS
 
 _NAMED = 3  # so many faults are listed, the others counted

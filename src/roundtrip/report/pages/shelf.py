@@ -178,7 +178,7 @@ def overall(nights: pl.DataFrame) -> list[float]:
         nights.filter((pl.col("median") > 0) & (pl.col("left_out") == ""))
         .with_columns(worse=worse)
         .group_by("night")
-        .agg(GEOMETRIC_MEAN.of(pl.col("worse")))
+        .agg(GEOMETRIC_MEAN.aggregate(pl.col("worse")))
     )
     every = nights.select("night").unique().join(found, on="night", how="left").sort("night")
     return every["worse"].to_list()

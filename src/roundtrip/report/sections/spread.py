@@ -22,9 +22,8 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.levels import Levels
-from roundtrip.stats.summaries import DEVIATION, Kind, Summary
+from roundtrip.stats.summaries import DEVIATION, Kind, Summary, median_interval
 from roundtrip.stats.variance import Components, allocate, components, half_width, normality_p
 
 #: The column with the test of Shapiro and Wilk.
@@ -135,7 +134,7 @@ def _between(medians: list[float], parts: Components | None) -> Cell:
     if parts is not None:
         return _share(math.sqrt(parts.between))
     logs = pl.Series([math.log(median) for median in medians if median > 0])
-    spread = logs.to_frame("log").select(DEVIATED.formed("log")).item()
+    spread = logs.to_frame("log").select(DEVIATED.aggregate("log")).item()
     return _share(spread)
 
 

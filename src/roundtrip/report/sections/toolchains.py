@@ -32,8 +32,7 @@ from roundtrip.report.sections.toolchains_data import (
     Toolchains,
 )
 from roundtrip.report.units import Level, Quantity
-from roundtrip.stats.intervals import OVER_LAUNCHES, median_interval
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim

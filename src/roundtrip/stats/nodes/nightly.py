@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.nodes.healthy import Healthy
 from roundtrip.stats.nodes.launches import Kind, Launches, Unit
 from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.summaries import Interval, median_interval
 
 
 def effects(launches: Launches, settings: Settings, confidence: float) -> dict[str, Interval]:

@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from roundtrip.stats.intervals import median_interval
 from roundtrip.stats.nodes.healthy import Healthy
 from roundtrip.stats.nodes.launches import NOBODY, Kind, Launches, Unit
 from roundtrip.stats.nodes.settings import Settings
 from roundtrip.stats.nodes.verdicts import Tested
+from roundtrip.stats.summaries import median_interval
 
 #: At most this share of the nodes is put aside: with more, nobody knows which part is sick.
 _MOST_ASIDE = 1 / 3

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report.data import Data
-from roundtrip.stats.intervals import median_intervals
+from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import panel
 from roundtrip.studies.ddtbench import APPS, BUFFERS, DDT, MANUAL, PACKING, STUDY, derived
 from roundtrip.studies.panel import Panels, Row

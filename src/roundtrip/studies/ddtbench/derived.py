@@ -31,8 +31,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.stats.intervals import OVER_LAUNCHES
-from roundtrip.stats.summaries import MEDIAN, SUM, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
 from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING, TUNED
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.ratios import speeds as speeds_of
@@ -80,7 +79,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         samples.filter((pl.col("metric") == METRIC) & phase.is_in(_EPOCHS))
         .group_by([*keys, "rep"])
         .agg(
-            round_trip=ROUND_TRIP.formed("value"),
+            round_trip=ROUND_TRIP.aggregate("value"),
             **{name: value.filter(phase == name).sum() for name in _EPOCHS},
         )
         .with_columns(
@@ -90,7 +89,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         )
     )
     medians = exchanges.group_by(keys).agg(
-        *map(OF_LAUNCH.formed, ("round_trip", *_EPOCHS, "network")),
+        *map(OF_LAUNCH.aggregate, ("round_trip", *_EPOCHS, "network")),
         exchanges=pl.len().cast(pl.Int64),
     )
     return (
@@ -114,7 +113,7 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter((pl.col("metric") == METRIC) & pl.col("phase").is_in(list(CREATION)))
         .group_by(keys)
-        .agg(seconds=CREATED.formed("value"))
+        .agg(seconds=CREATED.aggregate("value"))
         .with_columns(
             app=pl.col("case").str.split("/").list.first(),
             buffers=pl.col("case").str.split("/").list.last(),

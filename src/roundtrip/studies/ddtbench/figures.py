@@ -11,7 +11,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
 from roundtrip.report.units import Level, Unit
-from roundtrip.stats.intervals import median_intervals
+from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import charts
 from roundtrip.studies.arms import BLUE, TEAL, Arm
 from roundtrip.studies.charts import INTERVAL, Drawing

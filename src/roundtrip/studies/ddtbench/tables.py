@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Cell, Column, Strong, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.ddtbench import (

@@ -11,7 +11,7 @@ import polars as pl
 from roundtrip.collect.tables import settings
 from roundtrip.report import labels
 from roundtrip.report.data import Data
-from roundtrip.stats.intervals import median_intervals
+from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import panel
 from roundtrip.studies.netpipe import ARMS, BASE, STUDY, derived
 from roundtrip.studies.panel import Panels, Row

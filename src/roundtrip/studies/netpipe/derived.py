@@ -25,9 +25,15 @@ from itertools import pairwise
 
 import polars as pl
 
-from roundtrip.stats.intervals import OVER_LAUNCHES
-from roundtrip.stats.rates import TOTAL_RATE
-from roundtrip.stats.summaries import LEAST, MEDIAN, PERCENTILES, Kind, Summary
+from roundtrip.stats.summaries import (
+    LEAST,
+    MEDIAN,
+    OVER_LAUNCHES,
+    PERCENTILES,
+    TOTAL,
+    Kind,
+    Summary,
+)
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, HALF_ROUND_TRIP, PER_MESSAGE
 from roundtrip.studies.ratios import speeds as speeds_of
@@ -78,8 +84,8 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         times(samples)
         .group_by(keys)
         .agg(
-            seconds=SECONDS.formed("value"),
-            least_seconds=LEAST_SECONDS.formed("value"),
+            seconds=SECONDS.aggregate("value"),
+            least_seconds=LEAST_SECONDS.aggregate("value"),
             samples=pl.len().cast(pl.Int64),
         )
         .with_columns(bandwidth=bandwidth())
@@ -160,7 +166,7 @@ FACTS = Facts(
         SECONDS,
         LEAST_SECONDS,
         Summary("latency", Kind.COST, "the samples of all launches", PERCENTILES),
-        Summary("bandwidth of all sizes", Kind.RATE, "the sizes of a launch", TOTAL_RATE),
+        Summary("bandwidth of all sizes", Kind.RATE, "the sizes of a launch", TOTAL),
         Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
         Summary("time of a message", Kind.COST, "launches", OVER_LAUNCHES),
     ),

@@ -22,8 +22,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.intervals import median_interval
-from roundtrip.stats.rates import total_rate
+from roundtrip.stats.summaries import median_interval, total_rate
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.findings import Comparison

@@ -19,8 +19,8 @@ from roundtrip.report import labels
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
-from roundtrip.stats.intervals import Interval, median_interval
 from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import cells
 from roundtrip.studies.npb import (
     IN_MEMORY,
@@ -187,8 +187,8 @@ class Launches:
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
-            compute=over.of(value.filter(is_time & (phase == "compute"))),
-            communication=over.of(value.filter(is_time & phase.is_in(derived.PATTERNS))),
+            compute=over.aggregate(value.filter(is_time & (phase == "compute"))),
+            communication=over.aggregate(value.filter(is_time & phase.is_in(derived.PATTERNS))),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
             least=value.filter(of_ranks).min(),
             most=value.filter(of_ranks).max(),

@@ -19,8 +19,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.stats.intervals import OVER_LAUNCHES
-from roundtrip.stats.summaries import MEAN, SLOPE, SUM, TOTAL, Kind, Summary
+from roundtrip.stats.summaries import MEAN, OVER_LAUNCHES, SLOPE, SUM, TOTAL, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.ratios import speeds as speeds_of
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies.npb import (
     NATIVE,

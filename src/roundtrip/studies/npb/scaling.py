@@ -17,7 +17,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.sites.scales import ALL_CORES
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.studies import charts, growth
 from roundtrip.studies.arms import GREY, PINK, Arm, Colour
 from roundtrip.studies.charts import Drawing

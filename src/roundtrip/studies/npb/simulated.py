@@ -26,7 +26,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
 from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, STUDY_RTT_MS

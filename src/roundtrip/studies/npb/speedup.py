@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from roundtrip.stats.intervals import Interval
 from roundtrip.stats.rounds import in_twos
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.npb import (
     NATIVE,

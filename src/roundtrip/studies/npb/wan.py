@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from roundtrip.stats.intervals import Interval, lower_rank
+from roundtrip.stats.summaries import Interval, lower_rank
 from roundtrip.studies.npb import IN_MEMORY, MIXED, TCP, UDP
 
 

@@ -10,7 +10,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.intervals import Interval, median_interval
+from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe import derived as netpipe

@@ -16,7 +16,7 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
-from roundtrip.stats.intervals import Interval, median_intervals
+from roundtrip.stats.summaries import Interval, median_intervals
 from roundtrip.studies import charts, panel
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.osu import ARMS, STUDY, derived

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.stats.intervals import OVER_LAUNCHES
-from roundtrip.stats.summaries import MEAN, MEDIAN, TOTAL, Kind, Summary
+from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 from roundtrip.studies.ratios import speeds as speeds_of
 

@@ -21,7 +21,7 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged
 from roundtrip.studies import cells
 from roundtrip.studies.findings import where_measured

@@ -14,7 +14,7 @@ import polars as pl
 from roundtrip.collect.tables import settings
 from roundtrip.report import units
 from roundtrip.report.data import Data
-from roundtrip.stats.intervals import Interval, median_intervals
+from roundtrip.stats.summaries import Interval, median_intervals
 from roundtrip.studies import growth, panel
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.panel import Panels, Row

@@ -35,8 +35,7 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.stats.intervals import OVER_LAUNCHES
-from roundtrip.stats.summaries import MEDIAN, PERCENTILES, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 from roundtrip.studies.ratios import speeds as speeds_of
 from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
@@ -156,7 +155,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter(pl.col("metric") == METRIC)
         .group_by(keys)
-        .agg(seconds=SECONDS.formed("value"), samples=pl.len().cast(pl.Int64))
+        .agg(seconds=SECONDS.aggregate("value"), samples=pl.len().cast(pl.Int64))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()

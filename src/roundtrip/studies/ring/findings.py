@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Judged, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies import findings as shared

@@ -13,7 +13,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.intervals import Interval
+from roundtrip.stats.summaries import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
