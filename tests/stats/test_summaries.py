@@ -52,7 +52,7 @@ def test_a_summary_forms_what_it_says() -> None:
 
 
 def test_what_another_program_forms_is_not_formed_here() -> None:
-    with pytest.raises(ValueError, match="not formed"):
+    with pytest.raises(ValueError, match="not computed"):
         Summary("rate", Kind.RATE, "a run", TOTAL).aggregate("value")
 
 
