@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.synthetic import Tree
 
-from roundtrip.compare import source
+from roundtrip.compare import side
 from roundtrip.compare.comparison import compare
 from roundtrip.compare.model import Comparison
 
@@ -18,8 +18,8 @@ OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boo
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> Iterator[source.Sources]:
-    with source.opened(tmp_path / "reports") as opened:
+def sources(tmp_path: Path) -> Iterator[side.Sources]:
+    with side.open_sources(tmp_path / "reports") as opened:
         yield opened
 
 
@@ -37,7 +37,7 @@ def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
 
 
 @pytest.fixture
-def between(sources: source.Sources) -> Callable[..., Comparison]:
+def between(sources: side.Sources) -> Callable[..., Comparison]:
     """Compares what two specs name."""
 
     def run(base: Any, new: Any, **more: Any) -> Comparison:

@@ -10,7 +10,7 @@ import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all
 from support.simulated import simulate
 
-from roundtrip.compare import words
+from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.errors import UserError
 from roundtrip.stats.significance import q_values
@@ -21,7 +21,7 @@ LATER = "2026-11-22T07:00:00Z"
 
 
 def row(comparison: Comparison, what: str) -> Row:
-    return next(r for r in comparison.rows if words.series(r).replace("\xa0", " ") == what)
+    return next(r for r in comparison.rows if model.describe_series(r).replace("\xa0", " ") == what)
 
 
 def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between) -> None:
@@ -74,7 +74,7 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
     assert {one.status for one in told.rows} == {Status.NO_CLAIM}
     assert all((one.base.n, one.new.n) == (10, 10) for one in told.rows)
     assert told.exit_status == 2
-    notes = " ".join(words.notes(told))
+    notes = " ".join(model.notes(told))
     assert "measured on different nights: a machine drifts by more than most builds differ" in notes
     assert "cannot be interleaved" in notes
     assert not told.removed and not told.added
@@ -120,7 +120,7 @@ def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> Non
         change_all(made, "case.json", emulated={"wan_rtt_ms": 2})
     told = between(one.path, other.path)
     assert told.rows
-    assert "EMULATED WAN: RTT 2 ms" in words.case(told.rows[0])
+    assert "EMULATED WAN: RTT 2 ms" in model.describe_case(told.rows[0])
 
 
 def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
@@ -141,7 +141,7 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     told = between(f"{made}:toolchain={OPENMPI}", f"{made}:toolchain={MPICH}")
     assert told.rows
     assert {one.status for one in told.rows} == {Status.NO_CLAIM}
-    notes = " ".join(words.notes(told))
+    notes = " ".join(model.notes(told))
     assert "simulated, which gives the same values each time: nothing is tested" in notes
     assert "roundtrip ab" not in notes
 
@@ -187,7 +187,7 @@ def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
     change_all(other, "case.json", system="elsewhere")
     told = between(one.path, other.path)
     assert {r.series.new.site for r in told.rows} == {"elsewhere"}
-    notes = " ".join(words.notes(told))
+    notes = " ".join(model.notes(told))
     assert "different sites, local and elsewhere" in notes
     assert "Two sites are never interleaved" in notes
 
@@ -202,13 +202,13 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
     )
     change_all(other, "run.json", hosts=["n2"])
     told = between(one.path, other.path)
-    differs = {fact.name: (fact.base, fact.new) for fact in words.shown(told, False)}
+    differs = {fact.name: (fact.base, fact.new) for fact in model.facts_to_show(told, False)}
     assert differs.pop("nodes")[0] != ""
     assert differs == {
         "system kernel": ("6.1.0-40-amd64", "6.12.0"),
         "binding": ("rank 0: 0; rank 1: 1", "rank 0: 5; rank 1: 5"),
     }
-    everything = {fact.name for fact in words.shown(told, True)}
+    everything = {fact.name for fact in model.facts_to_show(told, True)}
     assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= everything
 
 
@@ -234,10 +234,10 @@ def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: 
     other = made.path.rename(made.path.with_name("sequential"))
     told = between(*(side.replace(str(path), str(other)) for side in sides))
     assert told.is_sequential and not fixed.is_sequential
-    assert "valid at whatever round" in " ".join(words.notes(told))
-    judged = {words.series(r): r.judged for r in told.rows}
+    assert "valid at whatever round" in " ".join(model.notes(told))
+    judged = {model.describe_series(r): r.judged for r in told.rows}
     for one in fixed.rows:
-        assert judged[words.series(one)] != one.judged
+        assert judged[model.describe_series(one)] != one.judged
 
 
 def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> None:

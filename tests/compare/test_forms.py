@@ -12,7 +12,7 @@ import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD
 from rich.console import Console
 
-from roundtrip.compare import as_json, junit, markdown, table
+from roundtrip.compare import forms
 from roundtrip.compare.model import Comparison, Series
 from roundtrip.compare.provenance import Fact
 
@@ -48,7 +48,7 @@ def hostile(comparison: Comparison) -> Comparison:
 
 
 def test_junit_has_a_case_for_each_series(comparison: Comparison) -> None:
-    (suite,) = ElementTree.fromstring(junit.render(comparison))  # noqa: S314  our own
+    (suite,) = ElementTree.fromstring(forms.as_junit(comparison))  # noqa: S314  our own
     cases = suite.findall("testcase")
     failed = [case for case in cases if case.find("failure") is not None]
     skipped = [case for case in cases if case.find("skipped") is not None]
@@ -64,14 +64,14 @@ def test_junit_has_a_case_for_each_series(comparison: Comparison) -> None:
 
 
 def test_junit_of_hostile_names_is_xml(hostile: Comparison) -> None:
-    suite = ElementTree.fromstring(junit.render(hostile))[0]  # noqa: S314  our own
+    suite = ElementTree.fromstring(forms.as_junit(hostile))[0]  # noqa: S314  our own
     names = [case.get("name") or "" for case in suite.iter("testcase")]
     assert any("<b>|x`](y)\N{REPLACEMENT CHARACTER}[31m" in name for name in names)
     assert not list(suite.iter("b"))
 
 
 def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> None:
-    text = markdown.render(comparison)
+    text = forms.as_markdown(comparison)
     first, *_ = text.splitlines()
     assert first.startswith("**") and "series compared" in first and "regressed" in first
     assert text.count("<details>") == text.count("</details>") == 3
@@ -82,7 +82,7 @@ def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> No
 
 
 def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
-    text = markdown.render(hostile)
+    text = forms.as_markdown(hostile)
     text.encode()
     assert "<b>" not in text
     assert "&lt;b&gt;\\|x\\`\\]\\(y\\)" in text
@@ -90,23 +90,23 @@ def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
 
 
 def test_json_tells_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
-    told = json.loads(as_json.render(comparison))
+    told = json.loads(forms.as_json(comparison))
     assert told["exit_status"] == 1
     assert len(told["series"]) == len(comparison.rows)
     first = told["series"][0]
     assert first["status"] in ("regressed", "improved")
     assert first["ratio"]["low"] <= first["ratio"]["median"] <= first["ratio"]["high"]
     assert told["base"]["chosen"] == {"toolchain": OPENMPI}
-    assert json.loads(as_json.render(hostile))["refused"] == [HOSTILE]
-    as_json.render(hostile).encode()
+    assert json.loads(forms.as_json(hostile))["refused"] == [HOSTILE]
+    forms.as_json(hostile).encode()
 
 
 def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparison) -> None:
-    text = table.render(comparison)
+    text = forms.as_text(comparison)
     assert "What differs besides speed" in text
     assert "compiler" not in text
     assert "GNU 12.2.0" not in text
-    assert "compiler =" in table.render(comparison, everything=True)
+    assert "compiler =" in forms.as_text(comparison, everything=True)
     assert (
         f"Removed: NetPIPE, mode pingpong, placement shared-memory, on local:smp with {THIRD}"
         in text
@@ -115,11 +115,11 @@ def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparis
 
 
 def test_the_table_of_hostile_names_moves_no_cursor(hostile: Comparison) -> None:
-    text = table.render(hostile)
+    text = forms.as_text(hostile)
     text.encode()
     assert "\x1b" not in text and "\x00" not in text
 
 
 def test_a_narrow_terminal_gets_a_table_too(comparison: Comparison) -> None:
     console = Console(width=100, force_terminal=True)
-    assert "regressed" in table.render(comparison, console=console)
+    assert "regressed" in forms.as_text(comparison, console=console)

@@ -10,7 +10,7 @@ import pytest
 from compare.conftest import OPENMPI
 
 from roundtrip.collect import bundle
-from roundtrip.compare.source import Sources, parse
+from roundtrip.compare.side import Sources, parse_spec
 from roundtrip.errors import UserError
 from roundtrip.report import publish
 
@@ -27,18 +27,18 @@ Tree = Callable[..., Any]
     ],
 )
 def test_a_selector_follows_the_last_colon(spec: str, source: str, chosen: dict[str, str]) -> None:
-    assert parse(spec) == (source, chosen)
+    assert parse_spec(spec) == (source, chosen)
 
 
 @pytest.mark.parametrize("spec", ["x:colour=red", "x:toolchain=", "x:boost=1,2"])
 def test_an_unknown_key_is_told_with_the_legal_ones(spec: str) -> None:
     with pytest.raises(UserError, match=r"selects nothing; legal are toolchain=\.\.\., mpi="):
-        parse(spec)
+        parse_spec(spec)
 
 
 def test_a_key_that_stands_twice_is_told() -> None:
     with pytest.raises(UserError, match="toolchain stands twice; right is one value"):
-        parse("x:toolchain=a,check=b,toolchain=c")
+        parse_spec("x:toolchain=a,check=b,toolchain=c")
 
 
 def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(

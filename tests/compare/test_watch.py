@@ -10,9 +10,9 @@ import pytest
 from compare.conftest import MPICH, OPENMPI
 
 from roundtrip.collect import rounds
-from roundtrip.compare import watch as watching
+from roundtrip.compare import comparison
+from roundtrip.compare.comparison import Watch
 from roundtrip.compare.model import Status
-from roundtrip.compare.watch import Watch
 from roundtrip.errors import UserError
 
 Tree = Callable[..., Any]
@@ -73,5 +73,5 @@ def test_what_an_open_claim_lacks_is_said(tree: Tree, more: int | None, said: st
     compared = made.judged()
     row = next(row for row in compared.rows if row.status is Status.CANNOT_TELL)
     left = replace(compared, rows=(replace(row, more=more),))
-    assert not watching.told(left)
-    assert watching.status(left, 6).endswith(f"({said})")
+    assert not comparison.is_decided(left)
+    assert comparison.describe_status(left, 6).endswith(f"({said})")

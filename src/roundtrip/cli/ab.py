@@ -134,7 +134,7 @@ def _measure(
     from roundtrip.campaign.outcome import Outcome
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
-    from roundtrip.compare.watch import Watch
+    from roundtrip.compare.comparison import Watch
 
     again = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
     watch = Watch(run_tree.path, *toolchains, tell=_say, fail_on=least)

@@ -15,8 +15,7 @@ from roundtrip.errors import UserError, require_place, writing
 
 if TYPE_CHECKING:
     from roundtrip.compare.model import Comparison
-    from roundtrip.compare.side import Side
-    from roundtrip.compare.source import Sources
+    from roundtrip.compare.side import Side, Sources
 
 _PERCENT = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
 
@@ -66,9 +65,9 @@ def compare(
         require_place(output)
     if new is not None and (toolchains or by):
         raise UserError("--toolchains and --by choose two sides of one source: leave NEW out")
-    from roundtrip.compare import comparison, source  # takes a second to load
+    from roundtrip.compare import comparison, side  # takes a second to load
 
-    with source.opened(paths.reports()) as sources:
+    with side.open_sources(paths.reports()) as sources:
         if new is not None:
             sides = (sources.side(base), sources.side(new))
         elif toolchains:
@@ -93,23 +92,22 @@ def _halves(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
         raise UserError(f"--by {key}: legal are {', '.join(KEYS)}")
     values = sorted({str(getattr(unit, key)) for unit in sources.side(source).units})
     if len(values) != 2:
-        told = "; ".join(values)
         raise UserError(
-            f"{source} has {len(values)} values of {key}, not two ({told}): "
+            f"{source} has {len(values)} values of {key}, not two ({'; '.join(values)}): "
             f"name both sides, {source}:{key}=..."
         )
     one, other = ({key: value} for value in values)
     return sources.side(source, one), sources.side(source, other)
 
 
-def fraction(told: str | None) -> float | None:
+def fraction(text: str | None) -> float | None:
     """``3%`` as a fraction; None for None.  UserError for what is no percentage above 0."""
-    if told is None:
+    if text is None:
         return None
-    found = _PERCENT.fullmatch(told.strip())
+    found = _PERCENT.fullmatch(text.strip())
     value = float(found["number"]) / 100 if found else 0.0
     if not 0 < value < 1:
-        raise UserError(f"--fail-on {told}: a percentage above 0 and below 100, such as 3%")
+        raise UserError(f"--fail-on {text}: a percentage above 0 and below 100, such as 3%")
     return value
 
 
@@ -119,13 +117,17 @@ def write(
     """Print the comparison, or write it to `output`."""
     from rich.console import Console
 
-    from roundtrip.compare import as_json, junit, markdown, table
+    from roundtrip.compare import forms
 
     if form is Format.TABLE:
-        text = table.render(compared, everything, None if output else Console())
+        text = forms.as_text(compared, everything, None if output else Console())
     else:
-        renderers = {Format.JSON: as_json, Format.MARKDOWN: markdown, Format.JUNIT: junit}
-        text = renderers[form].render(compared, everything)
+        render = {
+            Format.JSON: forms.as_json,
+            Format.MARKDOWN: forms.as_markdown,
+            Format.JUNIT: forms.as_junit,
+        }[form]
+        text = render(compared, everything)
     if output is None:
         typer.echo(text, nl=False)
     else:

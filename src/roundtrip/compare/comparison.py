@@ -7,20 +7,114 @@ shown without a claim: a machine drifts from night to night by more than most bu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from roundtrip.compare import advice, matching, provenance
-from roundtrip.compare.model import Comparison, Row, Series
+from roundtrip.collect import bundle
+from roundtrip.collect.launches import scan
+from roundtrip.compare import model, provenance
+from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Side, Unit
 from roundtrip.errors import UserError
-from roundtrip.report import decision, speeds
+from roundtrip.report import data, decision, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.stats.foresight import rounds_to_come
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Judged, Verdict
+
+#: What may differ besides, if the sides were chosen by this.
+_FREES = {
+    "toolchain": ("toolchain",),
+    "mpi": ("toolchain",),
+    "boost": ("toolchain",),
+    "spack": ("toolchain",),
+    "partition": ("partition",),
+    "site": ("site", "partition", "toolchain"),
+}
+#: Fewer rounds never give a verdict.
+_FIRST_LOOK = 6
+#: After so many rounds in which one side did not complete, more would not help.
+_PATIENCE = 3
+_MOST_NAMED = 3
+_NAMED = ("site", "partition", "toolchain")
+_ALIKE = (*_NAMED, "mpi", "boost", "compiler", "flags", "spack")
+
+
+@dataclass(frozen=True)
+class _Matches:
+    """Pairs (base, new); cases of one side alone; and why some were not compared."""
+
+    pairs: tuple[tuple[Unit, Unit], ...]
+    removed: tuple[Unit, ...]
+    added: tuple[Unit, ...]
+    refused: tuple[str, ...]
+
+
+def _match(base: Side, new: Side) -> _Matches:
+    """Match the cases of `base` with those of `new`, each with one at most."""
+    free = _free(base, new)
+    ones, others = _grouped(base.units), _grouped(new.units)
+    pairs: list[tuple[Unit, Unit]] = []
+    refused: list[str] = []
+    for what in dict.fromkeys([*ones, *others]):
+        mine, theirs = ones[what], others[what]
+        pairs += [
+            (one, other)
+            for one in mine
+            if (other := _best(one, theirs, free)) and _best(other, mine, free) is one
+        ]
+        if {unit.kind for unit in mine}.isdisjoint(unit.kind for unit in theirs):
+            refused += [_not_alike(mine[0], theirs[0])] if mine and theirs else []
+    taken = {id(unit) for pair in pairs for unit in pair}
+    return _Matches(
+        tuple(pairs),
+        tuple(unit for unit in base.units if id(unit) not in taken),
+        tuple(unit for unit in new.units if id(unit) not in taken),
+        tuple(refused),
+    )
+
+
+def _grouped(units: Sequence[Unit]) -> dict[tuple[str, str, str], list[Unit]]:
+    groups: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
+    for unit in units:
+        groups[unit.what].append(unit)
+    return groups
+
+
+def _free(base: Side, new: Side) -> set[str]:
+    """What may differ between the two names of a case."""
+    free = {name for key in (*base.chosen, *new.chosen) for name in _FREES.get(key, ())}
+    if {unit.site for unit in base.units}.isdisjoint(unit.site for unit in new.units):
+        free |= set(_FREES["site"])
+    names = [{unit.toolchain for unit in side.units} for side in (base, new)]
+    if len(names[0]) == len(names[1]) == 1:
+        free.add("toolchain")
+    return free
+
+
+def _best(one: Unit, others: Sequence[Unit], free: Collection[str]) -> Unit | None:
+    """The one that is most like `one`; None if there is none, or if two are as like."""
+    legal = [
+        other
+        for other in others
+        if other.kind == one.kind
+        and all(getattr(one, name) == getattr(other, name) for name in _NAMED if name not in free)
+    ]
+    likeness = [sum(getattr(one, n) == getattr(other, n) for n in _ALIKE) for other in legal]
+    if not legal or likeness.count(max(likeness)) > 1:
+        return None
+    return legal[likeness.index(max(likeness))]
+
+
+def _not_alike(one: Unit, other: Unit) -> str:
+    kinds = " and ".join(unit.kind or "measured" for unit in (one, other))
+    case = f"{one.check}, {one.parameters}"
+    return f"{case}: {kinds}: what is emulated or simulated is compared with its like only"
 
 
 def with_least(levels: Levels, regression: float | None) -> Levels:
@@ -43,31 +137,32 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
     if is_one_run and (shared := _shared(base, new)):
         raise UserError(
-            f"{base.name} and {new.name} share launches, such as those of {shared[0].told}: "
+            f"{base.name} and {new.name} share launches, such as those of {shared[0].label}: "
             "choose sides that share none"
         )
     levels = with_least(new.data.analysis.statistics, fail_on)
-    matched = matching.match(base, new)
+    matches = _match(base, new)
     values = [
         speeds.of(side.data, [str(row["launch"]) for unit in units for row in unit.launches])
-        for side, units in zip((base, new), zip(*matched.pairs, strict=True), strict=False)
+        for side, units in zip((base, new), zip(*matches.pairs, strict=True), strict=False)
     ]
     rows: list[Row] = []
     ratios: dict[Series, list[float]] = {}
-    for one, other in matched.pairs:
-        pairing = _pairing(one, other) if is_one_run and not one.simulated else None
-        why = advice.why(base, new, one, other) if pairing is None else pairing.refused
+    for one, other in matches.pairs:
+        launches = ([speeds.launched(row) for row in unit.launches] for unit in (one, other))
+        pairing = pair_by_round(*launches) if is_one_run and not one.simulated else None
+        why = pairing.refused if pairing else model.reason_without_claim(base, new, one, other)
         for point in _points(one, other, values):
             series = Series(one, other, point)
             if pairing and not why:
                 ratios[series] = _paired(pairing, point, values, new.data.is_abba)
-            rows.append(_row(series, values, levels, why))
+            rows.append(_unjudged_row(series, values, levels, why))
     ratios = {series: found for series, found in ratios.items() if found}
     judged = decision.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
     each = 2 if new.data.is_abba else 1
     rows = [
-        replace(_judged(row, judged, ratios, levels, is_sequential), each=each)
+        replace(_judged_row(row, judged, ratios, levels, is_sequential), each=each)
         if row.series in judged
         else row
         for row in rows
@@ -75,14 +170,14 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     return Comparison(
         base,
         new,
-        provenance.facts(base, new, matched.pairs),
+        provenance.facts(base, new, matches.pairs),
         tuple(sorted(rows, key=_rank)),
-        matched.removed,
-        matched.added,
-        matched.refused,
+        matches.removed,
+        matches.added,
+        matches.refused,
         levels,
         is_sequential,
-        advice.command(matched.pairs) if len(judged) < len(rows) else "",
+        model.advise(matches.pairs) if len(judged) < len(rows) else "",
     )
 
 
@@ -90,12 +185,6 @@ def _shared(base: Side, new: Side) -> list[Unit]:
     """The cases of `base` whose launches `new`, a side of the same run, has too."""
     theirs = {str(row["launch"]) for unit in new.units for row in unit.launches}
     return [unit for unit in base.units if str(unit.launches[0]["launch"]) in theirs]
-
-
-def _pairing(one: Unit, other: Unit) -> Pairing:
-    return pair_by_round(
-        *([speeds.launched(row) for row in each.launches] for each in (one, other))
-    )
 
 
 def _points(one: Unit, other: Unit, values: list[Values]) -> list[Point]:
@@ -123,7 +212,7 @@ def _speed(base: float, new: float, point: Point) -> float:
     return base / new if point.lower_is_better else new / base
 
 
-def _row(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
+def _unjudged_row(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
     sides = [
         [
             value.number
@@ -137,22 +226,97 @@ def _row(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
     return Row(series, base, new, ratio, why=why or "no round has both values")
 
 
-def _judged(
+def _judged_row(
     row: Row,
     judged: Mapping[Series, Judged],
     ratios: Mapping[Series, list[float]],
     levels: Levels,
     is_sequential: bool,
 ) -> Row:
-    told = judged[row.series]
+    verdict = judged[row.series]
     more = None
-    if is_sequential and told.verdict is Verdict.CANNOT_TELL:
-        directed = (Verdict.FASTER, Verdict.SLOWER)
-        spoken = sum(one.verdict in directed for one in judged.values())
-        more = rounds_to_come(ratios[row.series], levels, len(judged), spoken)
-    return replace(row, ratio=told.interval.median, judged=told, why="", more=more)
+    if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
+        decided = sum(j.verdict in (Verdict.FASTER, Verdict.SLOWER) for j in judged.values())
+        more = rounds_to_come(ratios[row.series], levels, len(judged), decided)
+    return replace(row, ratio=verdict.interval.median, judged=verdict, why="", more=more)
 
 
 def _rank(row: Row) -> tuple[bool, float, float]:
     """Claims first, by p and then by size."""
     return row.judged is None, row.judged.p if row.judged else 0.0, -abs(math.log(row.ratio))
+
+
+@dataclass
+class Watch:
+    """Looks at the run in `tree`, of toolchains `base` and `new`, after its rounds.
+
+    To look as often as one likes does no harm: the run is judged by the sequential test.  `tell`
+    shows a line to people, `fail_on` is as for `compare`.
+    """
+
+    tree: Path
+    base: str
+    new: str
+    tell: Callable[[str], None]
+    fail_on: float | None = None
+    _since_pair: int = 0
+    _pairs: int = 0
+
+    def enough(self) -> bool:
+        """Whether all claims have a verdict, or none can be expected; called before each round."""
+        pairs = self.pairs
+        self._since_pair = 0 if pairs > self._pairs else self._since_pair + 1
+        self._pairs = pairs
+        if self._since_pair > _PATIENCE:
+            self.tell(f"no round launched both in the last {_PATIENCE}: stopping")
+            return True
+        if pairs < _FIRST_LOOK or pairs % max(1, pairs // 10):
+            return False
+        compared = self.judged()
+        self.tell(describe_status(compared, pairs))
+        return is_decided(compared)
+
+    @property
+    def pairs(self) -> int:
+        """Rounds in which both toolchains have a launch that passed."""
+        rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
+        for launch in scan(self.tree):
+            if launch.status == "passed" and launch.environ in rounds:
+                rounds[launch.environ].add(launch.campaign_round)
+        return len(rounds[self.base] & rounds[self.new])
+
+    def judged(self) -> Comparison:
+        """The comparison of what is there; UserError if no launch completed."""
+        with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
+            held = data.read(bundle.build(self.tree, Path(folder)))
+            base, new = (
+                Side(f"{self.tree}:toolchain={name}", held, {"toolchain": name})
+                for name in (self.base, self.new)
+            )
+            return compare(base, new, self.fail_on)
+
+
+def is_decided(compared: Comparison) -> bool:
+    """Whether there are claims, and none is open."""
+    return bool(compared.rows) and not _open(compared)
+
+
+def describe_status(compared: Comparison, rounds: int) -> str:
+    """A line: how many claims have a verdict, and which are open for how long."""
+    left = _open(compared)
+    done = len(compared.rows) - len(left)
+    line = f"round {rounds}: {done} of {len(compared.rows)} told"
+    if left:
+        named = "; ".join(left[:_MOST_NAMED])
+        more = f"; {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        line += f"; open: {named}{more}"
+    return model.printable(line)
+
+
+def _open(compared: Comparison) -> list[str]:
+    states = (Status.CANNOT_TELL, Status.NO_CLAIM)
+    return [
+        f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})"
+        for r in compared.rows
+        if r.status in states
+    ]

@@ -1,15 +1,18 @@
-"""What a comparison is: its rows, its facts, and what has no partner."""
+"""A comparison: rows, facts, cases without a partner, and the words that every form of it shows."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from roundtrip.compare.provenance import Fact
 from roundtrip.compare.side import Side, Unit
+from roundtrip.report import units
 from roundtrip.report.speeds import Point
+from roundtrip.stats.foresight import FARTHEST
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Family, Judged, Verdict
@@ -47,7 +50,7 @@ class Series:
         return Family.TOOLCHAINS
 
     def __hash__(self) -> int:
-        return hash((self.base.told, self.new.told, self.point))
+        return hash((self.base.label, self.new.label, self.point))
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,168 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """1 if a series regressed, 0 if others were told and none did, 2 if nothing was told."""
+        """1 if a series regressed, 0 if others have a verdict and none did, 2 without a verdict."""
         if self.counts[Status.REGRESSED]:
             return 1
         return 0 if self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR] else 2
+
+
+HEADS = ("Series", "Case", "Base", "New", "New / base", "q", "n", "Outcome")
+
+
+def printable(text: str) -> str:
+    """One line without characters that a terminal, XML or an encoding would not take."""
+    plain = text.translate(units.PLAIN_SPACES)
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in plain)
+
+
+def summary(comparison: Comparison) -> str:
+    """One line: how many series came to what."""
+    if not comparison.rows:
+        return "nothing is comparable: no case completed on both sides"
+    counts = comparison.counts
+    outcomes = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    total = units.plural(len(comparison.rows), "series", "series")
+    return f"{total} compared: {outcomes}"
+
+
+def describe_side(side: Side) -> str:
+    """A side with its campaign, site, night and bundle."""
+    manifest = side.data.manifest
+    run = f"{manifest.data['campaign']} on {manifest.data['site']}, {side.night}"
+    return f"{side.name} ({run}, bundle {manifest.digest[:16]})"
+
+
+def describe_series(row: Row) -> str:
+    """What was compared: the value and its case."""
+    point = row.series.point
+    size = "" if point.size_bytes is None else f", {units.size(point.size_bytes)}"
+    return f"{point.what}{size}"
+
+
+def describe_case(row: Row) -> str:
+    """Check, parameters, place and toolchain; of both sides, the new one first, if they differ."""
+    base, new = row.series.base, row.series.new
+    check = f"{base.check}, {base.parameters}" if base.parameters else base.check
+    places = dict.fromkeys(f"{unit.site}:{unit.partition}" for unit in (new, base))
+    kind = f", {base.kind}" if base.kind else ""
+    toolchains = dict.fromkeys(unit.toolchain for unit in (new, base))
+    return f"{check}, on {' against '.join(places)}{kind}, {' against '.join(toolchains)}"
+
+
+def describe_outcome(row: Row) -> str:
+    """The status, who is faster, and what lacks where it is open."""
+    if row.judged is None:
+        return str(row.status)
+    if row.status in (Status.REGRESSED, Status.IMPROVED):
+        base, new = row.series.base.toolchain, row.series.new.toolchain
+        faster = new if row.status is Status.IMPROVED else base
+        return str(row.status) if base == new else f"{row.status}: {faster} is faster"
+    if row.more is not None:
+        return f"{row.status}: {describe_missing_rounds(row)}"
+    return str(row.status) if row.judged.would_do is None else row.judged.words
+
+
+def describe_missing_rounds(row: Row) -> str:
+    """How many more rounds, each of a launch of both sides, an open claim needs; a forecast."""
+    if row.more is None:
+        return "too few rounds to say how many more"
+    if row.more > FARTHEST:
+        return f"more than {row.each * FARTHEST} more rounds"
+    more = row.each * row.more
+    launches = units.plural(2 * more, "launch", "launches")
+    return f"about {units.plural(more, 'more round')}, {launches}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of a table with the columns `HEADS`.
+
+    Without a claim the ratio has no interval, and n counts the launches of each side, not rounds.
+    """
+    unit = row.series.point.unit
+    ratio, q, n = units.number(row.ratio), units.NOTHING, f"{row.base.n}, {row.new.n}"
+    if row.judged:
+        ratio, q = units.interval(row.judged.interval), units.number(row.judged.q, 2)
+        n = units.plural(row.each * row.judged.interval.n, "round")
+    return (
+        describe_series(row),
+        describe_case(row),
+        f"{units.number(row.base.median)} {unit}",
+        f"{units.number(row.new.median)} {unit}",
+        ratio,
+        q,
+        n,
+        describe_outcome(row),
+    )
+
+
+def facts_to_show(comparison: Comparison, everything: bool) -> list[Fact]:
+    """The facts to show: those that differ, or all."""
+    return [fact for fact in comparison.facts if everything or fact.differs]
+
+
+def unmatched(comparison: Comparison) -> Iterator[str]:
+    """Cases that have no partner."""
+    for what, cases in (("Removed", comparison.removed), ("Added", comparison.added)):
+        for unit in cases:
+            yield f"{what}: {unit.label}"
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Sentences below the table: why there is no claim, what would allow it, what was left out."""
+    for why in dict.fromkeys(row.why for row in comparison.rows if row.judged is None):
+        yield f"No claim: {why}."
+    if comparison.advice:
+        yield f"{comparison.advice[0].upper()}{comparison.advice[1:]}"
+    for refused in comparison.refused:
+        yield f"Not compared: {refused}."
+    if comparison.is_sequential:
+        yield "Sequential: intervals and q are valid at whatever round the run stopped."
+    if any(row.each > 1 for row in comparison.rows):
+        yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
+    effect = units.percent(comparison.levels.minimum_effect)
+    yield (
+        "Ratios are of speeds, new over base: below 1 the new side is slower. Regressed: the "
+        f"interval excludes 1, its median is at least {effect} slower, and q is below "
+        f"{comparison.levels.false_discovery_level:g} over all series."
+    )
+
+
+_DRIFTS = "a machine drifts by more than most builds differ"
+
+
+def reason_without_claim(base: Side, new: Side, one: Unit, other: Unit) -> str:
+    """One sentence: why two cases, of two runs or simulated, are not claimed to differ."""
+    if one.simulated:
+        return "simulated, which gives the same values each time: nothing is tested"
+    if one.site != other.site:
+        return f"measured on different sites, {one.site} and {other.site}: machines differ too"
+    if base.night[:10] != new.night[:10]:
+        return f"measured on different nights: {_DRIFTS}"
+    return f"measured in different runs: {_DRIFTS}"
+
+
+def advise(pairs: Sequence[tuple[Unit, Unit]]) -> str:
+    """What measures both sides interleaved, as far as one command can; in words where none can."""
+    if pairs and all(unit.simulated for pair in pairs for unit in pair):
+        return "simulated values have no noise: what differs, differs"
+    sites = {unit.site for pair in pairs for unit in pair}
+    if len(sites) > 1:
+        return "two sites are never interleaved: compare each with its own past"
+    names = {(one.toolchain, other.toolchain) for one, other in pairs}
+    if len(names) == 1 and (name := next(iter(names)))[0] != name[1]:
+        checks = dict.fromkeys(_check(one) for one, _ in pairs)
+        options = [word for check in checks for word in ("--checks", check)]
+        line = shlex.join(["roundtrip", "ab", *name, *options, "--site", *sites])
+        return f"to measure both interleaved: {line}"
+    if len(names) > 1 and any(one != other for one, other in names):
+        return "to measure two interleaved: roundtrip ab TOOLCHAIN TOOLCHAIN"
+    return (
+        "one toolchain on two nights cannot be interleaved: keep the old build under a name of its "
+        "own and measure both by `roundtrip ab OLD NEW`"
+    )
+
+
+def _check(unit: Unit) -> str:
+    parameters = [item.replace(" ", "=", 1) for item in unit.parameters.split(", ") if item]
+    return f"{unit.check}:{','.join(parameters)}" if parameters else unit.check

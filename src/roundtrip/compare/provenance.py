@@ -12,10 +12,10 @@ from roundtrip.collect.tables.rows import NODE_FACTS, TITLES
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report.sections.provenance import flat, revision
 
-#: Of the machine, what changes without a cause, or is told elsewhere.
+#: Facts of the machine that change without a cause, or that other facts repeat.
 _PASSING = ("hostname", "load average", "steal share", "schema", "fingerprint")
-#: How facts of a toolchain are called, by the field of a unit.
-_OF_UNITS = {
+#: Names of the facts of a toolchain, by the field of a unit.
+_UNIT_FACTS = {
     "site": "site",
     "partition": "partition",
     "toolchain": "toolchain",
@@ -32,7 +32,7 @@ _UNKNOWN = "not recorded"
 
 @dataclass(frozen=True)
 class Fact:
-    """What both sides tell of one thing."""
+    """One thing that both sides recorded."""
 
     name: str
     base: str
@@ -40,7 +40,7 @@ class Fact:
 
     @property
     def differs(self) -> bool:
-        """Whether the sides do not tell the same."""
+        """Whether the two sides differ."""
         return self.base != self.new
 
 
@@ -51,19 +51,19 @@ def facts(base: Side, new: Side, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[Fa
         for number, side in enumerate((base, new))
     ]
     names = dict.fromkeys([*both[0], *both[1]])
-    return tuple(Fact(name, *(told.get(name, _UNKNOWN) for told in both)) for name in names)
+    return tuple(Fact(name, *(known.get(name, _UNKNOWN) for known in both)) for name in names)
 
 
 def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
-    for field, name in _OF_UNITS.items():
+    for field, name in _UNIT_FACTS.items():
         yield name, _joined(getattr(unit, field) for unit in units)
     launches = {str(row["launch"]) for unit in units for row in unit.launches}
     yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(units))
     yield "ranks", _joined(str(row["ranks"]) for row in _rows(units))
     for name, title in TITLES.items():
-        told = [str(row[name]) for row in _rows(units) if row[name] is not None]
-        if told:
-            yield title, _joined(told)
+        values = [str(row[name]) for row in _rows(units) if row[name] is not None]
+        if values:
+            yield title, _joined(values)
     yield from _nodes(side, launches)
     yield "binding", _joined(_bindings(side, launches))
     yield "Roundtrip revision", revision(side.data)
@@ -80,29 +80,30 @@ def _rows(units: Iterable[Unit]) -> Iterator[Any]:
 
 
 def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
-    """What the kernels of the nodes told these launches."""
-    told = side.data.nodes.filter(pl.col("launch").is_in(list(launches)))
-    for name in NODE_FACTS if told.height else ():
-        yield f"{name} of the nodes", _joined(told[name].drop_nulls())
-    if told.height:
-        listed = told["adapters"].drop_nulls().to_list()
-        yield "adapters of the nodes", _joined(one for adapters in listed for one in adapters)
+    """What the kernels of the nodes of these launches reported."""
+    nodes = side.data.nodes.filter(pl.col("launch").is_in(list(launches)))
+    if nodes.is_empty():
+        return
+    for name in NODE_FACTS:
+        yield f"{name} of the nodes", _joined(nodes[name].drop_nulls())
+    adapters = nodes["adapters"].drop_nulls().explode().drop_nulls()
+    yield "adapters of the nodes", _joined(adapters)
 
 
 def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
     """By launch: which processors each of its ranks may use."""
     placed = side.data.placement.filter(pl.col("launch").is_in(list(launches)))
     for _, ranks in placed.sort("launch", "rank").group_by("launch", maintain_order=True):
-        told = (",".join(map(str, cpus or ["any"])) for cpus in ranks["cpus"].to_list())
-        yield "; ".join(f"rank {rank}: {cpus}" for rank, cpus in enumerate(told))
+        sets = (",".join(map(str, cpus or ["any"])) for cpus in ranks["cpus"].to_list())
+        yield "; ".join(f"rank {rank}: {cpus}" for rank, cpus in enumerate(sets))
 
 
 def _installed(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
     """How the toolchains start ranks, and what their installer recorded: origin, key, flags."""
-    told = side.data.environment.get("toolchains.json")
+    toolchains = side.data.environment.get("toolchains.json")
     recorded: dict[str, list[str]] = {}
     for environ in sorted(environs):
-        entry = told.get(environ) if isinstance(told, dict) else None
+        entry = toolchains.get(environ) if isinstance(toolchains, dict) else None
         for name, value in flat(entry if isinstance(entry, dict) else {}):
             if name.startswith(_STARTED) or (
                 name.startswith("installed ") and not name.endswith((" schema", " name"))
@@ -113,5 +114,4 @@ def _installed(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _joined(values: Iterable[str]) -> str:
-    found = sorted({value for value in values if value})
-    return "; ".join(found) if found else _UNKNOWN
+    return "; ".join(sorted({value for value in values if value})) or _UNKNOWN

@@ -1,17 +1,28 @@
-"""One side of a comparison: a bundle, or the launches of it that a selector chooses."""
+"""A side of a comparison: a bundle, or the launches of it that a selector chooses.
+
+``SOURCE[:key=value[,key=value...]]`` names a side, with the keys `KEYS`.  A source is a published
+report or the folder of its date, a bundle, a run tree, or a night: ``SITE/CAMPAIGN/DATE`` of the
+published reports, whose newest revision is taken, or ``SITE/CAMPAIGN/DATE/rN``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from roundtrip.collect import bundle, manifest, reader
 from roundtrip.collect.tables import settings
-from roundtrip.errors import UserError
-from roundtrip.report import labels
+from roundtrip.errors import UserError, writing
+from roundtrip.history import published
+from roundtrip.report import data, labels
 from roundtrip.report.data import Data
 
 #: What a selector may name, and what it means.
@@ -25,8 +36,9 @@ KEYS = {
     "check": "name of the check",
     "study": "name of the study",
 }
+_SELECTED = re.compile(r"(?P<source>.+?):(?P<chosen>[a-z]+=[^:]*)")
+_NIGHT = re.compile(r"(?P<site>[^/]+)/(?P<campaign>[^/]+)/(?P<rest>\d{4}-\d\d-\d\d[^/]*(/r\d+)?)/?")
 _BEGINNING = ("boost", "spack")
-_WORDS = ("mpi",)
 
 
 @dataclass(frozen=True)
@@ -61,8 +73,8 @@ class Unit:
         return bool(self.launches[0]["simulated"])
 
     @property
-    def told(self) -> str:
-        """The case in words."""
+    def label(self) -> str:
+        """The case for people."""
         case = f"{self.check}, {self.parameters}" if self.parameters else self.check
         place = f"on {self.site}:{self.partition} with {self.toolchain}"
         return f"{case}, {place}" + (f", {self.kind}" if self.kind else "")
@@ -99,7 +111,7 @@ class Side:
 
 
 def _fits(key: str, held: str, wanted: str) -> bool:
-    if key in _WORDS:
+    if key == "mpi":
         return wanted.casefold() in held.casefold()
     return held.startswith(wanted) if key in _BEGINNING else held == wanted
 
@@ -109,11 +121,11 @@ def _units(data: Data) -> list[Unit]:
     grouped: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):
-        told = settings.texts(row["parameters"])
+        parameters = settings.texts(row["parameters"])
         key = (
             str(row["study"]),
             str(row.get("check")),
-            ", ".join(f"{name} {value}" for name, value in sorted(told.items())),
+            ", ".join(f"{name} {value}" for name, value in sorted(parameters.items())),
             labels.kind(row["emulation"], row["simulated"]),
             str(row.get("system")),
             str(row.get("partition")),
@@ -148,10 +160,83 @@ def _all(rows: list[dict[str, Any]], column: str) -> str:
 def _specs(data: Data) -> dict[str, str]:
     """By environment: the hash of its concrete Spack spec, where Spack built it."""
     toolchains = data.environment.get("toolchains.json")
-    found: dict[str, str] = {}
-    for name, told in toolchains.items() if isinstance(toolchains, dict) else ():
-        reframe = told.get("reframe") if isinstance(told, dict) else None
+    specs: dict[str, str] = {}
+    for name, entry in toolchains.items() if isinstance(toolchains, dict) else ():
+        reframe = entry.get("reframe") if isinstance(entry, dict) else None
         extras = reframe.get("extras") if isinstance(reframe, dict) else None
         if isinstance(extras, dict) and extras.get("spec"):
-            found[name] = str(extras["spec"])
-    return found
+            specs[name] = str(extras["spec"])
+    return specs
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Opens sources, each once; `reports` is where reports are published, `scratch` is a folder
+    for the bundles of run trees."""
+
+    reports: Path
+    scratch: Path
+    _opened: dict[Path, Data] = field(default_factory=dict)
+
+    def side(self, spec: str, more: Mapping[str, str] | None = None) -> Side:
+        """The side that `spec` names, chosen by `more` besides.
+
+        UserError for a source that is not there or no source, and for an unknown key.
+        """
+        source, chosen = parse_spec(spec)
+        shown = ",".join(f"{key}={value}" for key, value in (more or {}).items())
+        name = f"{spec}{',' if chosen else ':'}{shown}" if shown else spec
+        return Side(name, self._data(source), {**chosen, **(more or {})})
+
+    def _data(self, source: str) -> Data:
+        folder = self._folder(source).resolve()
+        if folder not in self._opened:
+            if (folder / "state.json").is_file():
+                with writing(self.scratch):
+                    built = bundle.build(folder, self.scratch / f"{len(self._opened)}")
+                self._opened[folder] = data.read(built)
+            else:
+                reader.require(folder)
+                self._opened[folder] = data.read(folder)
+        return self._opened[folder]
+
+    def _folder(self, source: str) -> Path:
+        """The folder of the bundle or of the run tree that `source` names."""
+        path = Path(source)
+        night = _NIGHT.fullmatch(source)
+        if night and not path.exists():
+            path = self.reports / night["campaign"] / night["site"] / night["rest"]
+        newest = [revision / published.BUNDLE for revision in published.revisions(path)[-1:]]
+        for folder in (path, path / published.BUNDLE, *newest):
+            if (folder / manifest.FILE_NAME).is_file() or (folder / "state.json").is_file():
+                return folder
+        if path.exists():
+            raise UserError("neither a report, a bundle nor a run tree", path)
+        raise UserError(
+            "there is no such report, bundle or run tree; a night is SITE/CAMPAIGN/DATE", path
+        )
+
+
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """The source of `spec`, and what its selector chooses; UserError for a key that is unknown or
+    stands twice."""
+    found = None if Path(spec).exists() else _SELECTED.fullmatch(spec)
+    if not found:
+        return spec, {}
+    chosen: dict[str, str] = {}
+    for item in found["chosen"].split(","):
+        key, equals, value = item.partition("=")
+        if key not in KEYS or not equals or not value:
+            legal = ", ".join(f"{name}=..." for name in KEYS)
+            raise UserError(f"'{spec}': '{item}' selects nothing; legal are {legal}")
+        if key in chosen:
+            raise UserError(f"'{spec}': {key} stands twice; right is one value for each key")
+        chosen[key] = value
+    return found["source"], chosen
+
+
+@contextmanager
+def open_sources(reports: Path) -> Iterator[Sources]:
+    """Sources whose scratch folder lasts as long as the block."""
+    with tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder:
+        yield Sources(reports, Path(folder))
