@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.toolchains import plan as plans
+from roundtrip.toolchains import plan
+from roundtrip.toolchains.plan import Store, content_key
 from roundtrip.toolchains.spec import catalogue
-from roundtrip.toolchains.store import Store
 
 TOOLCHAINS = catalogue().toolchains
 INSTALLED = {"openmpi-bin": "4.1.4-3+b1", "mpich": "4.0.2-3+b1"}
@@ -16,8 +18,8 @@ INSTALLED = {"openmpi-bin": "4.1.4-3+b1", "mpich": "4.0.2-3+b1"}
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "installed", lambda names: dict(INSTALLED))
-    monkeypatch.setattr(plans, "compiler_version", lambda: "12.2.0")
+    monkeypatch.setattr(plan, "installed", lambda names: dict(INSTALLED))
+    monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
 
 
 @pytest.mark.parametrize(
@@ -30,56 +32,56 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_upstream_version(debian: str, upstream: str) -> None:
-    assert plans.upstream(debian) == upstream
+    assert plan.upstream(debian) == upstream
 
 
 def test_plan_says_where_things_come_from() -> None:
-    debian = plans.plan(TOOLCHAINS["openmpi41-boost181"])
+    debian = plan.toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
     assert (debian.mpi.version, debian.mpi.origin) == ("4.1.4", "Debian openmpi-bin 4.1.4-3+b1")
     assert debian.from_debian
-    wheel = plans.plan(TOOLCHAINS["mpich50-boost174"])
+    wheel = plan.toolchain_plan(TOOLCHAINS["mpich50-boost174"])
     assert wheel.mpi.origin == f"PyPI mpich {wheel.mpi.version}"
     assert wheel.mpi.version.startswith("5.0.")
     assert not wheel.from_debian
-    assert not plans.plan(TOOLCHAINS["mpich40-boost181"]).from_debian
+    assert not plan.toolchain_plan(TOOLCHAINS["mpich40-boost181"]).from_debian
 
 
 def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
     made = TOOLCHAINS["smpi-boost181"]
-    planned = plans.plan(made).mpi
+    planned = plan.toolchain_plan(made).mpi
     assert (planned.version, planned.pin) == ("3.32", None)
     assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
     fewer = replace(made.mpi, unpacked=made.mpi.unpacked[:-1])
     bare = replace(made.mpi, of_family=made.mpi.of_family.model_copy(update={"definitions": ()}))
-    assert len({planned.key, plans.mpi_plan(fewer).key, plans.mpi_plan(bare).key}) == 3
+    assert len({planned.key, plan.mpi_plan(fewer).key, plan.mpi_plan(bare).key}) == 3
 
 
 def test_keys_differ_and_repeat() -> None:
-    keys = [plans.plan(toolchain).key for toolchain in TOOLCHAINS.values()]
+    keys = [plan.toolchain_plan(toolchain).key for toolchain in TOOLCHAINS.values()]
     assert len(set(keys)) == 10
-    assert keys == [plans.plan(toolchain).key for toolchain in TOOLCHAINS.values()]
+    assert keys == [plan.toolchain_plan(toolchain).key for toolchain in TOOLCHAINS.values()]
 
 
 def test_key_follows_mpi_compiler_flags_and_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     toolchain = TOOLCHAINS["mpich40-boost181"]
-    seen = {plans.plan(toolchain).key}
+    seen = {plan.toolchain_plan(toolchain).key}
     monkeypatch.setitem(INSTALLED, "mpich", "4.0.2-4")
-    seen.add(plans.plan(toolchain).key)
-    monkeypatch.setattr(plans, "compiler_version", lambda: "13.1.0")
-    seen.add(plans.plan(toolchain).key)
-    monkeypatch.setattr(plans, "FLAGS", ("-O3",))
-    seen.add(plans.plan(toolchain).key)
-    monkeypatch.setattr(plans, "RECIPE", plans.RECIPE + 1)
-    seen.add(plans.plan(toolchain).key)
+    seen.add(plan.toolchain_plan(toolchain).key)
+    monkeypatch.setattr(plan, "compiler_version", lambda: "13.1.0")
+    seen.add(plan.toolchain_plan(toolchain).key)
+    monkeypatch.setattr(plan, "FLAGS", ("-O3",))
+    seen.add(plan.toolchain_plan(toolchain).key)
+    monkeypatch.setattr(plan, "RECIPE", plan.RECIPE + 1)
+    seen.add(plan.toolchain_plan(toolchain).key)
     newer = replace(toolchain.boost, series="1.82")
-    seen.add(plans.plan(replace(toolchain, boost=newer)).key)
+    seen.add(plan.toolchain_plan(replace(toolchain, boost=newer)).key)
     assert len(seen) == 6
 
 
 def test_another_series_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(INSTALLED, "mpich", "4.2.0-5")
     with pytest.raises(UserError, match=r"mpich40 needs version 4\.0, not Debian mpich 4\.2\.0-5"):
-        plans.plan(TOOLCHAINS["mpich40-boost181"])
+        plan.toolchain_plan(TOOLCHAINS["mpich40-boost181"])
 
 
 def test_missing_package_names_the_set_up_and_the_spack_route(
@@ -89,20 +91,118 @@ def test_missing_package_names_the_set_up_and_the_spack_route(
     with pytest.raises(
         UserError, match=r"needs Debian package mpich: run `make setup`, or .*Spack"
     ):
-        plans.plan(TOOLCHAINS["mpich40-boost174"])
+        plan.toolchain_plan(TOOLCHAINS["mpich40-boost174"])
 
 
 def test_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path)
     good, stale = TOOLCHAINS["mpich40-boost181"], TOOLCHAINS["openmpi41-boost181"]
     for toolchain in (good, stale):
-        key = plans.plan(toolchain).key
+        key = plan.toolchain_plan(toolchain).key
         store.ensure(key, lambda place: None)
         store.link(toolchain.name, key)
     monkeypatch.setitem(INSTALLED, "openmpi-bin", "4.1.5-1")
     absent = TOOLCHAINS["mpich50-boost174"]
-    assert plans.states([good, stale, absent], store) == {
+    assert plan.states([good, stale, absent], store) == {
         good.name: "good",
         stale.name: "stale",
         absent.name: "not built",
     }
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from roundtrip.toolchains.plan import Store
+with Store(Path(sys.argv[1])).locked(lambda: None):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_key_is_canonical() -> None:
+    assert content_key({"a": 1, "b": [2]}) == content_key({"b": [2], "a": 1})
+    assert content_key({"a": 1}) != content_key({"a": "1"})
+
+
+def test_a_unit_is_made_once(tmp_path: Path) -> None:
+    store, made = Store(tmp_path), []
+
+    def make(place: Path) -> None:
+        (place / "content").write_text("x")
+        made.append(place)
+
+    first, second = store.ensure("k", make), store.ensure("k", make)
+    assert first == second == made[0]
+    assert len(made) == 1
+    assert store.complete("k")
+
+
+def test_a_failed_unit_leaves_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+
+    def fail(place: Path) -> None:
+        (place / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.ensure("k", fail)
+    assert not store.place("k").exists()
+
+
+def test_leftovers_of_a_killed_build_are_removed_and_complete_units_stay(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.ensure("done", lambda place: None)
+    (store.place("killed") / "lib").mkdir(parents=True)
+    (tmp_path / "work" / "deb").mkdir(parents=True)
+    assert not store.complete("killed")
+    with store.locked(lambda: None):
+        assert not store.place("killed").exists()
+        assert not (tmp_path / "work").exists()
+    assert store.complete("done")
+
+
+def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "precious").touch()
+    store = Store(tmp_path / "store")
+    store.place("killed").mkdir(parents=True)
+    (store.place("killed") / "lib").symlink_to(system)
+    with store.locked(lambda: None):
+        pass
+    assert not store.place("killed").exists()
+    assert (system / "precious").exists()
+
+
+def test_links(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.linked("name") is None
+    for key in ("one", "two"):
+        store.ensure(key, lambda place: None)
+        store.link("name", key)
+        assert store.linked("name") == key
+        assert (tmp_path / "name").resolve() == store.place(key)
+    (store.place("two") / ".complete").unlink()
+    assert store.linked("name") is None
+
+
+def test_a_second_process_waits(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    told = []
+
+    def waiting() -> None:
+        told.append(holder.poll())
+        holder.communicate("go\n")
+
+    with Store(tmp_path).locked(waiting):
+        assert told == [None]  # it was still held when we began to wait
+        assert holder.returncode == 0

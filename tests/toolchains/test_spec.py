@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
-from roundtrip.toolchains import plan as plans
+from roundtrip.toolchains import plan
 from roundtrip.toolchains.spec import catalogue, load
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_wheels_are_pinned_by_the_hashes_of_their_files() -> None:
 
 
 def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "compiler_version", lambda: "12.2.0")
+    monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
     with file.open("a") as more:
         more.write(SECOND_MPICH)
     found = load(file)
@@ -63,8 +63,8 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
         "mpich43-boost174",
         "mpich43-boost181",
     }
-    older = plans.plan(found.toolchains["mpich43-boost181"])
-    newer = plans.plan(found.toolchains["mpich50-boost181"])
+    older = plan.toolchain_plan(found.toolchains["mpich43-boost181"])
+    newer = plan.toolchain_plan(found.toolchains["mpich50-boost181"])
     assert (older.mpi.origin, newer.mpi.origin) == ("PyPI mpich 4.3.2", "PyPI mpich 5.0.2")
     assert older.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
     assert older.mpi.key != newer.mpi.key

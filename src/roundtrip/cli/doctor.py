@@ -15,9 +15,8 @@ from roundtrip.collect import analysis
 from roundtrip.host import facts, packages
 from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.host.provenance import campaign_packages
-from roundtrip.toolchains.plan import states
+from roundtrip.toolchains.plan import Store, states
 from roundtrip.toolchains.spec import catalogue
-from roundtrip.toolchains.store import Store
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 

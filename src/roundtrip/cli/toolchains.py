@@ -14,10 +14,9 @@ from rich.table import Table
 from roundtrip import paths
 from roundtrip.cli import app, listing
 from roundtrip.toolchains.build import build, pending
-from roundtrip.toolchains.plan import states
-from roundtrip.toolchains.process import BuildError
+from roundtrip.toolchains.plan import Store, states
+from roundtrip.toolchains.prefixes import BuildError
 from roundtrip.toolchains.spec import Toolchain, catalogue
-from roundtrip.toolchains.store import Store
 
 
 @app.command()

@@ -1,5 +1,5 @@
 """Toolchains of site `local`: a compiler, an MPI and a Boost, built once and cached by content.
 
-`spec` names them, `plan` says what each consists of on this machine, `store` keeps them, and
-`build` makes them.
+`spec` declares them, `plan` has their parts on this machine and the store, `prefixes` makes the
+parts, and `build` puts toolchains together and tests them.
 """

@@ -1,29 +1,76 @@
-"""Builds the toolchains that are asked for and do not exist yet; complete ones are left alone."""
+"""Builds and tests the toolchains that do not exist yet; complete ones are left alone."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from roundtrip.toolchains import boost as boosts
-from roundtrip.toolchains import simgrid
-from roundtrip.toolchains.debian import Archive
-from roundtrip.toolchains.mpi import make_prefix
-from roundtrip.toolchains.plan import CXX, MpiPlan, Plan, boost_key, plan
-from roundtrip.toolchains.selftest import selftest
+from roundtrip.collect import identity
+from roundtrip.toolchains import prefixes
+from roundtrip.toolchains.plan import CXX, MpiPlan, Plan, Store, boost_key, toolchain_plan
+from roundtrip.toolchains.prefixes import Archive, BuildError, clean_environment, make_mpi, run
 from roundtrip.toolchains.spec import Toolchain
-from roundtrip.toolchains.store import Store
 
-#: Is called with the toolchain's name and what is being done for it, at last ``good``.
+#: Is called with the name of a toolchain and its current step, at last ``good``.
 Report = Callable[[str, str], None]
+_SOURCE = Path(__file__).with_name("selftest.cpp")
+
+
+def run_environment() -> dict[str, str]:
+    """An environment in which two ranks run anywhere, also as root and on one core."""
+    environment = clean_environment() | {
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return environment
+
+
+def selftest_faults(plan: Plan, output: str) -> list[str]:
+    """What is wrong with the answer of the program; [] if nothing is."""
+    lines = output.strip().splitlines()[-4:]
+    if len(lines) < 4:
+        return ["the self-test printed no complete answer"]
+    ranks, total, boost, library = lines
+    found = []
+    if ranks != "2":
+        found.append(f"{ranks} ranks instead of 2: compiler and mpirun are of different MPIs")
+    if total != "321":
+        found.append(f"received {total} instead of 321")
+    if boost.replace("_", ".") != plan.toolchain.boost.series:
+        found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
+    says = plan.toolchain.mpi.of_family.answers
+    if not identity.is_version(library, says, plan.mpi.version, exactly=True):
+        found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
+    return found
+
+
+def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
+    """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
+    program, lib = prefix / "selftest", prefix / "lib"
+    command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
+    command += [str(_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
+    launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
+    with tempfile.TemporaryDirectory() as folder:
+        if plan.toolchain.mpi.of_family.simulator:
+            launch += prefixes.two_hosts(Path(folder))
+        env = run_environment()
+        output = run("running the self-test", [*launch, program], log, env=env, timeout=120)
+    program.unlink()
+    if found := selftest_faults(plan, output):
+        raise BuildError("self-test: " + "; ".join(found), log, output)
 
 
 def pending(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
     """Plans of the toolchains that do not exist as they would be built now."""
-    plans = [plan(toolchain) for toolchain in toolchains]
+    plans = [toolchain_plan(toolchain) for toolchain in toolchains]
     return [p for p in plans if store.linked(p.toolchain.name) != p.key]
 
 
@@ -47,9 +94,9 @@ def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
 
 def _make_mpi(plan: MpiPlan, archive: Archive, place: Path) -> None:
     if plan.mpi.unpacked:
-        simgrid.make_prefix(plan.mpi, archive, place)
+        prefixes.make_simulator(plan.mpi, archive, place)
     else:
-        make_prefix(plan, place, archive.log)
+        make_mpi(plan, place, archive.log)
 
 
 def _make(
@@ -59,19 +106,19 @@ def _make(
     say = partial(report, toolchain.name)
     headers = boost_key(boost, "headers")
     say(f"Boost {boost.version}: headers")
-    store.ensure(headers, partial(boosts.make_headers, boost, archive))
+    store.ensure(headers, partial(prefixes.make_headers, boost, archive))
     (place / "include").symlink_to(Path("..") / headers / "include")
     (place / "mpi").symlink_to(Path("..") / mpi.name)
     if plan.from_debian:
         say(f"Boost {boost.version}: Debian's libraries")
-        origin = boosts.take_debian_libraries(boost, archive, place)
+        origin = prefixes.take_debian_libraries(boost, archive, place)
         flags = ["as Debian built it"]
     else:
         say(f"Boost {boost.version}: sources")
         sources = store.ensure(
-            boost_key(boost, "sources"), partial(boosts.make_sources, boost, archive)
+            boost_key(boost, "sources"), partial(prefixes.make_sources, boost, archive)
         )
-        boosts.compile_libraries(
+        prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
         origin, flags = f"built from Debian's boost{boost.series} sources", list(plan.flags)

