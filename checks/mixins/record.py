@@ -14,7 +14,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.collect import identity
 from roundtrip.errors import UserError
-from roundtrip.host import programs, tuning
+from roundtrip.host import programs
 from roundtrip.toolchains import spec
 
 from . import launcher
@@ -157,7 +157,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         declared = {name for place in places for name in place.env_vars}
         own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
         script = own.read_text(errors="replace") if own.is_file() else ""
-        return {} if self.simulated else tuning.found(declared | tuning.named(script))
+        return {} if self.simulated else programs.tuning(declared | programs.set_variables(script))
 
     @property
     def in_slurm(self):

@@ -12,7 +12,7 @@ import pytest
 from roundtrip.campaign import environment
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.site import Case
-from roundtrip.host import provenance
+from roundtrip.host import facts
 
 PLAN = Matrix((Expected(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
 
@@ -21,7 +21,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = {"cpu": {"logical": 2}}
-    monkeypatch.setattr(provenance, "snapshot", lambda: said)
+    monkeypatch.setattr(facts, "snapshot", lambda: said)
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     (tmp_path / "spack.lock").write_text("{}")
     (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
@@ -51,7 +51,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
 
 
 def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance, "snapshot", lambda: {})
+    monkeypatch.setattr(facts, "snapshot", lambda: {})
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("OMPI_MCA_pml", "UCX_TLS", "FI_PROVIDER", "PSM2_DEVICES"):
         monkeypatch.setenv(name, "mine")

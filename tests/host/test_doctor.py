@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from roundtrip.cli.commands import app
 from roundtrip.host import doctor, facts
 
-RECORDED = facts.read(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
+RECORDED = facts.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
 QUIET = replace(
     RECORDED,
     logical=8,
@@ -62,7 +62,7 @@ def test_each_fault_is_found_alone_with_advice(
     assert levels(host) == {topic: level}
     finding = next(f for f in doctor.examine(host, [], GOOD) if f.topic == topic)
     assert finding.advice
-    assert "\n" not in finding.found + finding.advice
+    assert "\n" not in finding.detail + finding.advice
     assert doctor.possible([finding]) == (level == "warn")
 
 
@@ -78,24 +78,24 @@ def test_a_shared_virtual_machine_is_told_apart() -> None:
     shared = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
     assert "shared" not in own.advice
     assert "shared" in shared.advice
-    assert "5.00%" in shared.found
+    assert "5.00%" in shared.detail
 
 
 def test_packages_and_toolchains() -> None:
-    assert "mpich" in doctor.packages(["mpich"]).found
+    assert "mpich" in doctor.packages(["mpich"]).detail
     assert doctor.packages(None).level == "warn"
     stale = doctor.toolchains({"mpich40-boost174": "stale", "openmpi41-boost181": "good"})
     assert stale.advice == "roundtrip toolchains mpich40-boost174"
     assert doctor.toolchains({"mpich40-boost174": "not built"}).level == "warn"
     built = doctor.toolchains({"mpich40-boost174": "not built", "openmpi41-boost181": "good"})
-    assert (built.level, built.found) == ("ok", "1 of 2 built")
+    assert (built.level, built.detail) == ("ok", "1 of 2 built")
 
 
 @pytest.mark.parametrize(("usable", "status"), [(2, 0), (1, 1)])
 def test_command_fails_only_where_measuring_is_impossible(
     monkeypatch: pytest.MonkeyPatch, usable: int, status: int
 ) -> None:
-    monkeypatch.setattr(facts, "read", lambda: replace(QUIET, usable=usable, logical=usable))
+    monkeypatch.setattr(facts, "read_host", lambda: replace(QUIET, usable=usable, logical=usable))
     result = CliRunner().invoke(app, ["doctor", "--quick"])
     assert result.exit_code == status
     assert ("impossible" in result.output) == (status == 1)

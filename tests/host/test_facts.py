@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import getpass
+import json
+from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 from roundtrip.host import facts
 from roundtrip.host.facts import Cache
@@ -16,7 +22,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_recorded_virtual_machine() -> None:
-    host = facts.read(RECORDED)
+    host = facts.read_host(RECORDED)
     assert (host.logical, host.usable, host.cores, host.sockets) == (2, 2, 2, 1)
     assert host.cpu_model == "Intel(R) Xeon(R) Processor"
     assert host.smt is False
@@ -54,7 +60,7 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
         files[f"{cpu}/cpu{number}/cpufreq/scaling_governor"] = (
             "powersave" if number else "schedutil"
         )
-    host = facts.read(tree(tmp_path, files))
+    host = facts.read_host(tree(tmp_path, files))
     assert (host.logical, host.usable, host.cores, host.sockets) == (8, 4, 4, 2)
     assert host.smt is True
     assert host.turbo is True
@@ -75,13 +81,13 @@ def test_version_1_control_group(tmp_path: Path) -> None:
             "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
         },
     )
-    assert facts.read(root).quota == 0.5
+    assert facts.read_host(root).quota == 0.5
     (root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us").write_text("-1")
-    assert facts.read(root).quota is None
+    assert facts.read_host(root).quota is None
 
 
 def test_a_kernel_that_says_nothing_is_one_processor_of_unknown_kind(tmp_path: Path) -> None:
-    host = facts.read(tmp_path)
+    host = facts.read_host(tmp_path)
     assert (host.logical, host.cores, host.cpu_model) == (1, 1, "unknown")
     assert host.smt is host.turbo is host.quota is host.clocksource is None
 
@@ -92,8 +98,76 @@ def test_list_format() -> None:
 
 
 def test_this_machine() -> None:
-    host = facts.read()
+    host = facts.read_host()
     assert host.logical >= host.usable >= 1
     assert host.logical >= host.cores >= host.sockets >= 1
     assert host.memory_kib > 2**18
     assert host.kernel
+
+
+HOST = facts.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
+
+
+def test_snapshot_is_json_and_names_the_tools() -> None:
+    record = json.loads(json.dumps(facts.snapshot()))
+    assert record["schema"] == 1
+    assert record["cpu"]["logical"] >= 1
+    assert record["microarchitecture"]
+    assert record["versions"]["reframe"] == metadata.version("reframe-hpc")
+    assert record["versions"]["python"].startswith("3.")
+
+
+def test_host_name_stands_in_one_place_and_no_user_or_path_anywhere() -> None:
+    record = facts.describe(replace(HOST, hostname="secret-host-7"))
+    assert record.pop("hostname") == "secret-host-7"
+    text = json.dumps(record)
+    assert "secret-host-7" not in text
+    assert str(Path.home()) not in text
+    assert f'"{getpass.getuser()}"' not in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hostname": "another"},
+        {"load": (9.0, 9.0, 9.0)},
+        {"steal": 0.3},
+        {"usable": 1},
+        {"swap_used_kib": 12345},
+        {"memory_kib": HOST.memory_kib + 4096},
+    ],
+)
+def test_fingerprint_ignores_what_changes_by_the_minute(change: dict[str, object]) -> None:
+    other = replace(HOST, **change)  # type: ignore[arg-type]
+    assert facts.fingerprint(other) == facts.fingerprint(HOST)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kernel": "6.2.0"},
+        {"cpu_model": "Another"},
+        {"governors": ("powersave",)},
+        {"smt": True},
+        {"mitigations": ()},
+        {"memory_kib": HOST.memory_kib * 2},
+    ],
+)
+def test_fingerprint_changes_with_hardware_kernel_and_settings(change: dict[str, object]) -> None:
+    other = replace(HOST, **change)  # type: ignore[arg-type]
+    assert facts.fingerprint(other) != facts.fingerprint(HOST)
+
+
+def test_package_sections() -> None:
+    listing = "# head\n[campaign]\nmpich\n  g++ # why\n\n[test]\nchromium\n"
+    assert facts.listed_packages(listing, ("campaign",)) == ["mpich", "g++"]
+    assert facts.listed_packages(listing, ("campaign", "test")) == ["mpich", "g++", "chromium"]
+    assert "libopenmpi-dev" in facts.campaign_packages()
+
+
+def test_installed_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = facts.installed_packages(["dpkg", "no-such-package-at-all"])
+    assert found is not None
+    assert list(found) == ["dpkg"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert facts.installed_packages(["dpkg"]) is None

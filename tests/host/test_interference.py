@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from roundtrip.collect import analysis
-from roundtrip.host import facts, interference, trial
+from roundtrip.host import echo, facts, interference
 from roundtrip.host.interference import Block, Ticks
 
 LEVELS = analysis.default().statistics
@@ -32,9 +35,9 @@ def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Bloc
 
 def found(given: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
     told = interference.findings(given, LEVELS, autogroup)
-    assert all("\n" not in finding.found + finding.advice for finding in told)
+    assert all("\n" not in finding.detail + finding.advice for finding in told)
     assert all(finding.advice for finding in told if finding.level == "warn")
-    return {finding.topic: (finding.level, finding.found) for finding in told}
+    return {finding.topic: (finding.level, finding.detail) for finding in told}
 
 
 def test_recorded_proc_stat() -> None:
@@ -86,10 +89,10 @@ def test_a_frequency_that_moves_and_what_it_did() -> None:
 def test_noise_sets_what_can_be_seen() -> None:
     """Known answer: the interval of twelve is rank 3 to 10."""
     ratios = sorted(block.ratio for block in blocks(noise=0.1))
-    least = interference.resolution(interference.judged(blocks(noise=0.1), LEVELS))
+    least = interference.resolution(interference.judge_blocks(blocks(noise=0.1), LEVELS))
     assert least == pytest.approx(max(ratios[9] - 1, 1 / ratios[2] - 1))
     assert found(blocks(noise=0.1))["A/A test"][0] == "warn"
-    assert interference.resolution(interference.judged(blocks()[:4], LEVELS)) is None
+    assert interference.resolution(interference.judge_blocks(blocks()[:4], LEVELS)) is None
     assert "no interval" in found(blocks()[:4])["A/A test"][1]
 
 
@@ -104,17 +107,52 @@ def test_without_variation_there_is_no_effect() -> None:
 
 
 def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:
-    assert facts.read(tmp_path).autogroup is None
+    assert facts.read_host(tmp_path).autogroup is None
     file = tmp_path / "proc" / "sys" / "kernel" / "sched_autogroup_enabled"
     file.parent.mkdir(parents=True)
     for text, wanted in (("1\n", True), ("0\n", False)):
         file.write_text(text)
-        assert facts.read(tmp_path).autogroup is wanted
+        assert facts.read_host(tmp_path).autogroup is wanted
 
 
-@pytest.mark.skipif(facts.read().usable < 2, reason="two ends need a processor each")
+@pytest.mark.skipif(facts.read_host().usable < 2, reason="two ends need a processor each")
 def test_a_short_real_one() -> None:
-    made = trial.run(seconds=0.6)
-    assert len(made) == trial.BLOCKS
+    made = interference.measure(seconds=0.6)
+    assert len(made) == interference.BLOCKS
     assert all(block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in made)
-    assert interference.findings(made, LEVELS, facts.read().autogroup)
+    assert interference.findings(made, LEVELS, facts.read_host().autogroup)
+
+
+class Silence:
+    """A memory in which nobody asks anything, for so many reads."""
+
+    def __init__(self, reads: int) -> None:
+        self.left = iter(range(reads))
+
+    def __getitem__(self, place: int) -> int:
+        return 0 * next(self.left)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(echo, "_PATIENCE", 10)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_other_end_does_not_outlive_its_parent() -> None:
+    memory: Any = Silence(100)
+    echo.serve(memory, parent=-1)
+    assert next(memory.left) == 10
+    with pytest.raises(StopIteration):
+        echo.serve(memory, os.getppid())
+
+
+def test_a_block_has_as_many_times_of_a_as_of_b(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = interference._End(memory=None, other=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
+    times, orders = iter([0.25, 0.25]), iter([("b", "a")])
+    chance = SimpleNamespace(sample=lambda names, count: next(orders))
+    monkeypatch.setattr(interference, "random", chance)
+    monkeypatch.setattr(end, "batch", lambda hands: next(times) * hands)
+    block = end.block(seconds=0.0, hands=2)
+    assert (block.a_s, block.b_s) == ([0.5], [0.5])
+    assert block.loop_s > 0 and block.own_s >= 0

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.host.packages import wanted
+from roundtrip.host.facts import listed_packages
 
 HERE = Path(__file__).parents[2] / "site-configs" / "local"
-CAMPAIGN = wanted((HERE / "apt-packages.txt").read_text(), ("campaign",))
-TEST = wanted((HERE / "apt-packages.txt").read_text(), ("campaign", "test"))
+CAMPAIGN = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign",))
+TEST = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign", "test"))
 TOOLS = (
     "awk",
     "cat",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.host.packages import installed
+from roundtrip.host.facts import installed_packages
 from roundtrip.toolchains.spec import catalogue
 
 MAIN = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
@@ -52,7 +52,7 @@ def test_unknown_name_is_one_line_and_status_2(tmp_path: Path) -> None:
 
 def test_a_failing_build_says_why_and_where_and_leaves_nothing_half_done(tmp_path: Path) -> None:
     name = catalogue().smoke[0]
-    if not installed(["openmpi-bin"]):
+    if not installed_packages(["openmpi-bin"]):
         pytest.skip("Debian's Open MPI is not installed: make setup")
     programs, store = tmp_path / "programs", tmp_path / "store"
     programs.mkdir()

@@ -18,7 +18,7 @@ INSTALLED = {"openmpi-bin": "4.1.4-3+b1", "mpich": "4.0.2-3+b1"}
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "installed", lambda names: dict(INSTALLED))
+    monkeypatch.setattr(plan, "installed_packages", lambda names: dict(INSTALLED))
     monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
 
 

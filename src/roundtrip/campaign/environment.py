@@ -10,7 +10,7 @@ from pathlib import Path
 from roundtrip import files
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.site import Site
-from roundtrip.host import provenance, tuning
+from roundtrip.host import facts, programs
 from roundtrip.sites.toolchains import active_lock
 
 _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
@@ -28,7 +28,7 @@ def record(site: Site, plan: Matrix, folder: Path) -> None:
     """
     folder.mkdir(exist_ok=True)
     used = sorted({item.case.environ for item in plan.expected})
-    _write(folder / "host.json", json.dumps(provenance.snapshot(), indent=1, sort_keys=True))
+    _write(folder / "host.json", json.dumps(facts.snapshot(), indent=1, sort_keys=True))
     _write(folder / "toolchains.json", json.dumps(_toolchains(site, used), indent=1))
     versions = {name: metadata.version(name) for name in _TOOLS}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
@@ -51,7 +51,7 @@ def tuned(site: Site) -> dict[str, str]:
     declared = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
     own = site.folder / "environment"
     script = own.read_text(errors="replace") if own.is_file() else ""
-    return tuning.found(declared | tuning.named(script))
+    return programs.tuning(declared | programs.set_variables(script))
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:

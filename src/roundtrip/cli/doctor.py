@@ -12,9 +12,8 @@ from rich.text import Text
 from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import analysis
-from roundtrip.host import facts, packages
+from roundtrip.host import facts
 from roundtrip.host.doctor import Finding, examine, possible
-from roundtrip.host.provenance import campaign_packages
 from roundtrip.toolchains.plan import Store, states
 from roundtrip.toolchains.spec import catalogue
 
@@ -31,17 +30,17 @@ def doctor(
 
     Exit status: 0 measuring is possible; 1 it is not.
     """
-    wanted = campaign_packages()
-    versions = packages.installed(wanted)
+    wanted = facts.campaign_packages()
+    versions = facts.installed_packages(wanted)
     missing = None if versions is None else [name for name in wanted if name not in versions]
     built = states(catalogue().toolchains.values(), Store(paths.toolchains()))
-    host = facts.read()
+    host = facts.read_host()
     findings = examine(host, missing, built)
     if not quick and possible(findings):
-        findings += _trial(host.autogroup)
+        findings += _aa_test(host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
-        text = Text(finding.found)
+        text = Text(finding.detail)
         if finding.advice:
             text.append(f"\n-> {finding.advice}", style="dim")
         table.add_row(Text(finding.level, style=_STYLES[finding.level]), finding.topic, text)
@@ -50,8 +49,8 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _trial(autogroup: bool | None) -> list[Finding]:
-    from roundtrip.host import interference, trial
+def _aa_test(autogroup: bool | None) -> list[Finding]:
+    from roundtrip.host import interference
 
     levels = analysis.default().statistics
-    return interference.findings(trial.run(), levels, autogroup)
+    return interference.findings(interference.measure(), levels, autogroup)

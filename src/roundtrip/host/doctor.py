@@ -16,11 +16,11 @@ Level = Literal["ok", "warn", "impossible"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor: its topic, how bad it is, what was found, and what helps (or "")."""
+    """One line of the doctor: its topic, how bad it is, the detail, and what helps (or "")."""
 
     topic: str
     level: Level
-    found: str
+    detail: str
     advice: str = ""
 
 

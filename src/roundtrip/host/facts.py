@@ -1,14 +1,51 @@
-"""What /proc and /sys say about this machine, as one frozen object.
+"""What this machine is: facts of /proc, /sys and Debian, and the record of them in every run.
 
-All paths are below a root folder, so that tests read recorded trees.  What a kernel does not say
-is None.
-"""
+All paths are below a root folder, so that tests read recorded trees.  A fact is None if the kernel
+does not have it.  The record is enough to explain a change and has no secrets: no user names, paths
+or addresses.  The host name stands under `hostname` only, where the bundle replaces it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import platform
 import re
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+
+
+def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
+    """Names of the packages in the sections `purposes` of an ``apt-packages.txt``."""
+    section, names = "", []
+    for line in listing.splitlines():
+        word = line.split("#", 1)[0].strip()
+        if header := re.fullmatch(r"\[(.+)\]", word):
+            section = header[1]
+        elif word and section in purposes:
+            names.append(word)
+    return names
+
+
+def installed_packages(names: Sequence[str]) -> dict[str, str] | None:
+    """Versions, by name, of those of `names` that are installed; None where there is no dpkg."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *names]
+    try:
+        output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return None
+    lines = [line.split() for line in output.splitlines()]
+    return {
+        name: version
+        for status, name, version in (w for w in lines if len(w) == 3)
+        if status == "installed"
+    }
 
 
 @dataclass(frozen=True)
@@ -63,7 +100,7 @@ class Host:
     firmware: str | None = None
 
 
-def read(root: Path = Path("/")) -> Host:
+def read_host(root: Path = Path("/")) -> Host:
     """Facts of the machine whose /proc, /sys and /etc are below `root`."""
     cpu = root / "sys/devices/system/cpu"
     cpuinfo = _text(root / "proc/cpuinfo") or ""
@@ -207,3 +244,87 @@ def _steal(stat: str) -> float:
     ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     total = sum(ticks, start=0)
     return ticks[7] / total if len(ticks) == 8 and total else 0.0
+
+
+#: Packages that apt-packages.txt does not list, but that decide what is measured.
+_ALSO = ("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0", "spack")
+
+
+def describe(host: Host) -> dict[str, Any]:
+    """The part of the record that follows from `host` alone, as JSON-ready data."""
+    return {
+        "hostname": host.hostname,
+        "cpu": {
+            "model": host.cpu_model,
+            "microcode": host.microcode,
+            "logical": host.logical,
+            "usable": host.usable,
+            "cores": host.cores,
+            "sockets": host.sockets,
+            "smt": host.smt,
+            "quota": host.quota,
+            "governors": list(host.governors),
+            "turbo": host.turbo,
+            "caches": [asdict(cache) for cache in host.caches],
+            "mitigations": dict(host.mitigations),
+        },
+        "memory": {
+            "total_kib": host.memory_kib,
+            "swap_kib": host.swap_kib,
+            "numa_nodes": host.numa_nodes,
+            "numa_balancing": host.numa_balancing,
+            "transparent_huge_pages": host.thp,
+        },
+        "system": {
+            "kernel": host.kernel,
+            "distribution": host.distribution,
+            "firmware": host.firmware,
+            "clocksource": host.clocksource,
+            "virtual": host.virtual,
+            "hypervisor": host.hypervisor,
+            "container": host.container,
+        },
+        "load_average": list(host.load),
+        "steal_share": round(host.steal, 6),
+        "fingerprint": fingerprint(host),
+    }
+
+
+def fingerprint(host: Host) -> str:
+    """16 hex digits that change when hardware, kernel or settings of the machine change.
+
+    They do not depend on load, steal, swap or the host name.  Memory counts in whole GiB, because
+    the kernel keeps a little more or less of it at every boot.
+    """
+    slow = asdict(host)
+    for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal", "autogroup"):
+        del slow[name]
+    slow["memory_kib"] = round(host.memory_kib / 2**20)
+    text = json.dumps(slow, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def snapshot(root: Path = Path("/")) -> dict[str, Any]:
+    """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
+    import archspec.cpu  # takes 0.1 s, which other commands need not spend
+
+    return {
+        "schema": 1,
+        **describe(read_host(root)),
+        "microarchitecture": archspec.cpu.host().name,
+        "versions": {
+            "python": platform.python_version(),
+            "reframe": metadata.version("reframe-hpc"),
+            "roundtrip": metadata.version("roundtrip"),
+        },
+        "packages": installed_packages([*campaign_packages(), *_ALSO]) or {},
+    }
+
+
+def campaign_packages() -> list[str]:
+    """Names of the Debian packages that a campaign on site `local` needs."""
+    try:
+        listing = paths.checkout() / "site-configs" / "local" / "apt-packages.txt"
+    except UserError:
+        return []
+    return listed_packages(listing.read_text(), ("campaign",)) if listing.is_file() else []

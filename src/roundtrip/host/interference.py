@@ -1,19 +1,33 @@
 """What disturbs measurements on this machine now, and how small a difference can still be seen.
 
-Pure functions of what an A/A test recorded (`roundtrip.host.trial`).  The test runs the same
-program as A and as B, interleaved, in blocks that stand for launches.
-"""
+An A/A test runs the same program as A and as B, a ping-pong between two pinned processes, in random
+order and in blocks that stand for launches.  The findings are pure functions of the blocks."""
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+import os
+import random
 import statistics
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from roundtrip.errors import UserError
+from roundtrip.host import echo
 from roundtrip.host.doctor import Finding
 from roundtrip.stats.levels import Levels
 from roundtrip.stats.verdicts import Judged, Verdict, judge
 
+#: Blocks stand for launches.  The interval of twelve reaches from the third to the tenth.
+BLOCKS = 12
+_BATCH_S = 0.002
+_LOOP = 100_000
+_PER_SECOND = os.sysconf("SC_CLK_TCK")
 #: Limits: processors that others use, processors that are stolen, relative change of speed.
 _OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
 #: Share of their two processors that the two ends get on an idle machine.
@@ -82,7 +96,7 @@ class Block:
         return min(1.0, self.own_s / (2 * self.wall_s))
 
 
-def judged(blocks: Sequence[Block], levels: Levels) -> Judged:
+def judge_blocks(blocks: Sequence[Block], levels: Levels) -> Judged:
     """The ratio of B to A over the blocks, judged as a report judges one over launches."""
     return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
 
@@ -93,15 +107,15 @@ def resolution(result: Judged) -> float | None:
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
 
 
-def effect(of: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
-    """How much slower messages were in blocks with much of something: a ratio of median times.
+def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
+    """How much slower messages were in blocks with much of a quantity: a ratio of median times.
 
-    The half of the blocks with the largest `of` is compared with the half with the smallest.
+    The half of the blocks with the largest `quantity` is compared with the half with the smallest.
     None if all blocks have the same.
     """
-    ordered = sorted(blocks, key=of)
+    ordered = sorted(blocks, key=quantity)
     half = len(ordered) // 2
-    if half == 0 or of(ordered[0]) == of(ordered[-1]):
+    if half == 0 or quantity(ordered[0]) == quantity(ordered[-1]):
         return None
     most, least = (
         statistics.median(block.time_s for block in part)
@@ -117,51 +131,51 @@ def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) ->
         _autogroup(blocks, autogroup),
         _steal(blocks),
         _frequency(blocks),
-        _test(judged(blocks, levels), levels),
+        _test(judge_blocks(blocks, levels), levels),
     ]
 
 
 def _others(blocks: Sequence[Block]) -> Finding:
     used = statistics.mean(block.others for block in blocks)
-    found = f"{used:.2f} processors while the test ran{_did(lambda b: b.others, blocks)}"
-    is_much = used > _OTHERS
-    advice = "stop other work, or wait until it is done" if is_much else ""
-    return Finding("others' load", "warn" if is_much else "ok", found, advice)
+    detail = f"{used:.2f} processors while the test ran{_slowdown(lambda b: b.others, blocks)}"
+    advice = "stop other work, or wait until it is done"
+    return _limited("others' load", used > _OTHERS, detail, advice)
 
 
 def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
     share = statistics.mean(block.share for block in blocks)
     got = f"two ends that never sleep got {share:.0%} of two processors"
     if not autogroup:
-        told = "off" if autogroup is False else "the kernel does not say"
-        return Finding("sched_autogroup", "ok", f"{told}; {got}")
-    found = f"on: each session gets an equal share, even of niced jobs; {got}"
-    if share >= _WHOLE:
-        return Finding("sched_autogroup", "ok", found)
+        state = "off" if autogroup is False else "the kernel does not say"
+        return Finding("sched_autogroup", "ok", f"{state}; {got}")
+    detail = f"on: each session gets an equal share, even of niced jobs; {got}"
     advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
-    return Finding("sched_autogroup", "warn", found, advice)
+    return _limited("sched_autogroup", share < _WHOLE, detail, advice)
 
 
 def _steal(blocks: Sequence[Block]) -> Finding:
     stolen = statistics.mean(block.stolen for block in blocks)
-    found = f"{stolen:.3f} processors while the test ran{_did(lambda b: b.stolen, blocks)}"
-    is_much = stolen > _STEAL
-    advice = "the hypervisor's other guests: repeat at quieter times" if is_much else ""
-    return Finding("CPU steal", "warn" if is_much else "ok", found, advice)
+    detail = f"{stolen:.3f} processors while the test ran{_slowdown(lambda b: b.stolen, blocks)}"
+    advice = "the hypervisor's other guests: repeat at quieter times"
+    return _limited("CPU steal", stolen > _STEAL, detail, advice)
 
 
 def _frequency(blocks: Sequence[Block]) -> Finding:
     loops = [block.loop_s for block in blocks]
-    moved = max(loops) / min(loops) - 1
-    found = f"the same loop took up to {moved:.1%} more processor time than at best"
-    found += _did(lambda block: block.loop_s, blocks)
-    is_much = moved > _SPEED
+    change = max(loops) / min(loops) - 1
+    detail = f"the same loop took up to {change:.1%} more processor time than at best"
+    detail += _slowdown(lambda block: block.loop_s, blocks)
     advice = "frequency, or a neighbour on the core or its caches: fix the frequency, leave SMT off"
-    return Finding("speed", "warn" if is_much else "ok", found, advice if is_much else "")
+    return _limited("speed", change > _SPEED, detail, advice)
 
 
-def _did(of: Callable[[Block], float], blocks: Sequence[Block]) -> str:
-    ratio = effect(of, blocks)
+def _limited(topic: str, is_above: bool, detail: str, advice: str) -> Finding:
+    """A warning with the advice if a limit is exceeded."""
+    return Finding(topic, "warn", detail, advice) if is_above else Finding(topic, "ok", detail)
+
+
+def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
+    ratio = effect(quantity, blocks)
     return "" if ratio is None else f"; where there was most of it, messages took {ratio:.2f} times"
 
 
@@ -170,15 +184,109 @@ def _test(result: Judged, levels: Levels) -> Finding:
     interval = result.interval
     if least is None:
         return Finding("A/A test", "warn", f"{interval.n} blocks give no interval", "run it again")
-    found = (
+    detail = (
         f"the same program twice: {interval.median - 1:+.1%} "
         f"[{(interval.low or 0) - 1:+.1%}, {(interval.high or 0) - 1:+.1%}]; "
         f"differences below {max(least, 0.001):.1%} cannot be seen here now"
     )
     if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
         advice = "a false claim: measure nothing here before it is gone"
-        return Finding("A/A test", "warn", f"{found}; B is called {result.verdict}", advice)
+        return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     if least > levels.minimum_effect:
         advice = "mend what is said above, or plan for more launches"
-        return Finding("A/A test", "warn", found, advice)
-    return Finding("A/A test", "ok", found)
+        return Finding("A/A test", "warn", detail, advice)
+    return Finding("A/A test", "ok", detail)
+
+
+def measure(seconds: float = 10.0) -> list[Block]:
+    """Measure `BLOCKS` blocks in `seconds`, on the first two processors that this process may use.
+
+    UserError if there are not two, or the other end dies.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        raise UserError("an A/A test needs two processors")
+    try:
+        os.sched_setaffinity(0, {processors[0]})
+        with _answering(processors[1]) as end:
+            end.batch(1000)  # the first are slow: cold caches, and the other end starts
+            took = end.batch(200) / 200
+            hands = max(1, round(_BATCH_S / took))
+            return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
+@dataclass
+class _End:
+    """This end of the ping-pong; `asked` is the last byte sent, 1..200."""
+
+    memory: mmap.mmap
+    other: subprocess.Popen[bytes]
+    asked: int = 0
+
+    def batch(self, hands: int) -> float:
+        """Time of `hands` round trips, s."""
+        memory, asked = self.memory, self.asked
+        begin = time.perf_counter()
+        for _ in range(hands):
+            asked = asked % 200 + 1
+            memory[echo.ASKED] = asked
+            while memory[echo.ANSWERED] != asked:
+                if time.perf_counter() - begin > 5 and self.other.poll() is not None:
+                    raise UserError("the other end of the A/A test has died")
+        self.asked = asked
+        return time.perf_counter() - begin
+
+    def block(self, seconds: float, hands: int) -> Block:
+        """Measure pairs of A and B for `seconds`, and what else the machine did meanwhile."""
+        pairs: dict[str, list[float]] = {"a": [], "b": []}
+        begin, own, before = time.perf_counter(), self._own_s(), _ticks()
+        while not pairs["a"] or time.perf_counter() - begin < seconds:
+            for name in random.sample(("a", "b"), 2):
+                pairs[name].append(self.batch(hands))
+        loop_s = min(_loop_s() for _ in range(3))
+        wall, after = time.perf_counter() - begin, _ticks()
+        return Block(
+            wall_s=wall,
+            a_s=pairs["a"],
+            b_s=pairs["b"],
+            own_s=self._own_s() - own,
+            busy_s=after.busy_s - before.busy_s,
+            steal_s=after.steal_s - before.steal_s,
+            loop_s=loop_s,
+        )
+
+    def _own_s(self) -> float:
+        stat = Path(f"/proc/{self.other.pid}/stat").read_text(errors="replace")
+        return time.process_time() + process_s(stat, _PER_SECOND)
+
+
+@contextlib.contextmanager
+def _answering(processor: int) -> Iterator[_End]:
+    """Start the other end on `processor`; it ends with the block."""
+    shared = os.memfd_create("roundtrip-aa")
+    try:
+        os.ftruncate(shared, echo.SIZE)
+        command = [sys.executable, "-m", "roundtrip.host.echo", str(shared), str(processor)]
+        with mmap.mmap(shared, echo.SIZE) as memory:
+            other = subprocess.Popen(command, pass_fds=(shared,))
+            try:
+                yield _End(memory, other)
+            finally:
+                memory[echo.ASKED] = echo.STOP
+                other.terminate()
+                other.wait()
+    finally:
+        os.close(shared)
+
+
+def _ticks() -> Ticks:
+    return ticks(Path("/proc/stat").read_text(), _PER_SECOND)
+
+
+def _loop_s() -> float:
+    begin = time.thread_time()
+    for _ in range(_LOOP):
+        pass
+    return time.thread_time() - begin

@@ -162,9 +162,9 @@ def _extras(one: Partition) -> dict[str, Any]:
     if extras.get("processors") == "here":
         extras["processors"] = os.cpu_count()
     if extras.get("cores") == "here":
-        extras["cores"] = facts.read().cores
+        extras["cores"] = facts.read_host().cores
     if extras.get("sockets") == "here":
-        extras["sockets"] = facts.read().sockets
+        extras["sockets"] = facts.read_host().sockets
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
         extras |= slurmconf.size(file.read_text(errors="replace"), one.name)

@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.host.packages import installed
+from roundtrip.host.facts import installed_packages
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 
 _COMPLETE = ".complete"
@@ -175,7 +175,7 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
     """Plan of one MPI; UserError if its package is missing here, or of another series."""
     pin = None
     if mpi.package:
-        found = (installed([mpi.package]) or {}).get(mpi.package)
+        found = (installed_packages([mpi.package]) or {}).get(mpi.package)
         if not found:
             raise UserError(
                 f"{mpi.name} needs Debian package {mpi.package}: run `make setup`, {SPACK_ROUTE}"
