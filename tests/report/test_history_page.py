@@ -18,6 +18,8 @@ from roundtrip.report.pages import changes, chart, history, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import Point, Series, key, split
 from roundtrip.report.pages.verdict import judgement
+from roundtrip.report.pages.young import pairs
+from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.verdicts import Drift, Newest, SeriesHistory, Step, Verdict
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
@@ -86,6 +88,40 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert "4 series improved since night 74" in told
     assert "What changed there: nothing that is recorded." in told
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in told
+
+
+def young(made: history.History, *nights: str) -> history.History:
+    """The first nights of a history, of which no series can be judged yet."""
+    first = made.nights.filter(pl.col("night").is_in(nights))
+    known = {names: SeriesHistory(len(nights), why="too few") for names in made.known}
+    return replace(made, nights=first, known=known, notes=(), reports={})
+
+
+def test_one_night_is_a_table_of_its_values_without_columns_for_another(
+    made: history.History,
+) -> None:
+    page = history.render(young(made, years.night(0)))
+    assert "The values of the first night" in page
+    assert "Night before" not in page and "Distance" not in page
+    assert page.count("<tr data-key=") == 40
+    two = history.render(young(made, years.night(0), years.night(1)))
+    assert "Last night beside the night before" in two and "Distance" in two
+
+
+def test_two_sets_of_nodes_in_one_night_are_no_two_nights(made: history.History) -> None:
+    one = young(made, years.night(0))
+    other = one.nights.with_columns(nodes=pl.lit("elsewhere"), median=3 * pl.col("median"))
+    both = replace(one, nights=pl.concat([one.nights, other]))
+    for pair in pairs(both.judged):
+        points = pair.line.series.points
+        assert len(points) == 2 and not pair.before and not pair.ratio
+        assert isinstance(pair.newest, Quantity)
+        least = min(point.median for point in points)
+        assert pair.newest.value == pytest.approx(2 * shown(least, pair.line.series))
+
+
+def shown(value: float, series: Series) -> float:
+    return value * packed.shown_in(series)[0]
 
 
 def test_only_our_script_may_run(page: str) -> None:

@@ -54,6 +54,14 @@ def test_the_winner(pairs: list[tuple[str, Verdict, float]], wanted: tuple[str, 
     assert cell(*pairs) == wanted
 
 
+def test_of_many_that_none_is_faster_than_a_few_are_named() -> None:
+    pairs = judged(*((f"{one}{other}", FASTER, 1.3) for one in "abcdefgh" for other in "z"))
+    titles = {name: f"MPI {name}, Boost 1.81" for name in "abcdefghz"}
+    (table,) = tables(races(pairs), titles)
+    named = " or ".join(f"MPI {name}" for name in "abcdef")
+    assert table.rows[0][2].text == f"{named} or 2 more"
+
+
 def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)))
     assert [race.runners for race in found] == [("a", "b"), ("c", "d")]

@@ -79,8 +79,14 @@ def sentence(judged: Judged) -> str:
 
 
 def _values(line: Line) -> list[float]:
-    """The values of the two newest nights of a series, or of its only one."""
-    return [point.median for point in line.series.points[-2:]]
+    """The values of the two newest nights of a series, or of its only one.
+
+    Of several sets of nodes in a night, the median.
+    """
+    nights: dict[str, list[float]] = {}
+    for point in line.series.points:
+        nights.setdefault(point.night, []).append(point.median)
+    return [median(values) for values in list(nights.values())[-2:]]
 
 
 def _apart(line: Line) -> float | None:

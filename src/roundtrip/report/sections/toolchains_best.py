@@ -17,6 +17,8 @@ from roundtrip.studies.study import Claim
 QUESTION = "Which MPI and which Boost is fastest here?"
 _ON_PAR, _UNKNOWN = "on par", "cannot tell"
 _MOST_ROWS = 12
+#: So many of the toolchains that none is faster than are named in a cell.
+_MOST_NAMED = 6
 Pairs = Mapping[tuple[str, str], Judged]
 _What = tuple[Setting, str, int | None]
 _NONE: Mapping[ToolchainComparison, Compared] = {}
@@ -89,10 +91,12 @@ class Race:
             told = f"{units.percent(self.margin)} faster"
             return Cell(names[self.winner], "good", told, series=self.series.get(self.winner, ""))
         left = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
-        who = " or ".join(names[one] for one in left)
+        known = [names[one] for one in left]
+        if len(known) > _MOST_NAMED:
+            known[_MOST_NAMED:] = [f"{len(known) - _MOST_NAMED} more"]
         if self.outcome == _ON_PAR:
-            return Cell(who.replace(" or ", ", "), "plain", _ON_PAR)
-        return Cell(who, "warn", _UNKNOWN)
+            return Cell(", ".join(known), "plain", _ON_PAR)
+        return Cell(" or ".join(known), "warn", _UNKNOWN)
 
 
 def races(
