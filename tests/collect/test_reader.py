@@ -24,7 +24,7 @@ from roundtrip.collect import bundle, manifest, reader, samples
 from roundtrip.collect.reader import Limits, Reader
 from roundtrip.errors import UserError
 from roundtrip.history import cache
-from roundtrip.imported import sources
+from roundtrip.imported import bring
 
 CHECKOUT = Path(__file__).parents[2]
 HEAD = b"job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit\n"
@@ -217,7 +217,7 @@ def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, nam
     make, why = BOMBS[name]
     make(tmp_path / name)
     (tmp_path / "Good.log").write_bytes(HEAD + ROW)
-    found = {one.name: one.read for one in sources.read([tmp_path], UTC)}
+    found = {one.name: one.read for one in bring.read_sources([tmp_path], UTC)}
     assert found["Good.log"].rows["value"].to_list() == [1.5]
     (aside,) = found[name].aside
     assert not found[name].rows.height

@@ -13,8 +13,8 @@ from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations
-from roundtrip.imported import bring, layout, nights, perflog, sources, store, taken
-from roundtrip.imported.schema import LOGGED, VALUES, Read
+from roundtrip.imported import bring, layout, perflog, store
+from roundtrip.imported.values import LOGGED, VALUES, Read, comparable
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
@@ -30,7 +30,9 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
     read = perflog.parse(content)
     _sound(read)
     lines, good = content.split(b"\n")[:-1], seed.split(b"\n")
-    headers = [line for line in lines if layout.of(line.decode(errors="replace").rstrip("\r"))]
+    headers = [
+        line for line in lines if layout.parse_header(line.decode(errors="replace").rstrip("\r"))
+    ]
     if headers == good[:1] and lines[0] == good[0]:
         whole = perflog.parse(seed).rows["line"].unique()
         taken_from_seed = {good[line - 1] for line in whole}
@@ -41,7 +43,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    read = sources.parse(content, datetime.UTC)
+    read = bring.parse(content, datetime.UTC)
     _sound(read)
     return not read.aside
 
@@ -53,8 +55,8 @@ def _sound(read: Read) -> None:
     for fault in read.aside:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    values, _ = taken.of(rows, (), ())
-    found, provenance = nights.of(bring.as_kept(values, _NAMES))
+    values, _ = comparable(rows, (), ())
+    found, provenance = store.form_nights(bring.as_kept(values, _NAMES))
     assert found.height <= values.height
     assert not found["median"].null_count() and not provenance["value"].null_count()
 
@@ -90,9 +92,9 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 def _values() -> bytes:
     import io
 
-    read = sources.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
+    read = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
     rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    table = bring.as_kept(taken.of(rows, (), ("widgets",))[0], _NAMES)
+    table = bring.as_kept(comparable(rows, (), ("widgets",))[0], _NAMES)
     written = io.BytesIO()
     table.select(*VALUES).write_parquet(written)
     return written.getvalue()
@@ -107,5 +109,5 @@ def values(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the table of an import is one; nights can be made of it then."""
     file = folder / "values.parquet"
     file.write_bytes(content)
-    nights.of(store.values(file))
+    store.form_nights(store.read_values(file))
     return True

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from roundtrip.imported.taken import lower_is_better
+from roundtrip.imported.values import lower_is_better
 
 LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
 HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]

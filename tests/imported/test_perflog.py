@@ -9,7 +9,7 @@ import zoneinfo
 import pytest
 
 from roundtrip.imported import perflog
-from roundtrip.imported.schema import SetAside
+from roundtrip.imported.values import SetAside
 
 HEAD = (
     "job_completion_time|version|descr|display_name|system:partition+environ|jobid|result|"

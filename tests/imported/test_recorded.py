@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.imported import sources
+from roundtrip.imported import bring
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
 #: Values of `Stream` (2 sizes, 2 environments, 3 variables, 2 sessions) and of `Latency`.
@@ -15,10 +15,10 @@ STREAM = {("Stream %array_mb=8", "gcc"), ("Stream %array_mb=8", "clang")}
 STREAM |= {("Stream %array_mb=64", "gcc"), ("Stream %array_mb=64", "clang")}
 
 
-def read(kind: str, pattern: str) -> list[sources.Source]:
+def read(kind: str, pattern: str) -> list[bring.Source]:
     files = sorted((DATA / kind).glob(pattern))
     assert files
-    return list(sources.read(files, datetime.UTC))
+    return list(bring.read_sources(files, datetime.UTC))
 
 
 @pytest.mark.parametrize(

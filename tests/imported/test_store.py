@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.imported import sources, store
-from roundtrip.imported.schema import VALUES
+from roundtrip.imported import bring, store
+from roundtrip.imported.values import VALUES
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {
@@ -33,9 +33,9 @@ def write(folder: Path, **changed: Any) -> Path:
 
 
 def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> None:
-    assert store.values(write(tmp_path)).rows(named=True) == [ROW]
+    assert store.read_values(write(tmp_path)).rows(named=True) == [ROW]
     only_session = {"time": None, "session": datetime(2026, 11, 3)}
-    assert store.values(write(tmp_path, **only_session)).height == 1
+    assert store.read_values(write(tmp_path, **only_session)).height == 1
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,17 @@ def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> Non
 )
 def test_another_table_is_refused(tmp_path: Path, changed: dict[str, Any], why: str) -> None:
     with pytest.raises(UserError, match=why):
-        store.values(write(tmp_path, **changed))
+        store.read_values(write(tmp_path, **changed))
 
 
 @pytest.mark.parametrize(("size", "part"), [(1000, 1000), (1000, 300), (1001, 1001), (1001, 300)])
 def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, size: int, part: int
 ) -> None:
-    monkeypatch.setattr(sources, "_MOST", 1000)
+    monkeypatch.setattr(bring, "_MOST", 1000)
     text = b"x" * size
     packed = b"".join(gzip.compress(text[at : at + part]) for at in range(0, size, part))
-    content, fault = sources._unpacked(packed)
+    content, fault = bring._unpacked(packed)
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:

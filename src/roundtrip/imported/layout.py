@@ -64,9 +64,9 @@ class Layout:
 
 
 @lru_cache(maxsize=256)
-def of(line: str) -> Layout | None:
+def parse_header(line: str) -> Layout | None:
     """The layout that `line` announces; None if it is no header."""
-    found = [_split(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
+    found = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
     best = max(found, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
     if best is None or len(best.known) + 3 * len(best.wide) < _FEWEST:
         return None
@@ -74,7 +74,7 @@ def of(line: str) -> Layout | None:
     return best if is_time or best.wide or "perf_value" in best.known else None
 
 
-def _split(line: str, delimiter: str) -> Layout:
+def _layout(line: str, delimiter: str) -> Layout:
     known: dict[str, Place] = {}
     wide: dict[str, dict[str, int]] = {}
     strange = ""

@@ -1,8 +1,11 @@
-"""Keeps what is imported as ``<campaign>/<site>/imported/<digest>/``, and reads it back.
+"""Keeps what is imported as ``<campaign>/<site>/imported/<digest>/``, and makes nights of it.
 
 Each import has a folder of its own: values.parquet, source.json (the files, with their sha256) and
 set-aside.txt.  A folder is never overwritten.  Nights are made when they are read, of all imports
 together, so that a log that has grown, or a report beside a log, counts no value twice.
+
+Where a report or a database names the session, a night is one session.  A performance log does not
+name it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from roundtrip.collect import reader
 from roundtrip.collect.tables import disk, require
 from roundtrip.collect.tables import rows as schema
 from roundtrip.errors import UserError, writing
-from roundtrip.imported import nights
-from roundtrip.imported.schema import VALUES, Value
+from roundtrip.imported.values import VALUES, Value
+from roundtrip.stats.summaries import median_interval
 
 FOLDER = "imported"
 SOURCE, _VALUES, _ASIDE = "source.json", "values.parquet", "set-aside.txt"
@@ -68,7 +71,7 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     for path in found:
         require_whole(path)
     reader.require(folder)
-    made = nights.of(pl.concat([values(path / _VALUES) for path in found]))
+    made = form_nights(pl.concat([read_values(path / _VALUES) for path in found]))
     for row, frame in ((schema.Night, made[0]), (schema.Fact, made[1])):
         require.rows(frame, row, folder)
     return made
@@ -85,7 +88,7 @@ def require_whole(path: Path) -> dict[str, Any]:
     return source
 
 
-def values(file: Path) -> pl.DataFrame:
+def read_values(file: Path) -> pl.DataFrame:
     """The table of an import, columns `VALUES`; UserError for a broken table or another one."""
     with disk.decoding(file):
         table = pl.read_parquet(file)
@@ -97,3 +100,107 @@ def values(file: Path) -> pl.DataFrame:
         if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
             raise UserError("facts of a session are no texts", file)
     return table.select(*VALUES)
+
+
+#: What tells one value from another, however often and wherever it was logged.
+_VALUE = ["case_id", "metric", "unit", "value"]
+_CONFIDENCE = 0.95
+_FEWEST = 6  # launches of an interval
+_LATE = pl.duration(minutes=1)  # by which a job may seem to end after its session
+
+
+def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
+    """`values`, columns `VALUES`, without what stands twice: in two imports, in a log and a report.
+
+    A log has whole seconds, and no session; a report of data version 3 has no time of a job.
+    """
+    ranked = values.sort(
+        pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
+    ).with_columns(second=pl.col("time").dt.truncate("1s"))
+    timed = ranked.filter(pl.col("time").is_not_null())
+    timed = timed.unique([*_VALUE, "second"], keep="first", maintain_order=True)
+    untimed = ranked.filter(pl.col("time").is_null())
+    untimed = untimed.unique([*_VALUE, "session"], keep="first", maintain_order=True)
+    timed, untimed = timed.with_row_index("log"), untimed.with_row_index("report")
+    pairs = _pairs(timed, untimed)
+    told = timed.join(pairs, on="log", how="left", maintain_order="left").with_columns(
+        session=pl.coalesce("session", "session_told"),
+        session_end=pl.coalesce("session_end", "session_end_told"),
+        facts=pl.coalesce("facts_told", "facts"),
+        nodes=pl.when(pl.col("nodes") == "")
+        .then(pl.col("nodes_told").fill_null(""))
+        .otherwise("nodes"),
+    )
+    alone = untimed.join(pairs, on="report", how="anti")
+    return pl.concat([told.select(*VALUES), alone.select(*VALUES)]).sort(*VALUES, nulls_last=True)
+
+
+def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Which row of a log is which row of a report without times, each at most once."""
+    adopted = ["session", "session_end", "nodes", "facts"]
+    both = logs.select(*_VALUE, "log", "second", "session").join(
+        reports.select(
+            *_VALUE, "report", *(pl.col(name).alias(f"{name}_told") for name in adopted)
+        ),
+        on=_VALUE,
+        maintain_order="left",
+    )
+    begins, ends = pl.col("session_told").dt.truncate("1s"), pl.col("session_end_told") + _LATE
+    is_its = pl.col("session").is_null() | (pl.col("session") == pl.col("session_told"))
+    both = both.filter(is_its, pl.col("second").is_between(begins, ends))
+    both = both.unique("log", keep="first", maintain_order=True)
+    both = both.unique("report", keep="first", maintain_order=True)
+    return both.select("log", "report", *(f"{name}_told" for name in adopted))
+
+
+def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
+    told = _with_night(without_repeats(values)).with_columns(
+        study=pl.lit("imported"),
+        variant=pl.col("metric"),
+        size_bytes=pl.lit(0, pl.Int64),
+        phase=pl.lit("measure"),
+    )
+    nights = (
+        told.group_by("night", *schema.SERIES, "nodes")
+        .agg(
+            pl.col("digest").first(),
+            pl.len().cast(pl.Int64).alias("launches"),
+            pl.col("value").median().alias("median"),
+            pl.col("value").alias("all"),
+            pl.col("lower_is_better").drop_nulls().last(),
+        )
+        .with_columns(disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True))
+    )
+    few = nights.filter(pl.col("launches") < _FEWEST).with_columns(
+        low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
+    )
+    many = nights.filter(pl.col("launches") >= _FEWEST)
+    found = [median_interval(row, _CONFIDENCE) for row in many["all"].to_list()]
+    many = many.with_columns(
+        pl.Series("low", [one.low for one in found], pl.Float64),
+        pl.Series("high", [one.high for one in found], pl.Float64),
+    )
+    columns = [*schema.NIGHTS]
+    whole = pl.concat([few.select(columns), many.select(columns)])
+    return whole.sort("night", *schema.SERIES, "nodes"), _provenance(told)
+
+
+def _with_night(values: pl.DataFrame) -> pl.DataFrame:
+    """Adds `night`, the time at which it began; `digest` becomes one of all its files."""
+    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
+    first = pl.col("time").min().over(noon, pl.col("session").is_null())
+    begins = pl.coalesce("session", first)
+    told = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return told.with_columns(pl.col("digest").min().over("night"))
+
+
+def _provenance(told: pl.DataFrame) -> pl.DataFrame:
+    """What the sources tell of each night: facts of its session, and modules of environments."""
+    rows = set()
+    kept = told.select("night", "digest", "environ", "modules", "facts").unique()
+    for night, digest, environ, modules, facts in kept.iter_rows():
+        rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
+        if modules:
+            rows.add((night, digest, environ, "modules", modules))
+    return pl.DataFrame(sorted(rows), schema=schema.PROVENANCE, orient="row")

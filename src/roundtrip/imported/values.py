@@ -1,16 +1,117 @@
-"""Which values can be compared over nights: those above 0 with a direction that is better."""
+"""The values of a file that is imported, one row a value that one job logged, and which are kept.
+
+Values can be compared over nights if they are above 0 and it is known which direction is better.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from fnmatch import fnmatchcase
+from typing import Annotated
 
 import polars as pl
+from pydantic import Field
 
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.collect.tables.columns import Row, Rule, columns
 from roundtrip.errors import UserError
-from roundtrip.imported.schema import SetAside
+from roundtrip.model import json_schema
+
+_Name = Annotated[str, Field(max_length=200)]
+_Long = Annotated[str, Field(max_length=1000)]
+_Measured = Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
+
+
+class Logged(Row):
+    """A value as a reader makes it of a file; no name is replaced by a pseudonym yet.
+
+    `name` is ReFrame's name of the test with its parameters; `time` (UTC) is when its job ended,
+    null where only the session is known; `hosts` are joined by ",".  A limit that there is none of
+    is null.  `facts` is a JSON object about the session.
+    """
+
+    line: int
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    name: _Long
+    system: _Name
+    partition: _Name
+    environ: _Name
+    hosts: Annotated[str, Field(max_length=100_000)]
+    modules: _Long
+    facts: str
+    metric: _Long
+    value: float
+    unit: _Name
+    lower: float | None
+    upper: float | None
+
+
+class Value(Row):
+    """A row of ``values.parquet``: what is kept, with names of hosts replaced.
+
+    `digest` is the sha256 of the file that the value stood in.
+    """
+
+    across = (
+        Rule(
+            "time",
+            pl.col("time").is_not_null() | pl.col("session").is_not_null(),
+            "the time of a value, nor is that of its session",
+        ),
+    )
+
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    case_id: str
+    case: str
+    environ: str
+    nodes: str
+    modules: str
+    facts: str
+    metric: str
+    unit: str
+    value: _Measured
+    lower_is_better: bool
+    digest: str
+
+
+LOGGED, VALUES = columns(Logged), columns(Value)
+#: The year before the first performance log of ReFrame, and far ahead.
+EARLIEST, LATEST = datetime(2010, 1, 1), datetime(2200, 1, 1)
+#: Characters of a text at most.
+LONGEST = {
+    name: schema["maxLength"]
+    for name, schema in json_schema(Logged)["properties"].items()
+    if "maxLength" in schema
+}
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Something of a file that is not taken: the line where it begins (0: the whole), and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass
+class Read:
+    """What a file holds: rows as `LOGGED`, what is set aside, and how many rows have no value."""
+
+    rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED))
+    aside: list[SetAside] = field(default_factory=list)
+    empty: int = 0
+
+    def reject(self, line: int, reason: str) -> None:
+        """Set something aside."""
+        self.aside.append(SetAside(line, reason))
+
 
 _TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
 _LOWER = re.compile(rf"{_TIME}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE)
@@ -20,7 +121,7 @@ _HIGHER = re.compile(
 )
 
 
-def of(
+def comparable(
     rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
 ) -> tuple[pl.DataFrame, list[tuple[int, SetAside]]]:
     """Rows of several files with `lower_is_better`, and what of which file is not taken.
@@ -37,7 +138,7 @@ def of(
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
     is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
-    aside = _aside(rows.filter(~is_known)) + _aside(rows.filter(is_known, ~is_positive))
+    aside = _rejected(rows.filter(~is_known)) + _rejected(rows.filter(is_known, ~is_positive))
     return rows.filter(is_known, is_positive), aside
 
 
@@ -56,7 +157,7 @@ def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Seque
                 raise UserError(f"{option} {glob!r} matches no variable; there are: {known}")
 
 
-def _aside(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
+def _rejected(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
     """Each variable with the line of its first value and their number."""
     first = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()

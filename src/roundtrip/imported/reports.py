@@ -1,8 +1,9 @@
-"""Reads ReFrame's account of a session: a report of data version 3 or 4, from a file or database.
+"""Reads ReFrame's account of sessions: reports of data version 3 or 4, and its results database.
 
 ReFrame's own readers do not serve here: `reframe.frontend.reporting` refuses every report that the
 schema of its own release does not fit, all of data version 3 among them, and its results storage
-needs a configured run-time and writes indexes and a lock beside the database that it reads.
+needs a configured run-time and writes indexes and a lock beside the database that it reads.  All
+releases from 4.7 to 4.10 write the same tables, each session a JSON report in a column.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 
 from roundtrip.errors import UserError, printable
-from roundtrip.imported.schema import LOGGED, MOST, Read, SetAside
+from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read
 
 #: What ReFrame itself tells of a session; any other key was given with --session-extras.
 _OWN = {
@@ -25,37 +31,34 @@ _OWN = {
     *("session_uuid", "time_elapsed", "time_end", "time_end_unix", "time_start"),
     *("time_start_unix", "uuid", "version", "workdir"),
 }
-_EARLIEST, _LATEST = datetime.datetime(2010, 1, 1), datetime.datetime(2200, 1, 1)
-Row = tuple[Any, ...]
+_Row = tuple[Any, ...]
 
 
-def parse(content: bytes) -> Read:
+def parse_report(content: bytes) -> Read:
     """The values of a report; one that is no report is set aside whole."""
     read = Read()
     try:
-        rows = list(of(content.decode("utf-8"), read))
+        rows = list(_report_rows(content.decode("utf-8"), read))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        read.aside.append(SetAside(line, "not UTF-8 text"))
+        read.reject(line, "not UTF-8 text")
     except json.JSONDecodeError as error:
-        read.aside.append(SetAside(error.lineno, f"not JSON: {error.msg}"))
+        read.reject(error.lineno, f"not JSON: {error.msg}")
     except (ValueError, RecursionError):
-        read.aside.append(
-            SetAside(0, "not JSON: a number of too many digits, or nested too deeply")
-        )
+        read.reject(0, "not JSON: a number of too many digits, or nested too deeply")
     except UserError as error:
-        read.aside.append(SetAside(0, error.what))
+        read.reject(0, error.what)
     else:
-        read.rows = frame(rows)
+        read.rows = _frame(rows)
     return read
 
 
-def frame(rows: list[Row]) -> pl.DataFrame:
+def _frame(rows: list[_Row]) -> pl.DataFrame:
     """Rows of `of` as a table of columns `LOGGED`."""
     return pl.DataFrame(rows, schema=LOGGED, orient="row")
 
 
-def of(text: str, read: Read, where: str = "") -> Iterator[Row]:
+def _report_rows(text: str, read: Read, where: str = "") -> Iterator[_Row]:
     """The values of the report `text`; a test with a fault is set aside in `read`.
 
     ValueError or RecursionError if it is not JSON, UserError if it is no report.  `where` begins
@@ -77,13 +80,15 @@ def of(text: str, read: Read, where: str = "") -> Iterator[Row]:
                 rows = list(_test(test, *session))
             except UserError as error:
                 told = f"{where}run {number}, test case {index}: {error.what}"
-                read.aside.append(SetAside(0, told))
+                read.reject(0, told)
                 continue
             read.empty += not rows
             yield from rows
 
 
-def _test(test: Any, start: datetime.datetime, end: datetime.datetime, facts: str) -> Iterator[Row]:
+def _test(
+    test: Any, start: datetime.datetime, end: datetime.datetime, facts: str
+) -> Iterator[_Row]:
     if not isinstance(test, dict):
         raise UserError("no test case")
     system, _, partition = _text(test.get("system")).partition(":")
@@ -102,7 +107,7 @@ def _test(test: Any, start: datetime.datetime, end: datetime.datetime, facts: st
         number = _number(value)
         if number is None:
             raise UserError(f"{printable(metric)[:100]} is no finite number")
-        if max(map(len, (system, partition, environ, unit))) > MOST["system"]:
+        if max(map(len, (system, partition, environ, unit))) > LONGEST["system"]:
             raise UserError("a name that is too long")
         place = (name, system, partition, environ)
         bounds = [_number(limit) for limit in limits]
@@ -137,13 +142,13 @@ def _facts(info: dict[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     """A text that fits into a table; "" for anything else."""
-    text = value if isinstance(value, str) and len(value) <= MOST["name"] else ""
+    text = value if isinstance(value, str) and len(value) <= LONGEST["name"] else ""
     return printable(text.strip())
 
 
 def _joined(value: Any) -> str:
     if isinstance(value, list):
-        return ",".join(text for item in value if (text := _text(item)))[: MOST["hosts"]]
+        return ",".join(text for item in value if (text := _text(item)))[: LONGEST["hosts"]]
     return _text(value)
 
 
@@ -162,7 +167,7 @@ def _instant(info: dict[str, Any], key: str) -> datetime.datetime | None:
         told = read.astimezone(datetime.UTC).replace(tzinfo=None) if read.tzinfo else read
     except (ValueError, OverflowError):
         return None
-    return told if _EARLIEST < told < _LATEST else None
+    return told if EARLIEST < told < LATEST else None
 
 
 def _date(seconds: Any) -> datetime.datetime | None:
@@ -170,4 +175,61 @@ def _date(seconds: Any) -> datetime.datetime | None:
     if number is None or not 0 < number < 2**33:
         return None
     told = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
-    return told if _EARLIEST < told < _LATEST else None
+    return told if EARLIEST < told < LATEST else None
+
+
+SQLITE = b"SQLite format 3\0"
+#: How long a writer is waited for, and how long a query may take, seconds.
+_PATIENCE = 60
+#: Of a report in a cell, bytes: a generated column may compute any.
+_LONGEST = 1 << 28
+_QUERY = "SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid"
+
+
+def copy_database(file: Path) -> bytes:
+    """The database as it is at one instant; UserError if it is locked for a minute, or broken."""
+    try:
+        address = f"file:{quote(str(file.resolve()))}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as opened:
+            opened.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return opened.serialize()
+    except sqlite3.Error as error:
+        raise UserError(f"cannot be read as a database: {printable(str(error))}", file) from None
+
+
+def parse_database(whole: bytes) -> Read:
+    """The values of a database; a session with a fault is set aside, the others are taken."""
+    read = Read()
+    rows: list[_Row] = []
+    try:
+        with closing(sqlite3.connect(":memory:")) as opened:
+            opened.deserialize(whole)
+            opened.execute("PRAGMA trusted_schema = OFF")
+            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            limit = time.monotonic() + _PATIENCE
+            opened.set_progress_handler(lambda: time.monotonic() > limit, 100_000)
+            kind = "SELECT type FROM sqlite_master WHERE name = 'sessions'"
+            if opened.execute(kind).fetchall() != [("table",)]:
+                read.reject(0, "no results database of ReFrame: no table sessions")
+                return read
+            for number, (uuid, blob) in enumerate(opened.execute(_QUERY)):
+                where = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
+                rows += _session_rows(blob, f"{where}: ", read)
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:
+        read.reject(0, f"broken database: {printable(str(error))[:200]}")
+    read.rows = _frame(rows)
+    return read
+
+
+def _session_rows(blob: object, where: str, read: Read) -> list[_Row]:
+    try:
+        text = blob.decode() if isinstance(blob, bytes) else str(blob)
+        return list(_report_rows(text, read, where))
+    except json.JSONDecodeError as error:
+        told = f"not JSON: {error.msg}"
+    except (ValueError, RecursionError):
+        told = "not JSON, not UTF-8, or nested too deeply"
+    except UserError as error:
+        told = error.what
+    read.reject(0, where + told)
+    return []
