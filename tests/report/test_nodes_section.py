@@ -16,8 +16,8 @@ from roundtrip.history import attached, ledger
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
 from roundtrip.report.build import build
-from roundtrip.report.figures import drawing
 from roundtrip.report.pages.series import split
+from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Heat, heat_json
 from roundtrip.report.sections import nodes
 

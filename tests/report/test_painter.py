@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtrip.report import heat, painter, svg, ticks
+from roundtrip.report import painter, svg
 from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
@@ -42,7 +42,7 @@ def view(*points: Point, **changes: object) -> View:
 
 
 def drawing(shown: View, title: str = "Title", alt: str = "alt") -> str:
-    return painter.standalone("one", alt, Plot(title, "subtitle", (shown,)), shown)
+    return painter.view_file("one", alt, Plot(title, "subtitle", (shown,)), shown)
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -74,7 +74,7 @@ def test_whatever_the_values_what_leaves_the_frame_is_clipped(found: list[Point]
 
 
 def test_places_are_those_of_the_values() -> None:
-    frame = painter.on_page(
+    frame = painter.view_on_page(
         "one", Plot("", "", ()), view((1, 0.1, None, None, 1), (1 << 20, 1000, None, None, 1))
     )
     left, top, right, bottom = map(float, re.search(r'data-frame="([^"]*)"', frame)[1].split())  # type: ignore[index]
@@ -142,7 +142,9 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
 def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
     curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))
-    one, two = (painter.on_page("one", Plot("", "", ()), view(curves=curves[:n])) for n in (1, 2))
+    one, two = (
+        painter.view_on_page("one", Plot("", "", ()), view(curves=curves[:n])) for n in (1, 2)
+    )
     heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in (one, two)]  # type: ignore[index]
     assert heights[0] == heights[1]
     assert not named(parsed(drawing(view(curves=curves))), "dot")
@@ -170,7 +172,7 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
 def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
         cells = (Cell(0, 1, HOSTILE, 5.0, 3),)
-        text = heat.standalone(
+        text = painter.map_file(
             HOSTILE, Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
         )
     else:
@@ -190,24 +192,27 @@ def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float
 ) -> None:
     scale = Scale("Time", Unit.US, low, low * factor, is_log)
-    found = ticks.ticks(scale, count)
+    found = svg.ticks(scale, count)
     assert 1 <= len(found) <= 3 * count + 4
     assert list(found) == sorted(set(found))
     assert all(-1e-6 <= scale.part(value) <= 1 + 1e-6 for value in found)
-    assert all(ticks.label(value, scale) for value in found)
+    assert all(svg.tick_label(value, scale) for value in found)
 
 
 def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
-    sizes = ticks.ticks(SIZES, 5)
-    assert [ticks.label(one, SIZES) for one in sizes] == [
+    sizes = svg.ticks(SIZES, 5)
+    assert [svg.tick_label(one, SIZES) for one in sizes] == [
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
     percent = Scale("Overhead", Unit.PERCENT, -120, 310, False)
-    told = [ticks.label(one, percent) for one in ticks.ticks(percent, 5)]
+    told = [svg.tick_label(one, percent) for one in svg.ticks(percent, 5)]
     assert told == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
     nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
-    assert ticks.ticks(nodes, 5) == (2, 8, 24)
-    assert ticks.label(12345.0, percent) == "12\u202f345" and ticks.label(0.25, percent) == "0.25"
+    assert svg.ticks(nodes, 5) == (2, 8, 24)
+    assert (
+        svg.tick_label(12345.0, percent) == "12\u202f345"
+        and svg.tick_label(0.25, percent) == "0.25"
+    )
 
 
 @given(st.text(min_size=1, max_size=200), st.floats(50, 400))
@@ -221,10 +226,10 @@ def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
     cells = tuple(Cell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
     shown = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
-    text = heat.standalone("alt", shown)
+    text = painter.map_file("alt", shown)
     assert len(re.findall("data-at=", text)) == 2
     assert "* b" in text and "worse than usual (%)" in text
-    root = parsed(heat.on_page(shown))
+    root = parsed(painter.map_on_page(shown))
     fills = {one.get("fill") for one in root.iter() if one.get("class") == "curve"}
     assert {"#f1f2f4", "#b3261e"} <= fills
 

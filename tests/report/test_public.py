@@ -26,7 +26,7 @@ from roundtrip.imported.bring import Options, bring
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
 from roundtrip.report.pages import write as writer
-from roundtrip.report.revision import contents, facts_text
+from roundtrip.report.publish import contents, facts_text
 
 DATA = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-multiline"
 HOST = "thunderbolt"

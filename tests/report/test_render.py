@@ -13,7 +13,7 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.collect.tables import settings
-from roundtrip.report import data, figures, html, labels, markdown, units
+from roundtrip.report import data, html, labels, markdown, painter, units
 from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
@@ -86,12 +86,12 @@ def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
     import xml.etree.ElementTree as ElementTree
 
     for figure in hostile.figures:
-        for _, svg in figures.files(figure):
+        for _, svg in painter.files(figure):
             root = ElementTree.fromstring(svg)  # noqa: S314  our own drawing
             tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
             shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
             assert tags <= {"svg", "title", "desc", "style", *shapes}
-    assert any("&lt;script&gt;" in figures.drawing(figure) for figure in hostile.figures)
+    assert any("&lt;script&gt;" in painter.drawing(figure) for figure in hostile.figures)
 
 
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:

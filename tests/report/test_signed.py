@@ -24,10 +24,10 @@ from roundtrip.cli.commands import app
 from roundtrip.collect import bundle, manifest, signature, site_key
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger, published
-from roundtrip.report import preview, public, publish
+from roundtrip.report import public, publish
 from roundtrip.report.pages import shelf
 from roundtrip.report.pages.write import write
-from roundtrip.report.revision import contents, facts_text
+from roundtrip.report.publish import contents, facts_text
 
 pytestmark = pytest.mark.skipif(
     not shutil.which(site_key.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
@@ -322,7 +322,7 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     )
     assert any(line.endswith(" cases.parquet boost = 1.81.0") for line in lines)
     assert len(published.nights(to / "synthetic" / "local")) == 1
-    shown = {one.name for one in preview.fields(night(reports, 2), to)}
+    shown = {one.name for one in public.fields(night(reports, 2), to)}
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= shown
     page = night(reports, 2) / "report.html"
     page.write_text("")

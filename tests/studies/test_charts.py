@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
-from roundtrip.report.figures import drawing as drawing_of
+from roundtrip.report.painter import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
 from roundtrip.studies.arms import BLUE, ORANGE, Arm, palette

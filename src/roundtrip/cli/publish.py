@@ -55,14 +55,13 @@ def publish(
 
 def _preview(found: Sequence[Path], to: Path) -> bool:
     """Print what of `found` would leave; whether one of them would be refused."""
-    from roundtrip.report import preview as fields
     from roundtrip.report import public
 
     refused = False
     for source in found:
         try:
             why = public.refusal(source, to)
-            listed = [] if why else fields.fields(source, to)
+            listed = [] if why else public.fields(source, to)
         except UserError as error:
             why, listed = str(error), []
         if why:

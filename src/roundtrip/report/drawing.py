@@ -14,10 +14,9 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from roundtrip.report import svg, ticks
-from roundtrip.report.frame import NAME, SIGN, Frame
+from roundtrip.report import svg
 from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve
-from roundtrip.report.svg import Place, element, number
+from roundtrip.report.svg import NAME, SIGN, Frame, Place, element, number
 
 #: Colours of a light page for programs that know no variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
@@ -58,18 +57,12 @@ class Drawing(Frame):
         yield element("g", {"class": "frame"}, *self._axes())
         if self.view.rows:
             yield element("g", {"class": "rows"}, *self._rows())
-        area = {
-            "x": number(self.left),
-            "y": number(self.top),
-            "width": number(self.right - self.left),
-            "height": number(self.bottom - self.top),
-        }
+        area = svg.rect(self.left, self.top, self.right - self.left, self.bottom - self.top)
         clip = f"clip-{self.name}"
-        yield element("clipPath", {"id": clip}, element("rect", area))
+        yield element("clipPath", {"id": clip}, area)
         yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
-        yield element(
-            "g", {"class": "names"}, *(self._legend() if self.view.rows else self._ends())
-        )
+        names = self._legend() if self.view.rows else self._ends()
+        yield element("g", {"class": "names"}, *names)
 
     def _axes(self) -> Iterator[Markup]:
         view = self.view
@@ -81,28 +74,26 @@ class Drawing(Frame):
         for value in self.x_ticks:
             x = self.across(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
-            words = ticks.label(value, view.x)
+            words = svg.tick_label(value, view.x)
             near = max(x, svg.width(words) / 2) if view.y else x
             yield svg.text(words, near, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
-        yield svg.text(
-            view.x.title, middle, self.bottom + 39, text_anchor="middle", class_="ink", fill=INK
-        )
+        ink = {"class_": "ink", "fill": INK}
+        yield svg.text(view.x.title, middle, self.bottom + 39, text_anchor="middle", **ink)
         if view.y:
             for value in self.y_ticks:
                 y = self.up(value)
                 yield line(self.left, y, self.right, y, "grid", GRID)
-                label = ticks.label(value, view.y)
+                label = svg.tick_label(value, view.y)
                 yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
-            yield svg.text(view.y.title, 0, 13, class_="ink", fill=INK)
+            yield svg.text(view.y.title, 0, 13, **ink)
         yield line(self.left, self.top, self.left, self.bottom, "axis", MUTED)
         yield line(self.left, self.bottom, self.right, self.bottom, "axis", MUTED)
 
     def _rows(self) -> Iterator[Markup]:
+        head = {"font_weight": 600, "class_": "ink", "fill": INK}
         for row, name in enumerate(self.view.rows):
-            bold = (
-                {"font_weight": 600, "class_": "ink", "fill": INK} if row in self.view.heads else {}
-            )
+            bold = head if row in self.view.heads else {}
             yield svg.text(name, self.left - 8, self.middle(row) + 4.5, text_anchor="end", **bold)
 
     def marks(self) -> Iterator[Markup]:
@@ -176,9 +167,8 @@ class Drawing(Frame):
         areas = [[*(high for _, high in run), *(low for low, _ in reversed(run))] for run in runs]
         outlines = "".join(f"{svg.path(area)}Z" for area in areas if area)
         if outlines:
-            yield element(
-                "path", {"class": "band", "stroke": "none", "fill-opacity": ".22", "d": outlines}
-            )
+            fill = {"class": "band", "stroke": "none", "fill-opacity": ".22"}
+            yield element("path", {**fill, "d": outlines})
 
     def _line(self, curve: Curve) -> Iterator[Markup]:
         spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
@@ -189,12 +179,9 @@ class Drawing(Frame):
             dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
             attributes = {"fill": "none", **dash, "d": "".join(map(svg.path, runs))}
             if self.casing:
-                edge = {
-                    "class": "casing",
-                    "stroke": PAPER,
-                    "stroke-width": curve.width + self.casing,
-                }
-                yield element("path", {**edge, **attributes})
+                edge = {"class": "casing", "stroke": PAPER}
+                edge_width = {"stroke-width": curve.width + self.casing}
+                yield element("path", {**edge, **edge_width, **attributes})
             yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
         if curve.levels and self.view.y:
             ends = [
@@ -240,9 +227,8 @@ class Drawing(Frame):
                 for y in (self.middle(int(row)),)
             )
             if bars:
-                yield element(
-                    "path", {"class": "whole", "stroke": INK, "stroke-width": 1.5, "d": bars}
-                )
+                stroke = {"class": "whole", "stroke": INK, "stroke-width": 1.5}
+                yield element("path", {**stroke, "d": bars})
 
     def _sign(self, index: int, curve: Curve) -> Markup:
         """What stands before the name of a curve: a piece of its line, with a point on it."""
@@ -271,24 +257,15 @@ class Drawing(Frame):
             spot = next(filter(None, reversed(spots)), None)
             if spot:
                 y = min(max(spot[1], self.top), self.bottom)
-                arrow = (
-                    " ↑"
-                    if spot[1] < self.top - 0.5
-                    else " ↓"
-                    if spot[1] > self.bottom + 0.5
-                    else ""
-                )
+                is_above, is_below = spot[1] < self.top - 0.5, spot[1] > self.bottom + 0.5
+                arrow = " ↑" if is_above else " ↓" if is_below else ""
                 ends[index] = (curve, spot[0] - self.right, y, arrow)
         heights = {index: one[2] for index, one in ends.items()}
         placed = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():
             at = placed[index]
-            tie = {
-                "class": "tie",
-                "stroke": MUTED,
-                "stroke-dasharray": "1 3",
-                "d": svg.path(((x + 3 - SIGN, y - at), (-2.0, 0.0))),
-            }
+            line = svg.path(((x + 3 - SIGN, y - at), (-2.0, 0.0)))
+            tie = {"class": "tie", "stroke": MUTED, "stroke-dasharray": "1 3", "d": line}
             yield self._named(index, curve, arrow, self.right + SIGN, at, element("path", tie))
 
     def _named(

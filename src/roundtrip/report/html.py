@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
-from roundtrip.report import figures, painter
+from roundtrip.report import painter
 from roundtrip.report.blocks import (
     Code,
     Fold,
@@ -76,7 +76,7 @@ def _spark(part: Part) -> Markup:
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "inline": _inline_all,
     "kind": _kind,
-    "drawings": figures.on_page,
-    "values": figures.values,
+    "drawings": painter.on_page,
+    "values": painter.values,
     "spark": _spark,
 }

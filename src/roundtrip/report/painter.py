@@ -1,44 +1,55 @@
-"""Draws what a figure shows: one SVG for light and dark screens and for paper.
+"""Draws figures: views and maps as SVG for light and dark screens and for paper.
 
-On a page, the SVG has the page's colours and heading.  A file stands alone: it has its own title,
-colours and background, in any program that reads SVG.
+On a page, an SVG has the colours and the heading of the page.  A file stands alone: it has its own
+title, colours and background, in any program that reads SVG.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import resources
 
 from markupsafe import Markup
 
-from roundtrip.report import svg
+from roundtrip.report import plot, svg
+from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, SMALL, Drawing, SmallDrawing
-from roundtrip.report.plot import Plot, Rule, Scale, View
+from roundtrip.report.plot import Cell, Heat, Plot, Rule, Scale, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
+#: A cell of a map is this wide and high, and its name this large, in pixels.
+_CELL, _FONT = 20, 12
+#: Colours from better than usual over usual to worse, on a light and on a dark page.
+_COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75"))
+#: Effects beyond this, in percent, have the darkest colour; shades from usual to there.
+_DARKEST, _SHADES = 100.0, 10
+_LEGEND, _MEANING = 200, "worse than usual (%)"
+_WORD = re.compile(r"[^a-z0-9]+")
 
-def on_page(name: str, plot: Plot, view: View) -> Markup:
+
+def view_on_page(name: str, plot: Plot, view: View) -> Markup:
     """A view as part of a page, without heading and colours; `name` is unique on the page."""
     frame = Drawing(name, view)
-    attributes = {"viewBox": frame.box(0), "style": f"max-width:{round(frame.width)}px"}
-    attributes |= {
-        "data-frame": " ".join(map(number, (frame.left, frame.top, frame.right, frame.bottom)))
+    edges = (frame.left, frame.top, frame.right, frame.bottom)
+    attributes = {
+        "class": "figure",
+        "role": "img",
+        "viewBox": frame.box(0),
+        "style": f"max-width:{round(frame.width)}px",
+        "data-frame": " ".join(map(number, edges)),
+        "aria-label": plot.about(view),
     }
-    return element(
-        "svg",
-        {"class": "figure", "role": "img", **attributes, "aria-label": _about(plot, view)},
-        _content(name, view),
-    )
+    return element("svg", attributes, _content(name, view))
 
 
-def standalone(name: str, alt: str, plot: Plot, view: View) -> str:
+def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file: `alt` is its title for those who cannot see it."""
     frame = Drawing(name, view)
-    heading = plot.title, plot.subtitle
-    drawn = [_content(name, view)]
-    return document(alt, _about(plot, view), heading, frame.width, frame.height, drawn)
+    heading, content = (plot.title, plot.subtitle), [_content(name, view)]
+    return document(alt, plot.about(view), heading, frame.width, frame.height, content)
 
 
 @lru_cache(maxsize=2048)
@@ -112,12 +123,6 @@ def _style() -> Markup:
     return Markup(text)  # noqa: S704  ours, from a file of the package
 
 
-def _about(plot: Plot, view: View) -> str:
-    axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
-    curves = ", ".join(curve.name for curve in view.curves)
-    return f"{plot.title}, {plot.subtitle}. {axes}: {curves}."
-
-
 def _near(view: View, scale: Scale) -> Scale:
     """The axis without what lies beyond all values, if it is logarithmic: 0 stays on the others."""
     values = [point[1] for curve in view.curves for point in curve.points]
@@ -125,3 +130,115 @@ def _near(view: View, scale: Scale) -> Scale:
         return scale
     low, high = max(scale.low, min(values)), min(scale.high, max(values))
     return replace(scale, low=low, high=high) if low < high else scale
+
+
+def map_on_page(heat: Heat) -> Markup:
+    """The map as part of a page, without heading and colours."""
+    width, height = _map_size(heat)
+    attributes = {
+        "class": "figure heat",
+        "role": "img",
+        "aria-label": heat.about,
+        "viewBox": f"0 0 {number(width)} {number(height)}",
+        "style": f"max-width:{round(1.2 * width)}px",
+    }
+    return element("svg", attributes, *_map_marks(heat))
+
+
+def map_file(alt: str, heat: Heat) -> str:
+    """The map as a file."""
+    heading = (heat.title, heat.subtitle)
+    return document(alt, heat.about, heading, *_map_size(heat), _map_marks(heat))
+
+
+def _names_width(heat: Heat) -> float:
+    """Room for the names, beside the cells and below them."""
+    return max((svg.width(name, _FONT) for name in heat.labels), default=0.0) + 8
+
+
+def _map_size(heat: Heat) -> tuple[float, float]:
+    side = _CELL * len(heat.names) + _names_width(heat)
+    return max(side + 4, _LEGEND + 14 + svg.width(_MEANING) + 4), side + 52
+
+
+def _map_marks(heat: Heat) -> Iterator[Markup]:
+    left, foot = _names_width(heat), _CELL * len(heat.names)
+    for at, name in enumerate(heat.labels):
+        middle = _CELL * (at + 0.5) + 4
+        kind = {"class_": "sick", "font_weight": 600} if heat.names[at] in heat.marked else {}
+        attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
+        yield svg.text(name, left - 5, middle, **attributes)
+        x, y = left + middle, foot + 6.0
+        turned = f"rotate(-90 {number(x)} {number(y)})"
+        yield svg.text(name, x, y, transform=turned, **attributes)
+    shades: dict[int, list[Cell]] = {}
+    for cell in heat.cells:
+        shades.setdefault(_shade(cell.effect), []).append(cell)
+    for shade in sorted(shades):
+        squares = []
+        for cell in shades[shade]:
+            place = {"data-at": f"{cell.row} {cell.column}"}
+            x, y = left + _CELL * cell.column, _CELL * cell.row
+            squares.append(svg.rect(x, y, _CELL - 1, _CELL - 1, place))
+        yield _shaded(shade, *squares)
+    yield from _legend(foot + left + 14)
+
+
+def _legend(top: float) -> Iterator[Markup]:
+    step = _LEGEND / (2 * _SHADES + 1)
+    for at, shade in enumerate(range(-_SHADES, _SHADES + 1)):
+        yield _shaded(shade, svg.rect(4 + step * at, top, step + 0.3, 10))
+    ends = ((f"\N{MINUS SIGN}{_DARKEST:g}", "start"), ("0", "middle"), (f"{_DARKEST:g}", "end"))
+    for end, (words, anchor) in enumerate(ends):
+        yield svg.text(words, 4 + _LEGEND * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
+    yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
+
+
+def _shade(effect: float) -> int:
+    return round(_SHADES * max(-1.0, min(1.0, effect / _DARKEST)))
+
+
+def _shaded(shade: int, *inside: Markup) -> Markup:
+    light, dark = (_mixed(colours, shade / _SHADES) for colours in _COLOURS)
+    attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
+    return element("g", attributes, *inside)
+
+
+def _mixed(colours: tuple[str, str, str], part: float) -> str:
+    """The middle colour for 0, the others for -1 and 1; between them, a mixture."""
+    less, none, more = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
+    ends, share = (less if part < 0 else more), abs(part)
+    mixed = (round(a + (b - a) * share) for a, b in zip(none, ends, strict=True))
+    return "#" + "".join(f"{one:02x}" for one in mixed)
+
+
+def files(figure: Figure) -> Iterator[tuple[str, str]]:
+    """Name and text of each file: an SVG for each view, the first named as the figure."""
+    shown = figure.shown
+    if not isinstance(shown, Plot):
+        yield f"{figure.name}.svg", map_file(figure.alt, shown)
+        return
+    for at, view in enumerate(shown.views):
+        word = _WORD.sub("-", view.name.lower()).strip("-")
+        name = f"{figure.name}-{word}" if at else figure.name
+        yield f"{name}.svg", view_file(f"{figure.name}-{at}", figure.alt, shown, view)
+
+
+def drawing(figure: Figure) -> str:
+    """The SVG file of a figure's first view."""
+    return next(text for _, text in files(figure))
+
+
+def on_page(figure: Figure) -> list[Markup]:
+    """The SVG of each view as part of a page."""
+    shown = figure.shown
+    if not isinstance(shown, Plot):
+        return [map_on_page(shown)]
+    return [view_on_page(f"{figure.name}-{n}", shown, view) for n, view in enumerate(shown.views)]
+
+
+def values(figure: Figure) -> Markup:
+    """What the page's script reads out, as the content of a <script> of JSON."""
+    shown = figure.shown
+    text = plot.as_json(figure.name, shown) if isinstance(shown, Plot) else plot.heat_json(shown)
+    return Markup(text)  # noqa: S704  no < and no & in it

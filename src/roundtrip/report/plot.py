@@ -169,6 +169,12 @@ class Plot:
         """Values that are drawn with their interval."""
         return sum(view.shown for view in self.views)
 
+    def about(self, view: View) -> str:
+        """What one of its views draws, for those who cannot see it."""
+        axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
+        curves = ", ".join(curve.name for curve in view.curves)
+        return f"{self.title}, {self.subtitle}. {axes}: {curves}."
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -197,6 +203,12 @@ class Heat:
     names: tuple[str, ...]
     marked: frozenset[str]
     cells: tuple[Cell, ...]
+
+    @property
+    def about(self) -> str:
+        """What it draws, for those who cannot see it."""
+        count = len(self.names)
+        return f"{self.title}, {self.subtitle}: a map of {count} by {count}"
 
     @property
     def labels(self) -> tuple[str, ...]:

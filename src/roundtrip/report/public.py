@@ -2,31 +2,139 @@
 
 A tree has ``<campaign>/<site>/<night>/r<N>/`` and ``<campaign>/<site>/imported/<digest>/``, as the
 reports of a machine have.  What is in it is never overwritten, and a folder that has its name is
-whole: it is copied beside and renamed at the end.
+whole: it is copied beside and renamed at the end.  `fields` lists what a copy would tell, field by
+field: columns of tables and leaves of JSON and TOML, from which pages and figures are drawn.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from roundtrip import files, imported
 from roundtrip import partial as partials
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.collect.manifest import Manifest
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, printable, writing
 from roundtrip.history import published
 from roundtrip.imported import store
 from roundtrip.model import is_name
-from roundtrip.report import place, publish, revision
+from roundtrip.report import publish
 
+#: Names that only number things are one field: a hash of Spack, a number in a list.
+_NUMBERED = re.compile(r"[0-9a-z]{32}")
+_SHOWN, _LONGEST = 4, 70
 _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: `values` are all that it has, sorted, `fresh` those that it did not have before.
+
+    `is_new`: it is not in what was published before.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    fresh: tuple[str, ...]
+    is_new: bool
+
+    @property
+    def line(self) -> str:
+        """For a terminal: whether it is new, its name, some of its values, the new ones first."""
+        kind = "new" if self.is_new else "changed" if self.fresh else ""
+        ordered = [*self.fresh, *(one for one in self.values if one not in set(self.fresh))]
+        shown = [
+            one if len(one) <= _LONGEST else f"{one[:_LONGEST]}..." for one in ordered[:_SHOWN]
+        ]
+        more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+        return printable(f"{kind:8} {self.name} = {' | '.join(shown)}{more}")
+
+
+def fields(folder: Path, public: Path) -> list[Field]:
+    """All fields of a revision or an import, against the newest of its place in `public`.
+
+    UserError for a file that cannot be read.
+    """
+    now = dict(_field_values(folder))
+    last = _newest(folder, public)
+    before = dict(_field_values(last)) if last else {}
+    return [
+        Field(
+            name,
+            tuple(sorted(values)),
+            tuple(sorted(values - before.get(name, set()))),
+            is_new=name not in before,
+        )
+        for name, values in sorted(now.items())
+    ]
+
+
+def _newest(folder: Path, public: Path) -> Path | None:
+    """The newest revision of the same campaign and site in `public`."""
+    try:
+        facts = files.read_json(folder / published.BUNDLE / manifest.FILE_NAME)
+        site = public / str(facts["campaign"]) / str(facts["site"])
+    except (UserError, KeyError, TypeError):
+        return None
+    every = [path for night in published.nights(site) for path in published.revisions(night)]
+    return every[-1] if every else None
+
+
+def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
+    """By field, ``file name``: its distinct values; of numbers in tables that there are some."""
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = file.relative_to(folder).as_posix().removeprefix(f"{published.BUNDLE}/")
+        if file.suffix == ".parquet":
+            yield from _columns(name, file)
+        elif file.suffix in (".json", ".lock", ".toml"):
+            yield from _leaves(name, file)
+        elif file.suffix == ".txt":
+            yield name, set(files.read_text(file).splitlines())
+
+
+def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
+    try:
+        table = pl.read_parquet(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UserError(f"not a table: {error}", file) from None
+    for column in table:
+        values = column.drop_nulls().unique().to_list()
+        if isinstance(column.dtype, pl.List):
+            values = [item for one in values for item in one]
+        is_number = bool(values) and not any(isinstance(one, bool | str) for one in values)
+        yield f"{name} {column.name}", {"numbers"} if is_number else {str(one) for one in values}
+
+
+def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
+    text = files.read_text(file)
+    data = files.parse_toml(text, file) if file.suffix == ".toml" else files.parse_json(text, file)
+    if file.name in (manifest.FILE_NAME, published.FACTS) and isinstance(data, dict):
+        data = {key: value for key, value in data.items() if key != "files"}
+    found: dict[str, set[str]] = {}
+    for path, value in _flat(data, name):
+        found.setdefault(path, set()).add(value)
+    yield from found.items()
+
+
+def _flat(data: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _flat(value, f"{path} {'*' if _NUMBERED.fullmatch(key) else key}")
+    elif isinstance(data, list):
+        pairs = bool(data) and all(isinstance(one, list) and len(one) == 2 for one in data)
+        for item in data:
+            yield from _flat(item[1], f"{path} {item[0]}") if pairs else _flat(item, path)
+    else:
+        yield path, str(data)
 
 
 @dataclass(frozen=True)
@@ -50,7 +158,8 @@ def found(places: Iterable[Path]) -> list[Path]:
         except RuntimeError:
             raise UserError("its symbolic links lead in a circle", one) from None
         marks = [*folder.rglob(published.FACTS), *folder.rglob(store.SOURCE)]
-        inside = {mark.parent for mark in marks if _is_name(mark.parent)}
+        folders = {mark.parent for mark in marks}
+        inside = {f for f in folders if _is_import(f) or published.number(f.name) is not None}
         if not inside:
             raise UserError("neither a published report nor a folder of some", one)
         every |= inside
@@ -71,10 +180,6 @@ def _is_import(folder: Path) -> bool:
     return folder.parent.name == imported.FOLDER
 
 
-def _is_name(folder: Path) -> bool:
-    return _is_import(folder) or published.number(folder.name) is not None
-
-
 def _order(folder: Path) -> tuple[str, int, str]:
     return str(folder.parent), published.number(folder.name) or 0, folder.name
 
@@ -87,7 +192,7 @@ def refusal(source: Path, public: Path) -> str:
         else:
             checked, _, _ = _checked(source)
             reader.require(source / published.BUNDLE)
-            place.require_once(place.site(checked, public), checked)
+            publish.require_once(publish.site_folder(checked, public), checked)
     except UserError as error:
         return str(error)
     return ""
@@ -95,36 +200,34 @@ def refusal(source: Path, public: Path) -> str:
 
 def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     """The manifest and the facts of a revision that may be published, and who signed it."""
-    checked, facts = _whole(source)
-    _require_clean(checked, source)
+    checked, facts = _require_whole(source)
+    git = checked.data["git"]
+    if git.get("dirty"):
+        told = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
+        raise UserError(told, source)
+    if not git.get("commit") or git.get("dirty") is None:
+        told = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
+        raise UserError(told, source)
     return checked, facts, signature.of(source / published.BUNDLE, checked).sentence
 
 
 def _copy_report(source: Path, public: Path) -> Copied:
     checked, facts, signed = _checked(source)
     with _site(public, checked.data["campaign"], checked.data["site"]) as site:
-        night = place.night(site, checked, corrects=False)
+        night = publish.night_folder(site, checked, corrects=False)
         target = night / source.name
         older = facts.get("supersedes")
         if older is not None and not (night / str(older)).is_dir():
             raise UserError(f"it supersedes {older}, which is not published: publish both", source)
-        wanted = revision.whole(facts)
+        wanted = publish.listed(facts)
         if not target.exists():
-            place.require_once(site, checked)
-            _require_rebuilt(source)
+            publish.require_once(site, checked)
+            reader.require(source / published.BUNDLE)
+            if changed := publish.verify(source):
+                why = "differs when rebuilt: edited, or by another version of Roundtrip"
+                remedy = "`roundtrip report` with --supersedes makes it anew"
+                raise UserError(f"{publish.first_of(changed)} {why}; {remedy}", source)
         return replace(_copy(source, target, wanted), signed=signed)
-
-
-def _require_rebuilt(source: Path) -> None:
-    """UserError for a report that is not what its bundle gives."""
-    reader.require(source / published.BUNDLE)
-    if changed := publish.verify(source):
-        why = f"{_first(changed)} differs when rebuilt: edited, or by another version of Roundtrip"
-        raise UserError(f"{why}; `roundtrip report` with --supersedes makes it anew", source)
-
-
-def _first(changed: Sequence[str]) -> str:
-    return changed[0] + (f" (and {len(changed) - 1} more)" if len(changed) > 1 else "")
 
 
 def _copy_import(source: Path, public: Path) -> Copied:
@@ -135,33 +238,26 @@ def _copy_import(source: Path, public: Path) -> Copied:
             raise UserError("no name of a campaign and a site", source / store.SOURCE)
     with _site(public, str(campaign), str(site_name)) as site:
         (site / imported.FOLDER).mkdir(exist_ok=True)
-        wanted = {name: _digest(source / name) for name in store.FILES}
+        wanted = {
+            name: hashlib.sha256(files.read_bytes(source / name)).hexdigest()
+            for name in store.FILES
+        }
         return _copy(source, site / imported.FOLDER / source.name, wanted)
 
 
-def _whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
+def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
     """The manifest and the facts of a revision that is as it was published; else UserError."""
     facts = files.read_json(source / published.FACTS)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
         told = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
         raise UserError(told, source / published.FACTS)
     checked = manifest.verify(source / published.BUNDLE)
-    changed = revision.damage(source, facts)
+    changed = publish.damage(source, facts)
     if checked.digest != facts.get("digest"):
         changed = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed]
     if changed:
-        raise UserError(f"{_first(changed)} is not as it was published", source)
+        raise UserError(f"{publish.first_of(changed)} is not as it was published", source)
     return checked, facts
-
-
-def _require_clean(checked: Manifest, source: Path) -> None:
-    git = checked.data["git"]
-    if git.get("dirty"):
-        told = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
-        raise UserError(told, source)
-    if not git.get("commit") or git.get("dirty") is None:
-        told = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
-        raise UserError(told, source)
 
 
 @contextmanager
@@ -170,15 +266,14 @@ def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
     site = public / campaign / name
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
-        with (site / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with publish.locked(site / ".lock"):
             yield site
 
 
 def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
     """Copy the files of `wanted`, sha256 by path, from `source` to `target`, all or none."""
     if target.exists():
-        if revision.contents(target) != wanted:
+        if publish.contents(target) != wanted:
             raise UserError("already published with other content, and never overwritten", target)
         return Copied(target, was_there=True)
     partial = partials.make(target.parents[1])
@@ -186,7 +281,7 @@ def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
         for name in wanted:
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, partial / name, follow_symlinks=False)
-        if revision.contents(partial) != wanted:
+        if publish.contents(partial) != wanted:
             raise UserError("changed while it was copied", source)
         partial.chmod(0o755)
         target.parent.mkdir(exist_ok=True)
@@ -194,7 +289,3 @@ def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return Copied(target, was_there=False)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(files.read_bytes(file)).hexdigest()

@@ -1,9 +1,10 @@
 """Publishes reports as ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, and verifies them.
 
-A report is never overwritten.  The date is that of the run's start; `place` tells of a second run
-of a date.  A revision holds
-report.html, report.md, figures/, a copy of the bundle, report.json with the digests of the bundle
-and of every file, and warnings.txt if there are warnings.
+A report is never overwritten.  The date is that of the start of the run; a second run of a date has
+``<date>.2/``, so that a second revision in a folder is always a correction.  In older trees a
+second run of a date could be the next revision in the same folder; it stays there.  A revision
+holds report.html, report.md, figures/, a copy of the bundle, report.json with the digests of the
+bundle and of every file, and warnings.txt if there are warnings.
 """
 
 from __future__ import annotations
@@ -11,25 +12,174 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import json
+import re
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from roundtrip import files
 from roundtrip import partial as partials
 from roundtrip.collect import manifest, signature
+from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import attached, ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import data, figures, html, markdown, place, revision
+from roundtrip.history.published import BUNDLE, FACTS
+from roundtrip.report import data, html, markdown, painter
 from roundtrip.report.build import Correction, build
 
-PAGE = "report.html"
-FACTS = published.FACTS
-WARNINGS = "warnings.txt"
+PAGE, WARNINGS = "report.html", "warnings.txt"
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
 _AGAIN = "the run was collected again, with other launches or by another version"
 Tell = Callable[[str], None]
+
+
+def identity(checked: Manifest, correction: Correction | None) -> dict[str, Any]:
+    """The identity of a revision: its bundle and its correction.
+
+    `measurement` is the digest of the bundle without the nights before it, where it holds some.
+    """
+    measured = checked.measurement
+    return {
+        "schema": 1,
+        "digest": checked.digest,
+        **({"measurement": measured} if measured != checked.digest else {}),
+        "supersedes": correction.supersedes if correction else None,
+        "reason": correction.reason if correction else None,
+    }
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """``report.json``: the identity, and under ``files`` the sha256 of every other file."""
+    return json.dumps(facts, indent=1, sort_keys=True) + "\n"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Everything below `folder` by path: the sha256 of a regular file, else what it is in words."""
+    found = {}
+    for path in folder.rglob("*"):
+        mode = path.lstat().st_mode
+        if stat.S_ISREG(mode):
+            with path.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        elif not stat.S_ISDIR(mode):
+            content = "neither a file nor a folder"
+        elif any(path.iterdir()):
+            continue
+        else:
+            content = "an empty folder"
+        found[path.relative_to(folder).as_posix()] = content
+    return found
+
+
+def bundle_contents(revision: Path, checked: Manifest) -> dict[str, str]:
+    """`contents` of the copy of a bundle in its revision, from its manifest.
+
+    A signature is taken as it lies there: nobody but the signer could make it again.
+    """
+    digests = {name: str(entry["sha256"]) for name, entry in checked.data["files"].items()}
+    digests[manifest.FILE_NAME] = checked.digest
+    if "signer" in checked.data:
+        given = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
+        digests[manifest.SIGNATURE] = hashlib.sha256(given).hexdigest()
+    return {f"{BUNDLE}/{name}": digest for name, digest in digests.items()}
+
+
+def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Paths that only one has, or that differ, sorted."""
+    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+
+
+def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
+    """Paths in a revision with these facts that are not as they were published.
+
+    An older revision without digests of its files is compared with its manifest only; UserError if
+    it does not match.
+    """
+    kept = facts.get("files")
+    if not isinstance(kept, dict):
+        manifest.verify(revision / BUNDLE)
+        return []
+    return differences(contents(revision), listed(facts))
+
+
+def listed(facts: Mapping[str, Any]) -> dict[str, str]:
+    """`contents` of a revision with these facts, which have digests of its files."""
+    digest = hashlib.sha256(facts_text(facts).encode()).hexdigest()
+    return {**facts["files"], FACTS: digest}
+
+
+def site_folder(checked: Manifest, reports: Path) -> Path:
+    """The folder of a bundle's campaign on its site."""
+    return reports / str(checked.data["campaign"]) / str(checked.data["site"])
+
+
+def night_folder(folder: Path, checked: Manifest, corrects: bool) -> Path:
+    """Of the folder `folder` of a campaign on a site: where the run of a bundle is published.
+
+    A bundle that `corrects` another run, and of which there is no revision, belongs to its date.
+    UserError for a bundle whose start is no time.
+    """
+    started = str(checked.data["started"])
+    date = _DATE.match(started)
+    if not date:
+        raise UserError(f"manifest: started {started!r} is not a UTC time")
+    there = [one for one in published.nights(folder) if published.date(one) == date[1]]
+    for one in there:
+        if any(_is_of(path, checked) for path in published.revisions(one)):
+            return one
+    taken = {one.name for one in there if published.revisions(one)}
+    if corrects or date[1] not in taken:
+        return folder / date[1]
+    number = next(n for n in range(2, len(taken) + 3) if f"{date[1]}.{n}" not in taken)
+    return folder / f"{date[1]}.{number}"
+
+
+def require_place(revision: Path, checked: Manifest) -> None:
+    """UserError if the folder of a night, with its campaign and site, is not that of its bundle.
+
+    A revision that lies elsewhere may be of anything.
+    """
+    night = revision.absolute().parent
+    if not published.is_night(night.name):
+        return
+    there = (night.parent.parent.name, night.parent.name, published.date(night))
+    given = (checked.data["campaign"], checked.data["site"], str(checked.data["started"])[:10])
+    for its, own in zip(given, there, strict=True):
+        if its != own:
+            raise UserError(f"its bundle is of {its}, but it lies in the folder of {own}", revision)
+
+
+def require_once(folder: Path, checked: Manifest) -> None:
+    """UserError if the samples of a bundle were published as another night of the site `folder`."""
+    for night in published.nights(folder):
+        for path in published.revisions(night):
+            held = _listing(path)
+            is_same = manifest.samples(held) == checked.samples != ""
+            if is_same and held.get("started") != checked.data["started"]:
+                why = f"its samples are those of {path}: one run is one night, whatever its date"
+                raise UserError(why)
+
+
+def _is_of(revision: Path, checked: Manifest) -> bool:
+    """Whether a revision is of the same run, also one that is damaged in part."""
+    if published.measurement(published.read_facts(revision)) == checked.measurement:
+        return True
+    return bool(_listing(revision).get("started") == checked.data["started"])
+
+
+def _listing(revision: Path) -> dict[str, Any]:
+    """The manifest of a revision's bundle; empty if it cannot be read."""
+    try:
+        listing = files.read_json(revision / BUNDLE / manifest.FILE_NAME)
+    except UserError:
+        return {}
+    return listing if isinstance(listing, dict) else {}
 
 
 def publish(
@@ -51,22 +201,23 @@ def publish(
     """
     checked = manifest.verify(bundle)
     signed = signature.of(bundle, checked)
-    site = place.site(checked, reports)
+    site = site_folder(checked, reports)
     correction = correction and correction.for_everybody()
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
-        with _alone(site):
-            night = place.night(site, checked, correction is not None)
-            if found := _published(night, checked, correction):
+        with locked(site / ".lock"):
+            night = night_folder(site, checked, correction is not None)
+            if found := _existing(night, checked, correction):
                 return found
-            place.require_once(site, checked)
+            require_once(site, checked)
             if correction and not _exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
             note = correction or _again(night)
             partial = partials.make(site)
             try:
                 partial.chmod(0o755)
-                copied = _copy(bundle, partial / published.BUNDLE, checked)
+                held, copied = partial / BUNDLE, checked
+                _copy(bundle, held, checked)
                 # What another site signed stays as it is: nobody else could sign it again.
                 is_ours = signed == signature.UNSIGNED or signature.is_own(copied)
                 if not is_ours:
@@ -77,14 +228,13 @@ def publish(
                     known = ledger.read(reports, facts["campaign"], facts["site"], said)
                     for warning in (*known.warnings, *known.remarks):
                         tell(warning)
-                    held = partial / published.BUNDLE
                     added = attached.add(held, copied, known, said)
                     if added != copied and signed != signature.UNSIGNED:
                         added = signature.add(held, added, tell)
                     copied = added
-                write(partial / published.BUNDLE, partial, note)
-                told = {**revision.identity(copied, note), "files": revision.contents(partial)}
-                (partial / FACTS).write_text(revision.facts_text(told), encoding="utf-8")
+                write(held, partial, note)
+                record = {**identity(copied, note), "files": contents(partial)}
+                (partial / FACTS).write_text(facts_text(record), encoding="utf-8")
                 night.mkdir(exist_ok=True)
                 return _name(partial, night)
             finally:
@@ -92,44 +242,45 @@ def publish(
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the lock of `folder`; wait while another process publishes to it."""
-    with (folder / ".lock").open("w") as lock:
+def locked(file: Path) -> Iterator[None]:
+    """Hold the lock of a file; wait while another process holds it."""
+    with file.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _published(
-    night: Path, checked: manifest.Manifest, correction: Correction | None
-) -> Path | None:
+def _existing(night: Path, checked: Manifest, correction: Correction | None) -> Path | None:
     """The newest revision of what `checked` measured, None without one; UserError if damaged."""
     asked = {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
     for path in reversed(published.revisions(night)):
         facts = published.read_facts(path)
         if facts is None:
-            damage = [FACTS] if not correction and _holds(path, checked) else None
-        elif published.measurement(facts) != checked.measurement:
-            continue
-        elif asked.items() <= facts.items():
-            damage = revision.damage(path, facts)
+            if correction or not _is_damaged_copy(path, checked):
+                continue
+            changed = [FACTS]
+        elif published.measurement(facts) == checked.measurement and asked.items() <= facts.items():
+            changed = damage(path, facts)
         else:
             continue
-        if damage == []:
+        if not changed:
             return path
-        if damage:
-            more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
-            raise UserError(
-                f"{damage[0]}{more} is not as it was published: restore it, or publish a "
-                f"correction with --supersedes {path.name} --reason ...",
-                path,
-            )
+        raise UserError(
+            f"{first_of(changed)} is not as it was published: restore it, or publish a "
+            f"correction with --supersedes {path.name} --reason ...",
+            path,
+        )
     return None
 
 
-def _holds(path: Path, checked: manifest.Manifest) -> bool:
+def first_of(changed: Sequence[str]) -> str:
+    """The first of some changed paths, and how many more there are."""
+    return changed[0] + (f" (and {len(changed) - 1} more)" if len(changed) > 1 else "")
+
+
+def _is_damaged_copy(path: Path, checked: Manifest) -> bool:
     """Whether the bundle of a revision without facts is of what `checked` measured."""
     try:
-        return manifest.verify(path / published.BUNDLE).measurement == checked.measurement
+        return manifest.verify(path / BUNDLE).measurement == checked.measurement
     except UserError:
         return False
 
@@ -154,7 +305,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
         (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
     (folder / "figures").mkdir()
     for figure in report.figures:
-        for name, text in figures.files(figure):
+        for name, text in painter.files(figure):
             (folder / "figures" / name).write_text(text, encoding="utf-8")
 
 
@@ -174,23 +325,23 @@ def verify(path: Path) -> list[str]:
     facts = published.read_facts(path)
     if facts is None:
         raise UserError("not a published report", path / FACTS)
-    checked = manifest.verify(path / published.BUNDLE)
-    signature.of(path / published.BUNDLE, checked)
-    place.require(path, checked)
+    checked = manifest.verify(path / BUNDLE)
+    signature.of(path / BUNDLE, checked)
+    require_place(path, checked)
     if checked.digest != facts.get("digest"):
-        return [f"{published.BUNDLE}/{manifest.FILE_NAME}"]
+        return [f"{BUNDLE}/{manifest.FILE_NAME}"]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         rebuilt = Path(folder)
-        write(path / published.BUNDLE, rebuilt, correction)
-        expected = revision.contents(rebuilt) | revision.of_bundle(path, checked)
-    wanted = revision.identity(checked, correction)
+        write(path / BUNDLE, rebuilt, correction)
+        expected = contents(rebuilt) | bundle_contents(path, checked)
+    wanted = identity(checked, correction)
     if "files" in facts:  # which revisions from before lack
         wanted["files"] = expected
-    text = revision.facts_text(wanted)
+    text = facts_text(wanted)
     expected = {**expected, FACTS: hashlib.sha256(text.encode()).hexdigest()}
-    return revision.differences(expected, revision.contents(path))
+    return differences(expected, contents(path))
 
 
 def _plain(text: str) -> str:
@@ -199,12 +350,11 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
 
-def _copy(bundle: Path, target: Path, checked: manifest.Manifest) -> manifest.Manifest:
+def _copy(bundle: Path, target: Path, checked: Manifest) -> None:
     signed = [manifest.SIGNATURE] if "signer" in checked.data else []
     for name in (*checked.files, manifest.FILE_NAME, *signed):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle / name, target / name)
-    return checked
 
 
 def _name(partial: Path, folder: Path) -> Path:

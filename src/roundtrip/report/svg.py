@@ -1,13 +1,20 @@
-"""Pieces of an SVG: elements, coordinates, shapes, and how wide text is in a font nobody asked."""
+"""Pieces of an SVG: elements and shapes, labels of axes, and where a drawing has what, in pixels.
+
+How wide text is, is estimated: nobody knows the font of the reader."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from markupsafe import Markup, escape
 
-from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE
+from roundtrip.report import units
+from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Curve, Scale, View
+from roundtrip.report.units import Unit
 
 #: Sizes of text, in pixels: of axes and names, and of titles.
 TEXT, TITLE = 13, 15
@@ -34,6 +41,15 @@ _SHAPES = {
     DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
 }
 Place = tuple[float, float]
+#: Of ticks: how far beyond the ends of an axis one may lie, as rounding takes it there.
+_SLACK = 1e-9
+_FEW = 2  # so few powers of ten have values between them
+#: The height of curves, in pixels; a row's height, and that of one of several in it.
+_HEIGHT = 240
+_ROW, _SLOT, _PART = 24, 13, 17
+_TOP, _BOTTOM, _RIGHT = 28, 46, 22
+#: The space for a name at the end of a curve: where its sign begins, and where its words do.
+SIGN, NAME = 10, 21
 
 
 def element(name: str, attributes: Mapping[str, object], *inside: str) -> Markup:
@@ -67,6 +83,14 @@ def text(words: str, x: float, y: float, **attributes: object) -> Markup:
     """Words at a place; an attribute `text_anchor` is ``text-anchor``."""
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     return element("text", {"x": number(x), "y": number(y), **named}, words)
+
+
+def rect(
+    x: float, y: float, width: float, height: float, about: Mapping[str, object] | None = None
+) -> Markup:
+    """A rectangle; `about` are more attributes of it."""
+    sides = {"x": x, "y": y, "width": width, "height": height}
+    return element("rect", {**(about or {}), **{name: number(v) for name, v in sides.items()}})
 
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
@@ -109,3 +133,179 @@ def apart(wanted: Mapping[int, float], gap: float, low: float, high: float) -> d
         found[key] = min(position, ceiling)
         ceiling = found[key] - gap
     return found
+
+
+def ticks(scale: Scale, count: float) -> tuple[float, ...]:
+    """About `count` values from `low` to `high` that read well; the scale's own ones, if it has."""
+    inside = tuple(one for one in scale.ticks if _is_inside(one, scale))
+    if len(inside) > 1:
+        return inside
+    binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
+    powers = _powers(scale, count, 2 if binary else 10) if scale.is_log else ()
+    return powers if len(powers) > 1 else _even(scale, count, binary)
+
+
+def tick_label(value: float, scale: Scale) -> str:
+    """The label of a tick: the scale's own one, else as short as it may be."""
+    if scale.labels and value in scale.ticks:
+        return scale.labels[scale.ticks.index(value)]
+    if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
+        return units.size(int(value))
+    text = f"{value:.12g}"
+    return units.number(value) if "e" in text else _grouped(text)
+
+
+def _grouped(text: str) -> str:
+    sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
+    whole, dot, part = text.lstrip("-").partition(".")
+    return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
+
+
+def _is_inside(value: float, scale: Scale) -> bool:
+    slack = _SLACK * max(abs(scale.low), abs(scale.high))
+    return scale.low - slack <= value <= scale.high + slack
+
+
+def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
+    first = math.ceil(math.log(scale.low, base) - _SLACK)
+    last = math.floor(math.log(scale.high, base) + _SLACK)
+    few = base != 2 and last - first < _FEW
+    step = next((one for one in (1, 2, 3, 5, 10, 20) if (last - first) / one < count), 50)
+    exponents = range(first - 1, last + 1) if few else range(first, last + 1, step)
+    times = (1, 2, 5) if few else (1,)
+    values = (_clean(one * float(base) ** exponent) for exponent in exponents for one in times)
+    low, high = scale.low * (1 - _SLACK), scale.high * (1 + _SLACK)
+    return tuple(value for value in values if low <= value <= high)
+
+
+def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
+    least = (scale.high - scale.low) / count or 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(one * power for one in (1, 2, 5, 10) if one * power >= least * (1 - _SLACK))
+    if binary and least > 1:
+        step = 2.0 ** math.ceil(math.log2(least))
+    first = math.ceil(scale.low / step - _SLACK)
+    last = math.floor(scale.high / step + _SLACK)
+    if first > last and scale.high > scale.low:
+        return _even(scale, 2 * count, binary)
+    return tuple(_clean(at * step) for at in range(first, last + 1))
+
+
+def _clean(value: float) -> float:
+    """Without the last bits that arithmetic leaves."""
+    return float(f"{value:.12g}")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where things are in the drawing of a view; all numbers are pixels."""
+
+    name: str
+    view: View
+
+    @cached_property
+    def x_ticks(self) -> tuple[float, ...]:
+        """Values of the horizontal axis that are labelled."""
+        return ticks(self.view.x, self.view.width / 72)
+
+    @cached_property
+    def y_ticks(self) -> tuple[float, ...]:
+        """Values of the vertical axis that are labelled; none with rows."""
+        return ticks(self.view.y, _HEIGHT / 36) if self.view.y else ()
+
+    @cached_property
+    def left(self) -> float:
+        """The left edge of the drawing area, right of all labels."""
+        axis = self.view.y
+        names = [tick_label(one, axis) for one in self.y_ticks] if axis else self.view.rows
+        return max((width(name) for name in names), default=0.0) + 12
+
+    @cached_property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.left + self.view.width
+
+    @cached_property
+    def top(self) -> float:
+        """Its upper edge."""
+        return 6 if self.view.rows else _TOP
+
+    @cached_property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        view = self.view
+        return self.top + (sum(self._heights) if view.rows else _HEIGHT)
+
+    @cached_property
+    def width(self) -> float:
+        """Of the whole drawing, with the names of curves."""
+        names = () if self.view.rows else self.view.curves
+        room = [SIGN + NAME + width(f"{one.name} ↑") for one in names]
+        return self.right + max(_RIGHT, *room, 0)
+
+    @cached_property
+    def height(self) -> float:
+        """Of the whole drawing, with its axis and legend."""
+        return self.bottom + _BOTTOM + self.legend[1]
+
+    def box(self, above: float) -> str:
+        """The view box, with so much room above."""
+        return f"0 {number(-above)} {number(self.width)} {number(self.height + above)}"
+
+    @cached_property
+    def _heights(self) -> list[float]:
+        """Of each row: a row with several curves is higher, the parts of a bar share one."""
+        view = self.view
+        there = {point[0] for curve in view.curves for point in curve.points}
+        one = _PART if view.is_stacked else max(_ROW, self._slots * _SLOT + 6)
+        return [one if row in there else _ROW for row in range(len(view.rows))]
+
+    @cached_property
+    def _slots(self) -> int:
+        """How many curves stand under each other in a row: 1 where each row has one of its own."""
+        curves = self.view.curves
+        rows = [point[0] for curve in curves for point in curve.points]
+        return len(curves) if len(set(rows)) < len(rows) else 1
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {curve.name: at for at, curve in enumerate(self.view.curves)}
+
+    def across(self, value: float) -> float:
+        """Where a value of the horizontal axis is, from the left."""
+        return self.left + (self.right - self.left) * self.view.x.part(value)
+
+    def up(self, value: float) -> float:
+        """Where a value of the axis of values is, from the top."""
+        axis = self.view.y or self.view.x
+        return self.bottom - (self.bottom - self.top) * axis.part(value)
+
+    def middle(self, row: int) -> float:
+        """The middle of a row, from the top."""
+        return self.top + sum(self._heights[:row]) + self._heights[row] / 2
+
+    def place(self, curve: Curve, place: float, value: float | None) -> Place | None:
+        """Where a value is; None if the axes cannot show it."""
+        view = self.view
+        axis = view.x if view.rows else view.y
+        if value is None or axis is None or not axis.has_place(value):
+            return None
+        if not view.rows:
+            return (self.across(place), self.up(value)) if view.x.has_place(place) else None
+        slot = self._order[curve.name] if self._slots > 1 else 0
+        aside = (slot - (self._slots - 1) / 2) * _SLOT
+        return self.across(value), self.middle(int(place)) + aside
+
+    @cached_property
+    def legend(self) -> tuple[list[Place], float]:
+        """Where the names of several curves begin under a figure of rows, and their height."""
+        if self._slots == 1 or not self.view.rows:
+            return [], 0.0
+        places, x, y = [], 0.0, self.bottom + _BOTTOM + 8
+        for curve in self.view.curves:
+            wide = NAME + width(curve.name) + 14
+            if x and x + wide > self.width:
+                x, y = 0.0, y + 20
+            places.append((x, y))
+            x += wide
+        return places, y + 12 - self.bottom - _BOTTOM

@@ -16,8 +16,8 @@ from roundtrip.collect.tables.rows import SERIES
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Fold, Gallery, Part, Table, flat
 from roundtrip.report.build import build
-from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
+from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Curve
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"

@@ -15,7 +15,7 @@ from roundtrip.collect import bundle
 from roundtrip.report import data, markdown
 from roundtrip.report.blocks import Gallery, Part, Table
 from roundtrip.report.build import build
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 from roundtrip.studies.netpipe.curves import Curves
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"

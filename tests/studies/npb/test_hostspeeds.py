@@ -19,7 +19,7 @@ from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.blocks import Report, Table, flat
 from roundtrip.report.build import build
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 from roundtrip.simulated import replay
 from roundtrip.simulated.platform import Platform
 from roundtrip.simulated.trace import Trace

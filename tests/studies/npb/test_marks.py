@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table, flat
 from roundtrip.report.data import Data
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import hostspeeds, markings, marks, simulated
 from roundtrip.studies.npb.hostspeeds import Curves
 from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin

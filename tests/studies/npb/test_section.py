@@ -16,8 +16,8 @@ from roundtrip.collect.tables.rows import SERIES
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
-from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
+from roundtrip.report.painter import drawing
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 

@@ -14,7 +14,7 @@ from roundtrip import studies
 from roundtrip.report import html, markdown, publish
 from roundtrip.report.blocks import Gallery, Report, Table
 from roundtrip.report.build import build
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 
 
 def texts(of: Table, row: int) -> list[str]:

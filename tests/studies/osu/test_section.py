@@ -15,8 +15,8 @@ from roundtrip.collect.tables import settings
 from roundtrip.collect.tables.rows import PLACEMENT, POINTS, SERIES
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
-from roundtrip.report.figures import drawing
 from roundtrip.report.pages import series
+from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.osu import Thresholds
 from roundtrip.studies.osu import beside_netpipe as osu_netpipe

@@ -20,7 +20,7 @@ from support.ring import (
 
 from roundtrip import studies
 from roundtrip.report.blocks import Gallery, Table
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 
 
 def test_the_three_reasons_follow_the_data() -> None:

@@ -20,7 +20,7 @@ from support.ring import (
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell, Items, Part
-from roundtrip.report.figures import drawing
+from roundtrip.report.painter import drawing
 from roundtrip.studies.findings import worst
 from roundtrip.studies.ring.curves import Curves
 

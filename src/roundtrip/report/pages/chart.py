@@ -35,7 +35,7 @@ def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[M
     """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
     shown = figure(line, judged, notes)
     name = line.series.key
-    return [painter.on_page(f"{name}-{n}", shown, view) for n, view in enumerate(shown.views)]
+    return [painter.view_on_page(f"{name}-{n}", shown, view) for n, view in enumerate(shown.views)]
 
 
 def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) -> Plot:
