@@ -12,7 +12,8 @@ import pytest
 from support.bundles import rewritten
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle, manifest, records
+from roundtrip.collect import bundle, manifest, records, silences
+from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.report import data
 
@@ -47,6 +48,36 @@ def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker
     assert not [
         file for file in built.rglob("*") if file.is_file() and b"cn07" in file.read_bytes()
     ]
+
+
+SURVIVOR = "srun: error: cn07: task 0: Killed\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "log", "down"),
+    [
+        (f"srun: error: Node failure on cn12\n{SURVIVOR}", "", ["cn12"]),
+        (SURVIVOR, "down 7 cn12,cn99 ", ["cn12"]),
+        (f"srun: error: Node failure on cn99\n{SURVIVOR}", "down 7 cn98 ", []),
+        (SURVIVOR, "", []),
+    ],
+)
+def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
+    make_tree: Maker, error: str, log: str, down: list[str]
+) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    stage = tree.fail(1, ENVIRON, fail_reason="sanity error: no end marker")
+    parameters = {"pair_round": 3, "pair_night_round": 1}
+    change(stage / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
+    (stage / "rfm_job.err").write_text(error)
+    if log:
+        folder = stage.relative_to(tree.path)
+        (tree.path / silences.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
+    (launch,) = (one for one in scan(tree.path) if one.status == "failed")
+    told = "Slurm took node cn12 for down" if down else "rank 0 on cn07 failed first: Killed"
+    assert launch.reason == f"sanity error: no end marker; {told}"
+    cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").filter(status="failed")
+    assert cases["nodes_down"].to_list() == [[pseudonym(one) for one in down] or None]
 
 
 def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:

@@ -69,6 +69,22 @@ def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
     assert inside.level < 1e-6 and inside.unit == "s"
 
 
+@pytest.mark.parametrize("down", [{3}, {3, 4}, set()])
+def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
+    tmp_path: Path, down: set[int]
+) -> None:
+    Pairs(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
+    made = nodes.outcomes(ledger.read(tmp_path, CAMPAIGN, SITE).pairs)
+    blamed = {made.names[node] for node in made.node[made.failed[made.launch]]}
+    assert made.failed.sum() == 7
+    if down == {3}:
+        assert blamed == {pseudonym(3)}
+    elif down:  # with node 4 both went down, and both may have
+        assert blamed == {pseudonym(3), pseudonym(4)}
+    else:
+        assert blamed == {pseudonym(node) for node in range(8)}
+
+
 class OnSockets(Pairs):
     """Launches on one node are on one socket or on two by turns: the latter are slower."""
 

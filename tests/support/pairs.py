@@ -39,9 +39,9 @@ class Pairs:
 
     `slow` adds seconds to each message of a node, `narrow` divides the bandwidth to others, `lossy`
     is the share of its messages that take 0.2 s, `halved` nodes have processors of half the speed.
-    All launches of `failed` nodes fail.  Times scatter by `noise` from launch to launch.  `alone`
-    launches on single nodes come besides.  `plan` is what env/pairs.json says of each partition,
-    `emulated` what each launch says of its nodes.
+    All launches of `failed` nodes fail, as Slurm takes those of `down` for down.  Times scatter by
+    `noise` from launch to launch.  `alone` launches on single nodes come besides.  `plan` is what
+    env/pairs.json says of each partition, `emulated` what each launch says of its nodes.
     """
 
     reports: Path
@@ -55,6 +55,7 @@ class Pairs:
     lossy: Mapping[int, float] = field(default_factory=dict)
     halved: Collection[int] = ()
     failed: frozenset[int] = frozenset()
+    down: frozenset[int] = frozenset()
     switches: int = 0
     alone: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -124,6 +125,7 @@ class Pairs:
             **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "started": started},
             **{"status": "passed" if came else "failed", "reason": "" if came else "no answer"},
             **{"round": "001", "wanted": 4, "elapsed_s": 4.0, "ranks": 2, "hosts": hosts},
+            "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
             "emulated": self.emulated,
             **{"simulated": False, "sealed": True, "disturbed": False, "disturbed_why": ""},
             **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},

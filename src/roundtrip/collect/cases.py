@@ -19,7 +19,10 @@ _CASE_ID = re.compile(
 
 
 #: Columns that are names and numbers of ours, or that `_scanned` has replaced names in.
-_OURS = ("launch", "study", "status", "round", "hosts", "placement", "nodes", "started")
+_OURS = (
+    *("launch", "study", "status", "round", "hosts", "nodes_down"),
+    *("placement", "nodes", "started"),
+)
 #: Columns that say which case it is: no host of the run is looked for in them.
 _IDENTITY = ("case_id", "check", "system", "partition", "environ")
 
@@ -67,6 +70,7 @@ def _scanned(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dic
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
         "disturbed_why": "; ".join(launch.disturbed),
+        "nodes_down": [names.of(node) for node in launch.nodes_down] or None,
     }
     if case:
         toolchain = case.get("extras", {}).get("toolchain")

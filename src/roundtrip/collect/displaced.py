@@ -1,4 +1,5 @@
-"""Launches that Slurm displaced for somebody else: they are repeated, and have not failed."""
+"""Launches that Slurm took away, for somebody else or because it lost their jobs: they are
+repeated, and have not failed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Iterable
 STATUS = "displaced"
 PREEMPTED = "Slurm preempted its job"
 MAINTENANCE = "Slurm kept its nodes for maintenance"
+FORGOTTEN = "Slurm's controller lost its state: restarted, it does not know the job"
 
 #: What slurmstepd appends to the standard error of a job that it ends (slurmstepd/mgr.c's words).
 _ENDED = re.compile(
@@ -18,11 +20,14 @@ _ENDED = re.compile(
 _KEPT = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
-def why(reason: str, error: str) -> str:
+def why(reason: str, error: str = "", is_forgotten: bool = False) -> str:
     """Why a launch that did not complete was displaced; "" if it failed.
 
-    `reason` is what ReFrame says of it, `error` the end of what its job wrote to standard error.
+    `reason` is what ReFrame says of it, `error` the end of what its job wrote to standard error;
+    `is_forgotten`: Slurm's controller no longer knew its job.
     """
+    if is_forgotten:
+        return FORGOTTEN
     if _ENDED.search(error):
         return PREEMPTED
     return MAINTENANCE if _KEPT.search(reason) else ""
@@ -38,6 +43,10 @@ def told(reasons: Iterable[str]) -> str:
         for what, count in (
             ("preempted", sum(PREEMPTED in reason for reason in listed)),
             ("for a maintenance", sum(MAINTENANCE in reason for reason in listed)),
+            (
+                "lost by a controller that restarted without its state",
+                sum(FORGOTTEN in reason for reason in listed),
+            ),
         )
         if count
     ]

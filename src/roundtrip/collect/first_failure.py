@@ -34,6 +34,8 @@ _OF_OTHERS = re.compile(
 )
 #: What our own wrapper of each rank writes first is nobody's last word.
 _WITNESS = "ROUNDTRIP RANK ON "
+#: How srun says that Slurm has given a node up.
+_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
 _RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
 _MOST = 160
 
@@ -54,6 +56,11 @@ def words(error: str) -> str:
     first = f"{several} {found['ranks']}{where} failed first: {how.strip()}"
     said = _last(_own(error[: named.start()]))
     return "; ".join(filter(None, (printable(first)[:_MOST], said)))
+
+
+def nodes_down(error: str) -> list[str]:
+    """The lists of nodes, as Slurm writes them, that srun says have failed."""
+    return _NODE_DOWN.findall(error)
 
 
 def _own(error: str) -> list[str]:

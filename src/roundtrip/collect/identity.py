@@ -77,12 +77,11 @@ class Allocation:
         lines = confined.text(folder / ALLOCATION, root).splitlines()
         told = dict(line.split("=", 1) for line in lines if "=" in line)
         listed = told.get("SLURM_JOB_NODELIST", "")
-        spans = re.findall(r"(\d+)-(\d+)", listed)
-        if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+        nodes = expanded(listed)
+        if nodes is None:
             raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
-        nodes = slurmconf.expand(listed)
         submitted = _short(told.get("SLURM_SUBMIT_HOST", ""))
-        return Allocation(tuple(nodes), submitted, told.get("SLURM_JOB_ID", ""))
+        return Allocation(nodes, submitted, told.get("SLURM_JOB_ID", ""))
 
     def other_job(self, submitted: str | None) -> str:
         """That the launch ran in another job than the `submitted` one; "" if it did not."""
@@ -90,6 +89,14 @@ class Allocation:
             return ""
         ran = f"in job {self.job}" if self.job else "outside of any job of Slurm"
         return MISMATCH + printable(f"ran {ran}, but job {submitted} was submitted")
+
+
+def expanded(listed: str) -> tuple[str, ...] | None:
+    """The nodes of a list as Slurm writes it; None if it is none."""
+    spans = re.findall(r"(\d+)-(\d+)", listed)
+    if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+        return None
+    return tuple(slurmconf.expand(listed))
 
 
 def needs_allocation(case: Record) -> bool:

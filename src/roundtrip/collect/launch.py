@@ -22,7 +22,8 @@ class Launch:
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
     `nodes` are what Slurm allocated to it.  `disturbed` says why its timings are doubtful; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows` that of its rows alone.  `round` is the folder of its session, `campaign_round` the round
+    `rows` that of its rows alone.  `nodes_down` are those of a failed launch that, Slurm says, went
+    down.  `round` is the folder of its session, `campaign_round` the round
     of that session, None if it is not recorded.
     """
 
@@ -36,6 +37,7 @@ class Launch:
     case: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
+    nodes_down: tuple[str, ...] = ()
     disturbed: tuple[str, ...] = ()
     digest: str = ""
     rows: str = ""

@@ -10,7 +10,7 @@ Each launch is read by itself: whatever its files hold, only this launch fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from roundtrip.collect import (
     launch,
     records,
     rounds,
+    silences,
 )
 from roundtrip.collect.launch import Launch, Status
 from roundtrip.collect.session_report import SessionReport, TestCase
@@ -54,6 +55,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     limits = limits or analysis.of_run(run_dir)
     cores = hosts.cores(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
+    lost, down = silences.unknown_jobs(run_dir), silences.nodes_down(run_dir)
     sessions = confined.folders(run_dir / "rounds", 1)
     for folder, refused in sorted(sessions, key=lambda session: _in_order(session[0].name)):
         if refused:
@@ -61,7 +63,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
             continue
         number = rounds.read(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
-        session = _Session(folder, run_dir, report, limits.disturbance, cores)
+        session = _Session(folder, run_dir, report, limits.disturbance, cores, lost, down)
         found += [replace(item, campaign_round=number) for item in session.launches()]
     return list(_without_changes(_without_others(_without_copies(found)), _pinned(run_dir)))
 
@@ -147,6 +149,9 @@ class _Session:
     report: SessionReport
     limits: analysis.Disturbance
     cores: int | None
+    #: By folder below `root`: jobs that Slurm lost, and nodes that went down.
+    lost: frozenset[str]
+    down: Mapping[str, tuple[str, ...]]
 
     def launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
@@ -194,10 +199,23 @@ class _Session:
         if not reason and not self.report.whole and not came_back:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = self._error(folder)
-        if not came_back and (why := displaced.why(reason, error)):
+        if not came_back and (why := displaced.why(reason, error, self._is_lost(folder))):
             return replace(found, status="displaced", reason=why)
-        parts = [reason or read.fault or "left unfinished", first_failure.words(error)]
-        return replace(found, reason="; ".join(part for part in parts if part))
+        down = () if came_back else self._nodes_down(folder, error, read)
+        gone = f"Slurm took node {', '.join(down)} for down" if down else ""
+        # Where a node is gone, the ranks that were left blame each other.
+        parts = [reason or read.fault or "left unfinished", gone or first_failure.words(error)]
+        return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
+
+    def _is_lost(self, folder: Path) -> bool:
+        return str(folder.relative_to(self.root)) in self.lost
+
+    def _nodes_down(self, folder: Path, error: str, read: launch.Contents) -> tuple[str, ...]:
+        """Which of the launch's nodes went down, by Slurm's queue or by what srun wrote."""
+        said = {*self.down.get(str(folder.relative_to(self.root)), ())}
+        for listed in first_failure.nodes_down(error):
+            said.update(identity.expanded(listed) or ())
+        return tuple(sorted(said & {*read.nodes, *read.case.get("hosts", ())}))
 
     def _judged(self, found: Launch, read: launch.Contents) -> Launch:
         """A launch that completed or is partial, disturbed or not."""
@@ -216,7 +234,7 @@ class _Session:
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
         status: Status = "skipped" if test.result == "skip" else "failed"
-        if why := displaced.why(reason, ""):
+        if why := displaced.why(reason):
             status, reason = "displaced", why
         name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
         identity = f"{round_}/{test.environ}/{name}"

@@ -1,8 +1,10 @@
-"""When Slurm did not answer during a campaign: ``scheduler.log`` of its run tree.
+"""What Slurm did to a campaign: ``scheduler.log`` of its run tree.
 
 ``campaign/slurm/patient`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
 command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gave up, and
-``instead`` when accounting stayed away and scontrol answered for it.
+``instead`` when accounting stayed away and scontrol answered for it.  Of the jobs it appends
+``<seconds> sent <job> <folder>``, ``unknown <job> <folder>`` of one that a restarted controller
+does not know, and ``down <job> <nodes> <folder>`` of one under which nodes went down.
 """
 
 from __future__ import annotations
@@ -54,6 +56,23 @@ def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
         moment, verb, identity, rest = [*line.split(" ", 3), "", "", ""][:4]
         if moment.isascii() and moment.isdigit() and len(moment) < 12:
             yield float(moment), verb, identity, rest
+
+
+def unknown_jobs(run_dir: Path) -> frozenset[str]:
+    """Folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten."""
+    return frozenset(
+        folder for _, verb, _, folder in _lines(run_dir / FILE_NAME) if verb == "unknown"
+    )
+
+
+def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
+    """By folder of a launch, below `run_dir`: the nodes that Slurm took for down when it ended."""
+    found = {}
+    for _, verb, _, rest in _lines(run_dir / FILE_NAME):
+        if verb == "down":
+            nodes, _, folder = rest.partition(" ")
+            found[folder] = tuple(nodes.split(","))
+    return found
 
 
 def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:

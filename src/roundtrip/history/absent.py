@@ -60,10 +60,11 @@ def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     """Those of one night; UserError for a bundle that cannot be read."""
     checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
-    columns = ["launch", "status", "reason", "hosts"]
+    columns = ["launch", "status", "reason", "hosts", "nodes_down"]
     launches = disk.table(cases, Case, columns)
     told = {
         **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
+        **_beside(launches),
         **_failed(launches),
         **{
             one["node"]: (one["state"], one["reason"])
@@ -79,7 +80,19 @@ def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     ]
 
 
+def _beside(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Nodes of launches under which another one went down."""
+    down = launches.drop_nulls(["hosts", "nodes_down"])
+    rows = down.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
+    return {
+        host: (MISSING, f"no launch on it completed: {other} went down")
+        for hosts, other in rows
+        for host in hosts
+    }
+
+
 def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    launches = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts"))
     counts: Counter[str] = Counter(_hosts(launches, *_LOST))
     reasons: dict[str, Counter[str]] = {}
     rows = launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")

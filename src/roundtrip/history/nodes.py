@@ -106,13 +106,16 @@ def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
 
 
 def outcomes(pairs: pl.DataFrame) -> Outcomes:
-    """Which launches of `pairs` failed; those alike are of one study, place and toolchain."""
+    """Which launches of `pairs` failed; those alike are of one study, place and toolchain.
+
+    A launch under which one node went down is held against this node alone.
+    """
     alike = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
     rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
     return Outcomes.of(
-        ([host, *filter(None, [other])], bool(failed), night, kind)
-        for host, other, failed, night, kind in rows.select(
-            "host", "other", "excess", "night", alike.alias("kind")
+        ([down] if down else [host, *filter(None, [other])], bool(failed), night, kind)
+        for host, other, down, failed, night, kind in rows.select(
+            "host", "other", "down", "excess", "night", alike.alias("kind")
         ).rows()
     )
 

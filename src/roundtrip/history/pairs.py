@@ -106,6 +106,7 @@ def _launches(
     )
     ended = launches.filter(pl.col("status").is_in(["passed", "failed"])).join(rounds, on="launch")
     ended = ended.join(sockets, on="launch", how="left")
+    is_one = (pl.col("status") == "failed") & (pl.col("nodes_down").list.len() == 1)
     hosts = pl.col("hosts").list.unique(maintain_order=True)
     found = ended.filter(hosts.list.len().is_between(1, 2)).select(
         "launch",
@@ -115,6 +116,7 @@ def _launches(
         place=pl.format("{}:{}{}", "system", "partition", pl.col("on").fill_null("")),
         host=hosts.list.get(0),
         other=hosts.list.get(1, null_on_oob=True).fill_null(""),
+        down=pl.when(is_one).then(pl.col("nodes_down").list.first()),
         is_alone=hosts.list.len() == 1,
         failed=pl.col("status") == "failed",
     )

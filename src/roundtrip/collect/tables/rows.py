@@ -80,8 +80,8 @@ class Case(Row):
     environ: str | None = optional("the environment")
     toolchain: str | None = optional("its name for people")
     status: Status = column(
-        "`passed`, `failed`, `displaced` (preempted, or kept away by a maintenance, and "
-        "repeated), `missing` or `skipped`",
+        "`passed`, `failed`, `displaced` (preempted, kept away by a maintenance, or lost by "
+        "Slurm's controller, and repeated), `missing` or `skipped`",
     )
     reason: str | None = optional("why it is not `passed`")
     round: str | None = optional("the session that launched it")
@@ -91,6 +91,9 @@ class Case(Row):
     elapsed_s: Amount | None = optional("how long the program ran", "s")
     ranks: _Number | None = optional("ranks", "count")
     hosts: list[Host] | None = optional("pseudonyms of its hosts")
+    nodes_down: list[Host] | None = optional(
+        "those that Slurm took for down, of a launch that failed", later=True
+    )
     emulated: bool | None = optional(
         "whether something was emulated: `emulation.parquet` says what"
     )
@@ -344,6 +347,9 @@ class Pair(Row):
     environ: _Long = column("environment")
     host: Host = column("pseudonym of one node")
     other: _Other = column("that of the other; empty for a launch on one node")
+    down: Host | None = optional(
+        "the one of them that Slurm took for down, where it did so of one alone", later=True
+    )
     switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
     other_switch: _Other = column("that of `other`")
     measure: _Measure = column(

@@ -84,8 +84,9 @@ def _judged(data: Data, pairs: pl.DataFrame) -> Judged:
 
 def _tonight(data: Data, wrong: pl.Expr) -> Outcomes:
     """Launches of this night with known hosts; those that failed count as not disturbed."""
-    ended = data.launches.filter(pl.col("status").is_in(["passed", *_LOST])).drop_nulls("hosts")
-    rows = ended.select("hosts", wrong=wrong, kind="case_id").rows()
+    hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
+    ended = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
+    rows = ended.select(hosts, wrong=wrong, kind="case_id").drop_nulls("hosts").rows()
     return Outcomes.of((list(hosts), bad, "", kind) for hosts, bad, kind in rows)
 
 
