@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
 from roundtrip.simulated import ended, platform
-from roundtrip.sites.prebuilt import SIMULATED
+from roundtrip.sites.scales import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is of simulated time, and does not tell how
 #: long it takes.

@@ -5,7 +5,7 @@ import sys
 from reframe.core import runtime
 
 from roundtrip.sites import scales
-from roundtrip.sites.prebuilt import SIMULATED
+from roundtrip.sites.scales import SIMULATED
 
 _told = set()
 

@@ -22,7 +22,7 @@ from reframe.core.builtins import (
 
 from roundtrip import paths
 from roundtrip.sites import scales
-from roundtrip.sites.prebuilt import SIMULATED
+from roundtrip.sites.scales import SIMULATED
 from roundtrip.studies import npb
 
 from ..asked import simple_test

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
 
-from roundtrip.sites.prebuilt import pvm
+from roundtrip.sites.render import debian_pvm
 from roundtrip.studies.ring import derived as ring
 
 HUB_MBIT_S = 10
@@ -48,7 +48,7 @@ def launches(cluster: Virtual) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
     """The same with PVM."""
-    if not pvm():
+    if not debian_pvm():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
     return dict(_run(cluster, "all", "(one-per-node|hybrid)", cases=3))
 

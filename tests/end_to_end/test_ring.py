@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from roundtrip import paths
-from roundtrip.sites.prebuilt import pvm
+from roundtrip.sites.render import debian_pvm
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"
-VARIANTS = {"region", "mpi", *pvm()}
+VARIANTS = {"region", "mpi", *debian_pvm()}
 PROCESSORS = 2
 
 pytestmark = [

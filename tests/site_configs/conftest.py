@@ -23,7 +23,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lock = locks.read(folder / "spack.lock")
     for spec in lock.specs.values():
         if spec.external is None:
-            place = Path(toolchains.prefix(spec, lock))
+            place = Path(toolchains.prefix_of_spec(spec, lock))
             place.mkdir(parents=True, exist_ok=True)
             if spec.name == toolchains.OSU:
                 for benchmark in BENCHMARKS:

@@ -207,7 +207,7 @@ def _install_only(environment: Path, names: set[str]) -> None:
     lock = locks.read(environment / "spack.lock")
     for item in toolchains.toolchains(lock):
         if item.name not in names:
-            Path(toolchains.prefix(item.root, lock)).rmdir()
+            Path(toolchains.prefix_of_spec(item.root, lock)).rmdir()
 
 
 def _case(cases: list[Case], partition: str, environ: str, check: tuple[str, ...]) -> Case:

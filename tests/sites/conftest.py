@@ -23,7 +23,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lock = locks.read(folder / "spack.lock")
     for spec in lock.specs.values():
         if spec.external is None:
-            Path(toolchains.prefix(spec, lock)).mkdir(parents=True, exist_ok=True)
+            Path(toolchains.prefix_of_spec(spec, lock)).mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv("SPACK_ENV", str(folder))
     return folder
 

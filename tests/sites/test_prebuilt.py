@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from reframe.core.exceptions import ConfigError
 
-from roundtrip.sites import prebuilt
+from roundtrip.sites import render
 from roundtrip.toolchains.spec import catalogue
 
 
 def environment(made: str, suites_in: str | None = None) -> dict[str, Any]:
     toolchain = catalogue().toolchains[made]
-    return prebuilt.environment("local", "x", toolchain, {}, {}, suites_in=suites_in)
+    return render.prebuilt_environment("local", "x", toolchain, {}, {}, suites_in=suites_in)
 
 
 @pytest.fixture
@@ -58,13 +58,13 @@ def test_reframe_does_not_run_where_nothing_is_built(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = [environment("openmpi41-boost181")]
-    assert prebuilt.installed(found) == []
+    assert render.built_names(found) == []
     assert capsys.readouterr().err == (
         f"site 'local' can run no check: no toolchain in {store}: `make setup`\n"
     )
     monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", "--run"])
     with pytest.raises(ConfigError, match="can run no check"):
-        prebuilt.installed(found)
+        render.built_names(found)
     (store / "openmpi41-boost181").mkdir()
     (store / "openmpi41-boost181" / "toolchain.json").write_text("{}")
-    assert prebuilt.installed(found) == ["x"]
+    assert render.built_names(found) == ["x"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, extras, render, scales
+from roundtrip.sites import data, render, scales
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "site-configs" / "README.md").read_text()
@@ -105,9 +105,9 @@ def test_the_readme_has_each_key_of_a_site_and_each_extra() -> None:
     rows = re.findall(r"^\| (partition|environment) \| `(\w+)` \| (.+) \|$", README, re.MULTILINE)
     told = {(kind, key): meaning for kind, key, meaning in rows}
     known = {
-        ("partition", key): field.description for key, field in extras.Extras.model_fields.items()
+        ("partition", key): field.description for key, field in data.Extras.model_fields.items()
     }
-    known |= {("environment", key): meaning for key, meaning in extras.ENVIRONMENT.items()}
+    known |= {("environment", key): meaning for key, meaning in data.ENVIRONMENT_EXTRAS.items()}
     assert told == known
     keys = set(re.findall(r"\w+", " ".join(re.findall(r"^\| `.*", README, re.MULTILINE))))
     models = (data.SiteData, data.Launch, data.Condition, data.Transport, data.Partition)
@@ -119,9 +119,9 @@ def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:
     for name in ("local", "virtual", "odin"):
         rendered = render.render(sites / name)
         for partition in rendered["systems"][0]["partitions"]:
-            assert extras.unknown("partition", partition["name"], partition["extras"]) == []
+            assert data.unknown_extras("partition", partition["name"], partition["extras"]) == []
         for item in rendered["environments"]:
-            assert extras.unknown("environment", item["name"], item["extras"]) == []
+            assert data.unknown_extras("environment", item["name"], item["extras"]) == []
 
 
 def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: Path) -> None:

@@ -14,7 +14,13 @@ from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import render
 from roundtrip.sites.software import one_to_one
-from roundtrip.sites.toolchains import environments, installed, prefix, pvm, toolchains
+from roundtrip.sites.toolchains import (
+    environments,
+    installed_names,
+    prefix_of_spec,
+    spack_pvm,
+    toolchains,
+)
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
@@ -51,10 +57,12 @@ def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
     lock = locks.read(RECORDED)
     view = RECORDED.parent / ".spack-view"
     item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
-    assert prefix(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
-    assert prefix(item.root, lock) == f"{view}/roundtrip-workloads-main-{item.root.hash[:7]}"
+    assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
+    assert (
+        prefix_of_spec(item.root, lock) == f"{view}/roundtrip-workloads-main-{item.root.hash[:7]}"
+    )
     slurm = next(spec for spec in lock.specs.values() if spec.name == "slurm")
-    assert prefix(slurm, lock) == "/usr"
+    assert prefix_of_spec(slurm, lock) == "/usr"
 
 
 def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None:
@@ -87,7 +95,7 @@ def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
     active: Path, toolchains_with: int, features: list[str]
 ) -> None:
     use_pvm(active / "spack.lock", toolchains_with)
-    assert pvm() == features
+    assert spack_pvm() == features
     (system,) = render.render(CHECKOUT / "site-configs" / "infiniband")["systems"]
     for partition in system["partitions"]:
         assert ("pvm" in partition.get("features", [])) == bool(features)
@@ -95,7 +103,7 @@ def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
 
 def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPACK_ENV", raising=False)
-    assert pvm() == []
+    assert spack_pvm() == []
 
 
 def test_each_tells_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
@@ -112,7 +120,7 @@ def test_each_tells_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
 def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:
     lock = locks.read(active / "spack.lock")
     suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains(lock)}
-    shutil.rmtree(prefix(suites["mpich43-boost186"], lock))
+    shutil.rmtree(prefix_of_spec(suites["mpich43-boost186"], lock))
     found = {item["name"]: item for item in environments("infiniband", LAUNCH)}
     offers = {name for name, item in found.items() if "osu" in item["features"]}
     assert offers == {"openmpi41-boost186", "openmpi50-boost186"} | {
@@ -132,7 +140,7 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
     content["concrete_specs"][suite["hash"]] |= {"name": "netpipe", "version": "3.7.2"}
     lock.file.write_text(json.dumps(content))
     lock = locks.read(lock.file)
-    place = prefix(lock.specs[suite["hash"]], lock)
+    place = prefix_of_spec(lock.specs[suite["hash"]], lock)
     Path(place).mkdir(parents=True)
     found = environments("infiniband", LAUNCH)
     offers = [item for item in found if "netpipe-reference" in item["features"]]
@@ -143,12 +151,12 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
 
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     found = environments("infiniband", LAUNCH)
-    assert set(installed(found)) == NAMES
-    assert not any("mvapich2" in name for name in installed(found, without=["mvapich2"]))
+    assert set(installed_names(found)) == NAMES
+    assert not any("mvapich2" in name for name in installed_names(found, without=["mvapich2"]))
     lock = locks.read(active / "spack.lock")
     gone = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
-    shutil.rmtree(prefix(gone.root, lock))
-    assert NAMES - set(installed(found)) == {"mpich43-boost186"}
+    shutil.rmtree(prefix_of_spec(gone.root, lock))
+    assert NAMES - set(installed_names(found)) == {"mpich43-boost186"}
 
 
 def test_without_an_active_environment_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

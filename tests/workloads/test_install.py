@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roundtrip import paths
-from roundtrip.sites import prebuilt
+from roundtrip.sites import render
 
 CHECKOUT = Path(__file__).parents[2]
 MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
@@ -50,7 +50,7 @@ def programs(build: Path, *settings: str) -> dict[str, bool]:
 @pytest.mark.nightly
 def test_every_program_is_installed(tmp_path: Path) -> None:
     found = programs(tmp_path / "build")
-    with_pvm = {"ring-pvm", "pvm-guard"} if prebuilt.pvm() else set()
+    with_pvm = {"ring-pvm", "pvm-guard"} if render.debian_pvm() else set()
     assert {"netpipe", "ddtbench", "npb", "ring", *with_pvm} <= set(found)
     assert [name for name, installed in found.items() if not installed] == []
 

@@ -12,7 +12,7 @@ from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Asked, Case, Site
 from roundtrip.errors import UserError
-from roundtrip.sites import prebuilt, scales
+from roundtrip.sites import scales
 
 #: What a type of a check says of a value that it does not take.
 _RIGHT = re.compile(r"right is .*")
@@ -98,7 +98,7 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                     test["@file"],
                     variables,
                     str(test.get("study", "")),
-                    prebuilt.SIMULATED in features,
+                    scales.SIMULATED in features,
                     nodes,
                 )
             else:
@@ -272,7 +272,7 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*offered.get("features", []), *toolchain.get("features", [])}
-    if prebuilt.SIMULATED in features and (why := test.get("why_not_simulated")):
+    if scales.SIMULATED in features and (why := test.get("why_not_simulated")):
         return f"it is not simulated: {why}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):

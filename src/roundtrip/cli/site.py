@@ -118,7 +118,7 @@ def lock(
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
         ready.require_current(held, site)
-        declared = data.of(site.folder, site.checkout)
+        declared = data.from_folder(site.folder, site.checkout)
         label = declared.label if declared else ()
     status = _print(one_build_per_mpi(held, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)

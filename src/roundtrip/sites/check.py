@@ -24,7 +24,7 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     if folder := site.spack:
         try:
             findings += software.files(folder, environment)
-            if declared := data.of(site.folder, site.checkout):
+            if declared := data.from_folder(site.folder, site.checkout):
                 findings += pmix.file(declared, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))

@@ -1,6 +1,7 @@
 """A site as declared: ``site-configs/<site>/site.toml``, merged over the files of its bases.
 
-site-configs/README.md describes the keys.
+site-configs/README.md describes the keys.  The first ``[slurm_partition.NAME]`` has the partitions
+of the site under their own names, ``ib-rc``; each other one has them again as ``ib-rc-NAME``.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,9 +17,140 @@ from pydantic import Field
 
 from roundtrip import tables
 from roundtrip.model import Table
-from roundtrip.sites import siblings
-from roundtrip.sites.extras import Extras
 from roundtrip.tables import Path_, Places, Strings
+
+#: Key of a repeated partition with its own placeholders.
+_OWN_VALUES = "values of its Slurm partition"
+#: What a Slurm partition says of its nodes; any other key is a placeholder.
+_SIZE = ("nodes", "cores", "sockets")
+
+
+def _spread_partitions(
+    partitions: Mapping[str, Any], slurms: Mapping[str, Mapping[str, Any]], places: Places
+) -> dict[str, Any]:
+    """Each of the `partitions` for each of the `slurms`; as they are without any.
+
+    Adds the places of the copies to `places`.
+    """
+    if not slurms:
+        return dict(partitions)
+    copies: dict[str, Any] = {}
+    for number, (name, own) in enumerate(slurms.items()):
+        suffix = "-" + re.sub(r"[^\w-]", "-", name) if number else ""
+        size = {key: value for key, value in own.items() if key in _SIZE}
+        values = {key: str(value) for key, value in own.items() if key not in _SIZE}
+        for key, table in partitions.items():
+            copy = key + suffix
+            _copy_places(places, key, copy)
+            if not isinstance(table, Mapping):  # validation names the fault
+                copies[copy] = table
+                continue
+            extras = {**table.get("extras", {}), **size}
+            copies[copy] = {**table, "extras": extras, _OWN_VALUES: {"partition": name, **values}}
+    return copies
+
+
+def _copy_places(places: Places, key: str, copy: str) -> None:
+    for path, place in list(places.items()):
+        if path[:2] == ("partition", key):
+            places.setdefault(("partition", copy, *path[2:]), place)
+
+
+class Simulated(Table):
+    """What a partition simulates: `platform`, a file of the site's ``platforms/``, the speed of its
+    hosts [flop/s], and, where the platform has it, by how much round trips are longer [ms]."""
+
+    platform: str
+    host_flops: float = Field(gt=0, le=1e15)
+    added_rtt_ms: Annotated[float, Field(ge=0, strict=False)] | None = None
+
+
+class Extras(Table):
+    """Of a partition."""
+
+    fabric: str | None = Field(default=None, description="what joins the ranks, on show")
+    binding: str | None = Field(
+        default=None, description="what a rank is bound to: `core` or `none`"
+    )
+    transport: str | None = Field(default=None, description="the transport that UCX is to take")
+    device: str | None = Field(default=None, description="the device that UCX is to take")
+    interface: str | None = Field(
+        default=None, description="network interface of the nodes, for what speaks IP itself"
+    )
+    processors: int | Literal["here"] | None = Field(
+        default=None,
+        description="processors that all nodes share, where nodes are none; `here`: all",
+    )
+    emulated: dict[str, Any] | None = Field(
+        default=None, description="what is emulated, and how; on show"
+    )
+    simulated: Simulated | None = Field(
+        default=None,
+        description="what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
+        "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`",
+    )
+    lease: str | None = Field(
+        default=None, description="command that holds the emulated link while a launch crosses it"
+    )
+    across: Strings | None = Field(
+        default=None,
+        description="scheduler options for nodes on both sides of the link; {nodes}: on each side",
+    )
+    nodes: int | None = Field(
+        default=None, description="nodes of the partition; the features `nodes_2`, ... follow"
+    )
+    cores: int | Literal["here"] | None = Field(
+        default=None,
+        description="cores of a node; the features `cores_2`, ... follow; `here`: this machine's",
+    )
+    sockets: int | Literal["here"] | None = Field(
+        default=None,
+        description="sockets of a node; `sockets_2`, ... follow; `here`: this machine's",
+    )
+    size_from: str | None = Field(
+        default=None,
+        description="a `slurm.conf` that says how many of these there are, if it exists",
+    )
+    memory_gb: int | None = Field(default=None, description="memory of a node, GB")
+    assumed: dict[str, Any] | None = Field(
+        default=None, description="what a simulation assumes, because no source has it"
+    )
+
+
+#: Of an environment; whoever renders one fills them in.
+ENVIRONMENT_EXTRAS = {
+    "toolchain": "its title, on show",
+    "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",
+    "mpi_version": "version of the MPI, as far as it is known before it is asked",
+    "boost_version": "version of Boost",
+    "transport": "transport that its variables choose, on show",
+    "prefix": "where the toolchain is; `toolchain.json` there says what it was made of",
+    "build": "name of the folder in build/ that environments alike share",
+    "programs": "folder of our programs, where Spack built them: nothing is built then",
+    "launcher": "ReFrame's launcher that starts this MPI; the partition's otherwise",
+    "launcher_options": "its options",
+    "launcher_options_oversubscribed": "its options for more ranks than processors",
+    "npb_upstream": "folder of NPB 3.4's programs, `<bench>.<class>.x`",
+    "osu_prefix": "prefix of OSU Micro-Benchmarks",
+    "netpipe_reference": "program of NetPIPE 3.7.2",
+    "lacks": "what would make a missing feature available, by feature",
+    "spec": "hash of the concrete Spack spec that it is",
+    "specs": "version and hash of what Spack built for it: our programs, the MPI, Boost",
+    "prefixes": "folders that must be there, or it is not installed",
+    "suites": "prefixes of what others wrote for this MPI, by Spack package",
+}
+
+
+def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
+    """A line for each key that is none; `kind` is partition or environment."""
+    known: Mapping[str, Any] = Extras.model_fields if kind == "partition" else ENVIRONMENT_EXTRAS
+    legal = ", ".join(sorted(known))
+    return [
+        f"{kind} '{name}': unknown key '{key}' in extras; legal are {legal}"
+        for key in extras
+        if key not in known
+    ]
+
 
 #: The file in a site's folder.
 FILE = "site.toml"
@@ -111,7 +244,7 @@ class SiteData(Table):
     declared: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
-def of(folder: Path, checkout: Path) -> SiteData | None:
+def from_folder(folder: Path, checkout: Path) -> SiteData | None:
     """The site in `folder`; None for one that is written in Python, without a data file."""
     file = folder / FILE
     return load(file, checkout) if file.is_file() else None
@@ -123,15 +256,15 @@ def load(file: Path, checkout: Path) -> SiteData:
     legal = sorted({*SiteData.model_fields, "base", "values", "every_partition", "slurm_partition"})
     for key in data:
         if key not in legal:
-            told = f"unknown key '{key}'; legal are {', '.join(legal)}"
-            raise tables.fault(told, (key,), places, file)
+            message = f"unknown key '{key}'; legal are {', '.join(legal)}"
+            raise tables.fault(message, (key,), places, file)
     values = data.pop("values", {})
     every = data.pop("every_partition", {})
     slurms = data.pop("slurm_partition", {})
     parts = (values, every, slurms, *(slurms.values() if isinstance(slurms, dict) else ()))
     if not all(isinstance(item, dict) for item in parts):
-        told = "`values`, `every_partition` and each `slurm_partition` are tables"
-        raise tables.fault(told, ("values",), places, file)
+        message = "`values`, `every_partition` and each `slurm_partition` are tables"
+        raise tables.fault(message, ("values",), places, file)
     known = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
@@ -141,11 +274,11 @@ def load(file: Path, checkout: Path) -> SiteData:
         known = {"partition": first, **known}
     partitions: Any = data.pop("partition", {})
     if isinstance(partitions, dict):
-        partitions = siblings.spread(partitions, slurms, places)
+        partitions = _spread_partitions(partitions, slurms, places)
         _inherit_places(places, partitions)
         for key, table in partitions.items():
             if isinstance(table, dict):
-                own = {**known, **table.pop(siblings.VALUES, {})}
+                own = {**known, **table.pop(_OWN_VALUES, {})}
                 partitions[key] = _partition(key, tables.merge(every, table), own, places, file)
     filled = _fill(data, known, (), places, file)
     site = tables.validate({**filled, "partition": partitions}, SiteData, places, file)
@@ -175,8 +308,8 @@ def _with_bases(file: Path, folder: Path, below: tuple[str, ...]) -> tuple[dict[
         return data, places
     shipped = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in shipped or name in below:
-        told = f"base: there is no '{name}'; there are: {', '.join(shipped)}"
-        raise tables.fault(told, ("base",), places, file)
+        message = f"base: there is no '{name}'; there are: {', '.join(shipped)}"
+        raise tables.fault(message, ("base",), places, file)
     lower, lower_places = _with_bases(folder / f"{name}.toml", folder, (*below, name))
     return tables.merge(lower, data), {**lower_places, **places}
 
@@ -203,8 +336,8 @@ def _fill(value: Any, known: dict[str, str], path: Path_, places: Places, file: 
         return value
     for name in _PLACEHOLDER.findall(value):
         if name not in known:
-            told = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(known))}"
-            raise tables.fault(told, path, places, file)
+            message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(known))}"
+            raise tables.fault(message, path, places, file)
     return _PLACEHOLDER.sub(lambda match: known[match[1]], value)
 
 
@@ -221,5 +354,5 @@ def _require_references(site: SiteData, places: Places, file: Path) -> None:
     for name, path in named:
         if name not in site.condition:
             legal = ", ".join(site.condition) or "none"
-            told = f"unknown condition '{name}'; there are: {legal}"
-            raise tables.fault(told, path, places, file)
+            message = f"unknown condition '{name}'; there are: {legal}"
+            raise tables.fault(message, path, places, file)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import extras as extras_
+from roundtrip.sites import data
 from roundtrip.sites.data import FILE
 from roundtrip.sites.findings import Finding, summarise
-from roundtrip.sites.prebuilt import SIMULATED
+from roundtrip.sites.scales import SIMULATED
 
 LONGEST = 100
 #: A partition with this feature is documentation: no check may run there.
@@ -71,7 +71,7 @@ def partitions(site: Site) -> list[Finding]:
         faults += _unbound(site.toolchains.values())
     for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
         for name, item in items.items():
-            faults += extras_.unknown(kind, name, item.get("extras", {}))
+            faults += data.unknown_extras(kind, name, item.get("extras", {}))
     names = ", ".join(site.partitions)
     return summarise("fabric and binding", faults, f"chosen for {names}")
 

@@ -26,7 +26,7 @@ def require(site: Site) -> None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)
     require_current(lock, site)
-    declared = data.of(site.folder, site.checkout)
+    declared = data.from_folder(site.folder, site.checkout)
     if split := software.split(lock, declared.label if declared else ()):
         raise UserError(split[0], file)
     odd = software.one_to_one(lock, list(site.toolchains.values()))

@@ -1,19 +1,108 @@
-"""ReFrame's configuration of a site from its data file.
+"""The configuration of a site for ReFrame, from its data file.
 
-A site's ``reframe.py`` is three lines: it calls `configuration` while ReFrame loads it.
+The ``reframe.py`` of a site is three lines: it calls `configuration` while ReFrame loads it.
+
+NPB 3.4 (a folder of ``<bench>.<class>.x``) and OSU Micro-Benchmarks (a prefix) are offered for each
+MPI of ``roundtrip toolchains`` if somebody put them into ``$ROUNDTRIP_NPB`` and ``$ROUNDTRIP_OSU``,
+by default folders beside the toolchains.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.host import facts
-from roundtrip.sites import data, launchers, prebuilt, scales, slurmconf, toolchains
+from roundtrip.sites import data, launchers, scales, slurmconf, toolchains
 from roundtrip.sites.data import Launch, Partition, SiteData
+from roundtrip.sites.scales import SIMULATED
 from roundtrip.toolchains.spec import Catalogue, Mpi, Toolchain, catalogue
+
+
+def prebuilt_environment(
+    system: str,
+    name: str,
+    toolchain: Toolchain,
+    variables: Mapping[str, str],
+    extras: Mapping[str, object],
+    *,
+    suites_in: str | None = None,
+    netpipe: bool = False,
+) -> dict[str, Any]:
+    """Environment `name` of `system`, with `toolchain`, whether it is built or not.
+
+    `suites_in` is the toolchain that offers this MPI's NPB, OSU and NetPIPE, which know no Boost,
+    if it is another one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
+    launcher among the `extras` is one of the MPI's own programs unless it is srun.
+    """
+    mpi = toolchain.mpi
+    store = paths.toolchains()
+    prefix, tools = f"{store}/{toolchain.name}", f"{store}/{mpi.name}/bin"
+    npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi.name}"
+    osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
+    elsewhere = f"it knows no Boost, {suites_in} is enough" if suites_in else None
+    compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
+    configure = " ".join([*mpi.of_family.configure, "./configure"])
+    make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
+    places = {"npb-upstream": npb, "osu": osu}
+    reference = mpi.netpipe if netpipe else None
+    offered = [key for key, place in places.items() if Path(place).is_dir()]
+    if reference and shutil.which(reference):
+        offered.insert(0, "netpipe-reference")
+    kind = [SIMULATED] if mpi.of_family.simulator else []
+    own_launcher = extras.get("launcher") not in (None, "srun")
+    return {
+        "name": name,
+        "cc": f"{tools}/mpicc",
+        "cxx": f"{tools}/mpicxx",
+        "ftn": "",
+        "env_vars": [
+            ["Boost_ROOT", prefix],
+            *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
+            *map(list, variables.items()),
+        ],
+        "features": ["mpi", "boost", *kind, *([] if elsewhere else offered)],
+        "extras": {
+            "toolchain": f"{mpi.title}, Boost {toolchain.boost.series}",
+            "mpi": mpi.family,
+            "mpi_version": mpi.series,
+            "boost_version": toolchain.boost.series,
+            "prefix": prefix,
+            "build": toolchain.name,
+            "npb_upstream": npb,
+            "osu_prefix": osu,
+            **({"netpipe_reference": reference} if netpipe else {}),
+            "lacks": {
+                "npb-upstream": elsewhere or f"build NPB 3.4 into {npb}",
+                "osu": elsewhere or make_osu,
+            },
+            **extras,
+        },
+        "target_systems": [system],
+    }
+
+
+def debian_pvm() -> list[str]:
+    """The feature of a machine on which Debian's PVM 3 can be built for and run."""
+    return ["pvm"] if shutil.which("pvmd") and Path("/usr/include/pvm3.h").exists() else []
+
+
+def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of those `environment`s whose toolchain is built."""
+    names = [
+        item["name"]
+        for item in environments
+        if Path(item["extras"]["prefix"], "toolchain.json").exists()
+    ]
+    if not names:
+        (system,) = environments[0]["target_systems"]
+        toolchains.warn_empty_site(system, f"no toolchain in {paths.toolchains()}: `make setup`")
+    return names
 
 
 def configuration(file: str) -> dict[str, Any]:
@@ -63,7 +152,7 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
     known = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, known) for key in site.transport]
-    return [_plain(name, made, site, known) for made in _of_its_kind(site, known)]
+    return [_plain(name, toolchain, site, known) for toolchain in _of_its_kind(site, known)]
 
 
 def _of_its_kind(site: SiteData, known: Catalogue) -> list[Toolchain]:
@@ -73,16 +162,16 @@ def _of_its_kind(site: SiteData, known: Catalogue) -> list[Toolchain]:
     return [one for one in known.toolchains.values() if one.mpi.of_family.simulator == simulated]
 
 
-def _plain(system: str, made: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
+def _plain(system: str, toolchain: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
     """The environment of a toolchain, under the toolchain's name."""
-    launch, last = _launch(site, made.mpi), known.last_boost
-    return prebuilt.environment(
+    launch, last = _launch(site, toolchain.mpi), known.last_boost
+    return prebuilt_environment(
         system,
-        made.name,
-        made,
+        toolchain.name,
+        toolchain,
         {**site.variables, **_variables(launch)},
         launchers.extras(launch.launcher, _options(launch, site)),
-        suites_in=None if made.boost == last else f"{made.mpi.name}-{last.name}",
+        suites_in=None if toolchain.boost == last else f"{toolchain.mpi.name}-{last.name}",
         netpipe=True,
     )
 
@@ -92,17 +181,17 @@ def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, 
     transport = site.transport[key]
     if transport.mpi not in known.mpis:
         legal = ", ".join(known.mpis)
-        told = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
-        raise UserError(told, f"site-configs/{system}/{data.FILE}")
-    made = Toolchain(known.mpis[transport.mpi], known.last_boost)
-    launch = _launch(site, made.mpi)
-    return prebuilt.environment(
+        message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
+        raise UserError(message, f"site-configs/{system}/{data.FILE}")
+    toolchain = Toolchain(known.mpis[transport.mpi], known.last_boost)
+    launch = _launch(site, toolchain.mpi)
+    return prebuilt_environment(
         system,
         key,
-        made,
+        toolchain,
         {**site.variables, **_variables(launch), **transport.variables},
         {
-            "toolchain": f"{made.mpi.title} over {transport.over}",
+            "toolchain": f"{toolchain.mpi.title} over {transport.over}",
             "transport": transport.over,
             **launchers.extras(launch.launcher, _options(launch, site)),
         },
@@ -148,8 +237,8 @@ def _jobs(one: Partition) -> int:
 def _detected(site: SiteData) -> list[str]:
     """Features of every partition, by what is installed."""
     if site.software == "spack":
-        return toolchains.pvm()
-    return prebuilt.pvm() if "pvm" in site.detect else []
+        return toolchains.spack_pvm()
+    return debian_pvm() if "pvm" in site.detect else []
 
 
 def _extras(one: Partition) -> dict[str, Any]:
@@ -175,13 +264,13 @@ def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]
     if one.environs is not None:
         return list(one.environs)
     if site.software == "spack":
-        return toolchains.installed(environments, one.without)
+        return toolchains.installed_names(environments, one.without)
     held_back = {
         name
         for name, transport in site.transport.items()
         if transport.unless and site.condition[transport.unless]
     }
-    return [name for name in prebuilt.installed(environments) if name not in held_back]
+    return [name for name in built_names(environments) if name not in held_back]
 
 
 def _launch(site: SiteData, mpi: Mpi) -> Launch:

@@ -19,6 +19,8 @@ SCALES = ("pair", "node", *_NODES, "all")
 ON_SOCKETS = ("one-socket", "two-sockets")
 #: A rank on every core, or one on every node.
 ALL_CORES, ONE_PER_NODE = "all-cores", "one-per-node"
+#: The feature of an environment whose times come from a model.
+SIMULATED = "simulated"
 
 
 def features(nodes: int | None, cores: int | None, sockets: int | None = None) -> list[str]:

@@ -87,7 +87,7 @@ def _pmi(site: Site) -> list[Finding]:
         for mpi, pmi in sorted(asked)
         if pmi not in known
     ]
-    declared = data.of(site.folder, site.checkout)
+    declared = data.from_folder(site.folder, site.checkout)
     faults += pmix.slurm(declared, known) if declared else []
     return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
 

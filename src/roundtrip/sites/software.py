@@ -9,7 +9,7 @@ from typing import Any
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, labels, matrix, pmix, spack, toolchains, yamlfile
+from roundtrip.sites import data, matrix, pmix, spack, toolchains, yamlfile
 from roundtrip.sites import lock as locks
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.lock import Concrete, Lock
@@ -66,7 +66,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
     try:
         lock = locks.read(active)
         wanted = matrix.expand(environment, matrix.definitions(folder))
-        declared = data.of(site.folder, site.checkout)
+        declared = data.from_folder(site.folder, site.checkout)
         return [
             *one_build_per_mpi(lock, declared.label if declared else ()),
             *summarise(
@@ -94,7 +94,7 @@ def split(lock: Lock, label: Sequence[str]) -> list[str]:
     """A line for each label of two builds, and for each second target."""
 
     def named(mpi: Concrete) -> str:
-        own = labels.mpi(mpi, lock, label)
+        own = toolchains.mpi_name(mpi, lock, label)
         return f"{mpi.label} ({own})" if label else mpi.label
 
     return locks.split_builds(lock, named) + locks.split_targets(lock)
@@ -102,7 +102,7 @@ def split(lock: Lock, label: Sequence[str]) -> list[str]:
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Whether each ReFrame environment is one root of the lock, and each root one environment."""
-    roots = toolchains.workloads(lock)
+    roots = toolchains.workload_roots(lock)
     faults = []
     taken: dict[str, str] = {}
     for environ in environs:

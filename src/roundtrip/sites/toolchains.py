@@ -1,19 +1,25 @@
-"""ReFrame environments from a Spack lock file: each is exactly one concrete spec.
+"""ReFrame environments from a Spack lock file, each exactly one concrete spec, and their names.
 
-A site's ``reframe.py`` calls `environments` while ReFrame loads it; Spack itself is not run.
-Prefixes are those of the view that ``spack.yaml`` keeps, or of the site's own installations.
+The configuration of a site calls `environments` while ReFrame loads it; Spack itself is not run.
+Prefixes are those of the view that ``spack.yaml`` keeps, or of installations of the site.
+
+Two builds of one series need two names.  The ``label`` of a site lists what distinguishes them:
+``patch`` (the rest of the version of the MPI), ``compiler``, a variant of the MPI, or a package
+below it.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import labels, launchers, nothing
+from roundtrip.sites import launchers
 from roundtrip.sites import lock as locks
 from roundtrip.sites.lock import Concrete, Lock
 
@@ -28,6 +34,16 @@ _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 VIEW = ".spack-view"
 #: MPI package: (ReFrame launcher, its options).
 Launch = Mapping[str, tuple[str | None, Sequence[str]]]
+PATCH, COMPILER = "patch", "compiler"
+_TITLES = {
+    "openmpi": "Open MPI",
+    "mpich": "MPICH",
+    "mvapich": "MVAPICH",
+    "mvapich2": "MVAPICH2",
+    "ucx": "UCX",
+    "pmix": "PMIx",
+    "gcc": "GCC",
+}
 
 
 @dataclass(frozen=True)
@@ -55,15 +71,15 @@ def active_lock() -> Path | None:
 def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
     """The toolchains of a lock file; UserError if two specs would get the same name.
 
-    `label`: what of them is in their names besides the series of MPI and Boost (`labels`).
+    `label`: what of them is in their names besides the series of MPI and Boost (`toolchain_name`).
     """
-    labels.require(lock, label)
+    require_label(lock, label)
     suites: dict[str, dict[str, Concrete]] = {}
     for root in lock.roots:
         spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
         if mpi and spec.name != WORKLOADS:
             suites.setdefault(mpi.hash, {})[spec.name] = spec
-    found: dict[str, Toolchain] = {}
+    by_name: dict[str, Toolchain] = {}
     for root in lock.roots:
         spec = lock.specs[root.hash]
         if spec.name != WORKLOADS:
@@ -72,31 +88,40 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
         mpi, boost = lock.mpi_of(spec.hash), below.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.asked}' lacks an MPI or a Boost", lock.file)
-        name = labels.name(spec, mpi, boost, lock, label)
-        if name in found and found[name].root.hash != spec.hash:
-            other = found[name].root.hash
+        name = toolchain_name(spec, mpi, boost, lock, label)
+        if name in by_name and by_name[name].root.hash != spec.hash:
+            other = by_name[name].root.hash
             raise UserError(
                 f"environment '{name}' would be two concrete specs: {other[:7]} and "
                 f"{spec.hash[:7]} (root '{root.asked}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
-        title = labels.title(spec, mpi, boost, lock, label)
-        others = suites.get(mpi.hash, {})
-        found[name] = Toolchain(name, title, spec, mpi, boost, others)
-    return list(found.values())
+        title = toolchain_title(spec, mpi, boost, lock, label)
+        by_name[name] = Toolchain(name, title, spec, mpi, boost, suites.get(mpi.hash, {}))
+    return list(by_name.values())
 
 
-def workloads(lock: Lock) -> dict[str, str]:
+def workload_roots(lock: Lock) -> dict[str, str]:
     """What was asked for, by the hash of each root that is a toolchain."""
     roots = ((root.hash, root.asked) for root in lock.roots)
     return {hash_: asked for hash_, asked in roots if lock.specs[hash_].name == WORKLOADS}
 
 
-def prefix(spec: Concrete, lock: Lock) -> str:
+def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
     """Where `spec` is installed: its own prefix if external, else in the view of spack.yaml."""
     if spec.external is not None:
         return spec.external
     return str(lock.file.parent / VIEW / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
+
+
+def warn_empty_site(system: str, why: str) -> None:
+    """Print a line on standard error; ConfigError if ReFrame is to run: nothing is no success."""
+    message = f"site '{system}' can run no check: {why}"
+    if {"-r", "--run"} & set(sys.argv):
+        from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it
+
+        raise ConfigError(message)
+    print(message, file=sys.stderr)
 
 
 def environments(
@@ -114,7 +139,8 @@ def environments(
     """
     file = active_lock()
     if file is None:
-        nothing.tell(system, "no concretized Spack environment is active: `spack env activate .`")
+        why = "no concretized Spack environment is active: `spack env activate .`"
+        warn_empty_site(system, why)
         return []
     lock = locks.read(file)
     found = toolchains(lock, label)
@@ -124,24 +150,24 @@ def environments(
         _environment(item, lock, system, launch, variables or {}, last[item.mpi.hash])
         for item in found
     ]
-    if not installed(all_):
-        nothing.tell(system, f"no toolchain of {file} is installed: `spack install`")
+    if not installed_names(all_):
+        warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
     return all_
 
 
-def pvm() -> list[str]:
+def spack_pvm() -> list[str]:
     """The feature ``pvm`` if Spack built every toolchain's workloads with PVM; else nothing.
 
     Of the active Spack environment; UserError for a lock file that is broken.
     """
     file = active_lock()
     lock = locks.read(file) if file else None
-    roots = workloads(lock) if lock else []
+    roots = workload_roots(lock) if lock else []
     with_pvm = [any(spec.name == PVM for spec in lock.reached(root)) for root in roots if lock]
     return [PVM] if with_pvm and all(with_pvm) else []
 
 
-def installed(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
+def installed_names(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
     """Names of those `environments` that are installed and whose MPI is not one of `without`."""
     return [
         item["name"]
@@ -166,8 +192,8 @@ def _environment(
             lock.file,
         )
     launcher, options = launch[item.mpi.name]
-    mpi, own = prefix(item.mpi, lock), prefix(item.root, lock)
-    suites = {name: prefix(spec, lock) for name, spec in sorted(item.suites.items())}
+    mpi, own = prefix_of_spec(item.mpi, lock), prefix_of_spec(item.root, lock)
+    suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
     is_last = item.name == last
     offered = [feature for feature, package in _OFFERS.items() if package in suites]
@@ -209,3 +235,89 @@ def _environment(
         },
         "target_systems": [system],
     }
+
+
+def require_label(lock: Lock, parts: Sequence[str]) -> None:
+    """UserError for a part that nothing in the lock file has."""
+    known = {PATCH, COMPILER, *(spec.name for spec in lock.specs.values())}
+    known |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
+    for part in parts:
+        if part not in known:
+            raise UserError(
+                f"`label` in site.toml: '{part}' is neither {PATCH}, {COMPILER}, a variant of an "
+                "MPI nor a package",
+                lock.file,
+            )
+
+
+def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
+    """The name of an MPI: ``openmpi41``, or with more parts ``mpich43p2-ofi-ucx117``.
+
+    ReFrame allows no dot in a name.
+    """
+    patch = "p" + "p".join(_numbers(spec)[2:]) if PATCH in parts else ""
+    rest = [_part(spec, lock, part) for part in parts if part not in (PATCH, COMPILER)]
+    return "-".join([series_name(spec) + patch, *filter(None, rest)])
+
+
+def toolchain_name(
+    root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
+) -> str:
+    """The name of a toolchain: ``openmpi41-boost186``, or with more parts between and after."""
+    compiler = _compiler(root, lock) if COMPILER in parts else None
+    names = [mpi_name(mpi, lock, parts), series_name(boost)]
+    return "-".join([*names, series_name(compiler, 1)] if compiler else names)
+
+
+def toolchain_title(
+    root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
+) -> str:
+    """The toolchain for people: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
+    titles = [_title(mpi), f"Boost {boost.version}"]
+    for part in parts:
+        if part == COMPILER:
+            below = _compiler(root, lock)
+        elif part in mpi.parameters:
+            titles.append(f"{part} {_value(mpi.parameters[part])}")
+            continue
+        else:
+            below = _below(mpi, lock, part)
+        titles += [_title(below)] if below else []
+    return ", ".join(titles)
+
+
+def series_name(spec: Concrete, length: int = 2) -> str:
+    """``openmpi@5.0.8`` -> ``openmpi50``."""
+    number = "".join([*_numbers(spec), "0", "0"][:length])
+    return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{number}"
+
+
+def _part(spec: Concrete, lock: Lock, part: str) -> str:
+    if part in spec.parameters:
+        value = spec.parameters[part]
+        text = part if value is True else f"no-{part}" if value is False else _value(value)
+        return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+    below = _below(spec, lock, part)
+    return series_name(below) if below else ""
+
+
+def _below(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
+    return next((item for item in lock.reached(spec.hash) if item.name == package), None)
+
+
+def _compiler(root: Concrete, lock: Lock) -> Concrete | None:
+    """What compiled the C++ of `root`."""
+    hashes = [hash_ for _, hash_, virtuals in root.dependencies if "cxx" in virtuals]
+    return lock.specs[hashes[0]] if hashes else None
+
+
+def _numbers(spec: Concrete) -> list[str]:
+    return re.findall(r"\d+", spec.version)
+
+
+def _title(spec: Concrete) -> str:
+    return f"{_TITLES.get(spec.name, spec.name)} {spec.version}"
+
+
+def _value(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
