@@ -13,7 +13,7 @@ from support.simulated import simulate
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.errors import UserError
-from roundtrip.stats.significance import q_values
+from roundtrip.stats.verdicts import q_values
 
 Tree = Callable[..., Any]
 Between = Callable[..., Comparison]

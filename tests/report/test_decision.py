@@ -11,15 +11,17 @@ import pytest
 from roundtrip.collect import bundle
 from roundtrip.report import build, data, decision
 from roundtrip.stats.summaries import Interval, median_interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
 Maker = Callable[..., Any]
 ENVIRON = "openmpi41-boost181"
 
 
-def judged(values: int, would_do: int | None, verdict: Verdict = Verdict.CANNOT_TELL) -> Judged:
+def judged(
+    values: int, would_do: int | None, verdict: Verdict = Verdict.CANNOT_TELL
+) -> ClaimVerdict:
     interval: Interval = median_interval([1.1] * values, 0.95)
-    return Judged(interval, 1.0, 1.0, verdict, 20, would_do)
+    return ClaimVerdict(interval, 1.0, 1.0, verdict, 20, would_do)
 
 
 def read(tree: Any) -> data.Data:

@@ -9,7 +9,7 @@ import pytest
 from roundtrip.report.sections.toolchains_best import answers, races, summary, tables
 from roundtrip.report.sections.toolchains_data import Setting, ToolchainComparison
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
 SETTING = Setting("netpipe", "NetPIPE", "local:smp", "mode pingpong", "")
 TITLES = {name: f"MPI {name}, Boost 1.81" for name in "abcd"}
@@ -19,7 +19,7 @@ ON_PAR, UNKNOWN = Verdict.ON_PAR, Verdict.CANNOT_TELL
 
 def judged(*pairs: tuple[str, Verdict, float], size: int | None = 1, what: str = "MPI") -> Any:
     return {
-        ToolchainComparison(SETTING, *pair, what, size): Judged(
+        ToolchainComparison(SETTING, *pair, what, size): ClaimVerdict(
             Interval(ratio, None, None, 9), 0.01, 0.01, verdict
         )
         for pair, verdict, ratio in pairs

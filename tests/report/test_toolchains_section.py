@@ -16,7 +16,7 @@ from roundtrip.report import data
 from roundtrip.report.blocks import Items, Part, Table
 from roundtrip.report.sections import toolchains, toolchains_data
 from roundtrip.report.sections.toolchains_data import ToolchainComparison
-from roundtrip.stats.verdicts import Family, Judged, judge
+from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.study import Claim
 
 OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
@@ -34,7 +34,7 @@ def section(tree: Any) -> toolchains.ToolchainsSection | None:
     return toolchains.section(data.read(bundle.build(tree.path)))
 
 
-def judged(tree: Any) -> tuple[Part, Mapping[Claim, Judged]]:
+def judged(tree: Any) -> tuple[Part, Mapping[Claim, ClaimVerdict]]:
     made = section(tree)
     assert made is not None
     claims = made.claims()

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.clocks import Compared, Odd, odd_clocks
+from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 
 LIMIT = 0.002
 
 
-def compare(logs: dict[str, float], error: float = 1e-5) -> list[Compared]:
+def compare(logs: dict[str, float], error: float = 1e-5) -> list[ClockComparison]:
     """Each node with each other, as launches between pairs do it."""
     return [
-        Compared(one, other, logs[other] - logs[one], error) for one, other in combinations(logs, 2)
+        ClockComparison(one, other, logs[other] - logs[one], error)
+        for one, other in combinations(logs, 2)
     ]
 
 
@@ -35,23 +36,23 @@ def test_a_fast_node_is_named_and_its_partners_are_not(fast: str) -> None:
 
 
 def test_of_two_nodes_nobody_knows_which_is_wrong() -> None:
-    assert odd_clocks(compare({"a": 0.0, "b": 0.3}), LIMIT) == [Odd("b", 0.3, 1, "a")]
-    assert odd_clocks(compare({"b": 0.3, "a": 0.0}), LIMIT) == [Odd("b", 0.3, 1, "a")]
+    assert odd_clocks(compare({"a": 0.0, "b": 0.3}), LIMIT) == [OddClock("b", 0.3, 1, "a")]
+    assert odd_clocks(compare({"b": 0.3, "a": 0.0}), LIMIT) == [OddClock("b", 0.3, 1, "a")]
 
 
 def test_two_pairs_that_disagree_name_no_node_alone() -> None:
-    pairs = [Compared("a", "b", 0.3, 0.0), Compared("c", "d", 0.2, 0.0)]
-    assert odd_clocks(pairs, LIMIT) == [Odd("b", 0.3, 1, "a"), Odd("d", 0.2, 1, "c")]
+    pairs = [ClockComparison("a", "b", 0.3, 0.0), ClockComparison("c", "d", 0.2, 0.0)]
+    assert odd_clocks(pairs, LIMIT) == [OddClock("b", 0.3, 1, "a"), OddClock("d", 0.2, 1, "c")]
 
 
 def test_the_most_exact_comparison_of_a_pair_counts() -> None:
-    exact, wrong = Compared("a", "b", 1e-5, 1e-6), Compared("b", "a", 0.5, 0.4)
+    exact, wrong = ClockComparison("a", "b", 1e-5, 1e-6), ClockComparison("b", "a", 0.5, 0.4)
     assert odd_clocks([exact, wrong], LIMIT) == []
-    assert odd_clocks([wrong], LIMIT) == [Odd("b", -0.5, 1, "a")]
+    assert odd_clocks([wrong], LIMIT) == [OddClock("b", -0.5, 1, "a")]
 
 
 def test_two_ranks_of_one_node_name_no_node() -> None:
-    assert odd_clocks([Compared("a", "a", 0.3, 0.0)], LIMIT) == []
+    assert odd_clocks([ClockComparison("a", "a", 0.3, 0.0)], LIMIT) == []
 
 
 @given(st.permutations("abcdefg"), st.floats(0.01, 2), st.booleans())

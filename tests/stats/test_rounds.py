@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.rounds import Launched, Pairing, in_twos, pair_by_round
+from roundtrip.stats.rounds import Pairing, RoundLaunch, in_twos, pair_by_round
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, judge
 
 LEVELS = Levels(
@@ -16,8 +16,8 @@ LEVELS = Levels(
 )
 
 
-def launches(name: str, rounds: list[int], second: int = 0) -> list[Launched]:
-    return [Launched(f"{name}{k}", k, f"2026-11-21T07:{k:02d}:{second:02d}Z") for k in rounds]
+def launches(name: str, rounds: list[int], second: int = 0) -> list[RoundLaunch]:
+    return [RoundLaunch(f"{name}{k}", k, f"2026-11-21T07:{k:02d}:{second:02d}Z") for k in rounds]
 
 
 def test_launches_of_a_round_are_a_pair() -> None:
@@ -49,19 +49,19 @@ def test_blocks_one_after_the_other_are_refused() -> None:
 
 
 def test_two_campaigns_put_together_are_refused_though_their_rounds_are_called_alike() -> None:
-    later = [Launched(f"b{k}", k, f"2026-11-22T07:{k:02d}:00Z") for k in (1, 2, 3)]
+    later = [RoundLaunch(f"b{k}", k, f"2026-11-22T07:{k:02d}:00Z") for k in (1, 2, 3)]
     found = pair_by_round(launches("a", [1, 2, 3]), later)
     assert found.pairs == ()
     assert found.refused.startswith("round 1 was not over when the next one began")
 
 
 def test_without_times_the_rounds_are_believed() -> None:
-    untimed = [Launched(f"a{k}", k) for k in (1, 2)]
+    untimed = [RoundLaunch(f"a{k}", k) for k in (1, 2)]
     assert len(pair_by_round(untimed, launches("b", [1, 2])).pairs) == 2
 
 
 def test_the_first_launch_of_a_round_counts() -> None:
-    again = [*launches("a", [1, 2]), Launched("again", 1, "2026-11-21T07:01:30Z")]
+    again = [*launches("a", [1, 2]), RoundLaunch("again", 1, "2026-11-21T07:01:30Z")]
     assert pair_by_round(again, launches("b", [1, 2])).pairs == (("a1", "b1"), ("a2", "b2"))
 
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from roundtrip.stats import foresight, sequential
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.significance import q_values
-from roundtrip.stats.verdicts import Verdict, decide
+from roundtrip.stats import sequential
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import Verdict, decide, q_values
 from tools.bench import sequential as simulated
 
 LEVELS = Levels(
@@ -179,20 +178,20 @@ def test_a_forecast_comes_true_on_the_whole() -> None:
 
 
 def foresight_of(logs: np.ndarray) -> int | None:
-    return foresight.rounds_to_come(np.exp(logs).tolist(), LEVELS)
+    return sequential.rounds_to_come(np.exp(logs).tolist(), LEVELS)
 
 
 def test_a_forecast_says_when_it_cannot() -> None:
-    assert foresight.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
+    assert sequential.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
     undecidable = LEVELS.model_copy(update={"minimum_effect": 0.5, "equivalence_margin": 0.001})
-    assert foresight.rounds_to_come(ratios(0.2, 0.1, 10), undecidable) == 201
-    assert foresight.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
+    assert sequential.rounds_to_come(ratios(0.2, 0.1, 10), undecidable) == 201
+    assert sequential.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
 
 
 def test_more_claims_need_more_rounds() -> None:
     values = ratios(0.5, 0.02, 5)
-    alone = foresight.rounds_to_come(values, LEVELS)
-    among = foresight.rounds_to_come(values, LEVELS, claims=64)
-    lowered = foresight.rounds_to_come(values, LEVELS, claims=64, told=31)
+    alone = sequential.rounds_to_come(values, LEVELS)
+    among = sequential.rounds_to_come(values, LEVELS, claims=64)
+    lowered = sequential.rounds_to_come(values, LEVELS, claims=64, decided=31)
     assert alone and among and lowered
     assert alone < lowered < among

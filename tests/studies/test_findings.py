@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import VerdictAt, line
 
 SLOWER, FASTER = Verdict.SLOWER, Verdict.FASTER
@@ -16,7 +16,7 @@ KIB = 1024
 def told(*places: tuple[str, int, Verdict | None, float]) -> str:
     found = [
         VerdictAt(
-            where, size, verdict and Judged(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
+            where, size, verdict and ClaimVerdict(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
         )
         for where, size, verdict, ratio in places
     ]

@@ -25,7 +25,7 @@ from roundtrip.report.origins import Origins
 from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
-from roundtrip.stats.verdicts import Family, Judged, judge
+from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
 
 LEVELS = analysis.default().statistics
@@ -99,7 +99,7 @@ class Claim:
     family: Family = Family.PRIMARY
 
 
-def judged(**changes: Any) -> dict[Any, Judged]:
+def judged(**changes: Any) -> dict[Any, ClaimVerdict]:
     """Two claims, the first with `changes` that no honest judge would make."""
     told = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
     return {**told, Claim(1): replace(told[Claim(1)], **changes)}

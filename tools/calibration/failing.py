@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from roundtrip.stats.nodes.failures import Outcomes, flaky
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 from tools.calibration import nodes
 from tools.calibration.counts import interval
 from tools.calibration.estimates import Estimate, Told
@@ -48,7 +48,7 @@ _CRASHES = 5
 PLANTED = {"1/3 of launches": (1 / 3, 2), "5 % of launches": (0.05, 14)}
 
 
-def lines(months: int, processes: int, settings: Settings) -> Iterator[Told]:
+def lines(months: int, processes: int, settings: NodeSettings) -> Iterator[Told]:
     """The tables and their numbers, of about `months` site-months for each kind of site."""
     runs = max(1, months * MONTH // NIGHTS)
     site_months = runs * NIGHTS // MONTH
@@ -69,13 +69,13 @@ def lines(months: int, processes: int, settings: Settings) -> Iterator[Told]:
                 yield Estimate(row, found, 4 * runs)
 
 
-def false(site: Site, settings: Settings, seed: int) -> int:
+def false(site: Site, settings: NodeSettings, seed: int) -> int:
     """Nodes named in `NIGHTS` nights of a site where none is flaky."""
     rng = np.random.default_rng([3, seed])
     return len(_nights_of_naming(_launches(site, NIGHTS, {}, rng), settings))
 
 
-def named(share: float, nights: int, site: Site, settings: Settings, seed: int) -> bool:
+def named(share: float, nights: int, site: Site, settings: NodeSettings, seed: int) -> bool:
     """Whether a node whose launches fail by `share` is named within its first `nights` nights."""
     rng = np.random.default_rng([4, seed])
     return _CRASHES in _nights_of_naming(_launches(site, nights, {_CRASHES: share}, rng), settings)
@@ -101,7 +101,7 @@ def _launches(
     return Outcomes(names, failed, night, 2 * night + kind, launch, node)
 
 
-def _nights_of_naming(every: Outcomes, settings: Settings) -> dict[int, int]:
+def _nights_of_naming(every: Outcomes, settings: NodeSettings) -> dict[int, int]:
     """By node that is named: the first night in which it is."""
     found: dict[int, int] = {}
     for last in range(int(every.night.max()) + 1):

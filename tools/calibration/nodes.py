@@ -17,7 +17,7 @@ import numpy as np
 
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 from tools.calibration.counts import interval
 from tools.calibration.estimates import Estimate, Told
 
@@ -64,7 +64,7 @@ PLANTED: Mapping[int, tuple[str, Sick]] = {
 }
 
 
-def lines(nights: int, processes: int, settings: Settings) -> Iterator[Told]:
+def lines(nights: int, processes: int, settings: NodeSettings) -> Iterator[Told]:
     """The table and its numbers: false namings in about `nights` quiet nights of each noise, then
     power."""
     runs = max(1, nights // NIGHTS)
@@ -94,28 +94,28 @@ def lines(nights: int, processes: int, settings: Settings) -> Iterator[Told]:
                 yield Estimate(row, sum(node in one for one in found), len(found))
 
 
-def quiet(noise: str, seed: int, settings: Settings) -> int:
+def quiet(noise: str, seed: int, settings: NodeSettings) -> int:
     """Of `NIGHTS` quiet nights, asked one after the other, those with a naming."""
     rng = np.random.default_rng([1, list(NOISES).index(noise), seed])
     every = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
     return sum(bool(_named(every, night, settings)) for night in range(NIGHTS))
 
 
-def planted(noise: str, seed: int, settings: Settings) -> set[int]:
+def planted(noise: str, seed: int, settings: NodeSettings) -> set[int]:
     """The nodes named after two nights with those of `PLANTED`."""
     rng = np.random.default_rng([2, list(NOISES).index(noise), seed])
     sick = {node: what for node, (_, what) in PLANTED.items()}
     return _named(_measures(rng, NOISES[noise], 2, sick, settings), 1, settings)
 
 
-def _named(every: list[Measure], night: int, settings: Settings) -> set[int]:
+def _named(every: list[Measure], night: int, settings: NodeSettings) -> set[int]:
     known = [replace(one, launches=one.launches.take(one.launches.night <= night)) for one in every]
     found = judge(known, settings, 0.95).named
     return {int(member) for one in found for member in one.members}
 
 
 def _measures(
-    rng: Rng, noise: Noise, nights: int, sick: Mapping[int, Sick], settings: Settings
+    rng: Rng, noise: Noise, nights: int, sick: Mapping[int, Sick], settings: NodeSettings
 ) -> list[Measure]:
     """Latency, tail and bandwidth of the same launches."""
     pairs, night, round_ = design(nights)

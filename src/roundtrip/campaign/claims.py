@@ -11,7 +11,6 @@ from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
-from roundtrip.stats.levels import Levels
 from roundtrip.stats.planning import (
     Reach,
     fewest_launches,
@@ -19,6 +18,7 @@ from roundtrip.stats.planning import (
     reach,
     recommended_launches,
 )
+from roundtrip.stats.settings import Levels
 from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 
@@ -54,7 +54,7 @@ class Outlook:
 
     def require_speech(self) -> None:
         """UserError if no primary claim can ever be told with so few launches."""
-        if self.count and self.reach is Reach.MUTE:
+        if self.count and self.reach is Reach.UNDERPOWERED:
             file, line = self.campaign.file, self.campaign.launches_line
             raise UserError(
                 f"{_launches(self.campaign.launches)} cannot support any of the "

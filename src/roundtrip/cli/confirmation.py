@@ -17,8 +17,8 @@ from roundtrip.history.annotations import of_site
 from roundtrip.report import confirmation, data, units
 from roundtrip.report.nights import Judged
 from roundtrip.report.sections import history
-from roundtrip.stats.levels import Levels
 from roundtrip.stats.planning import recommended_launches
+from roundtrip.stats.settings import Levels
 
 #: Series that are printed, the worst first.
 _MOST = 12

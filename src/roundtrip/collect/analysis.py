@@ -13,9 +13,9 @@ from roundtrip import files, paths, studies, tables
 from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.model import Limit, Table, extended
-from roundtrip.stats.levels import Levels
 from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.nodes.settings import Settings as NodeSettings
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.settings import NodeSettings as NodeSettings
 
 FILE_NAME = "analysis.toml"
 _Thresholds = TypeVar("_Thresholds")

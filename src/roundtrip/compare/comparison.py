@@ -21,11 +21,11 @@ from roundtrip.compare.side import Side, Unit
 from roundtrip.errors import UserError
 from roundtrip.report import data, decision, speeds
 from roundtrip.report.speeds import Point, Values
-from roundtrip.stats.foresight import rounds_to_come
-from roundtrip.stats.levels import Levels
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
+from roundtrip.stats.sequential import rounds_to_come
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
 #: What may differ besides, if the sides were chosen by this.
 _FREES = {
@@ -228,7 +228,7 @@ def _unjudged_row(series: Series, values: list[Values], levels: Levels, why: str
 
 def _judged_row(
     row: Row,
-    judged: Mapping[Series, Judged],
+    judged: Mapping[Series, ClaimVerdict],
     ratios: Mapping[Series, list[float]],
     levels: Levels,
     is_sequential: bool,

@@ -12,10 +12,10 @@ from roundtrip.compare.provenance import Fact
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report import units
 from roundtrip.report.speeds import Point
-from roundtrip.stats.foresight import FARTHEST
-from roundtrip.stats.levels import Levels
+from roundtrip.stats.sequential import FARTHEST
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 
 
 class Status(StrEnum):
@@ -68,7 +68,7 @@ class Row:
     base: Interval
     new: Interval
     ratio: float
-    judged: Judged | None = None
+    judged: ClaimVerdict | None = None
     why: str = ""
     more: int | None = None
     each: int = 1

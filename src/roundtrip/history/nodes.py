@@ -15,7 +15,7 @@ from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure
 from roundtrip.stats.nodes.launches import NOBODY, Launches
 from roundtrip.stats.nodes.nightly import effects
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
@@ -52,7 +52,7 @@ class SlowProcessor:
     launches: int
 
 
-def slow_processors(pairs: pl.DataFrame, settings: Settings) -> dict[str, SlowProcessor]:
+def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, SlowProcessor]:
     """By node: that its processor is slow, by its newest launches inside the node.
 
     No network takes part in these.  A slow processor slows short messages and copies alike, by
@@ -70,7 +70,7 @@ def slow_processors(pairs: pl.DataFrame, settings: Settings) -> dict[str, SlowPr
     return {host: one for host, one in slow.items() if one}
 
 
-def _slow_processor(own: Mapping[str, list[float]], settings: Settings) -> SlowProcessor | None:
+def _slow_processor(own: Mapping[str, list[float]], settings: NodeSettings) -> SlowProcessor | None:
     worse = {
         measure: float(np.median(effects))
         for measure, effects in own.items()
@@ -85,7 +85,7 @@ def _slow_processor(own: Mapping[str, list[float]], settings: Settings) -> SlowP
     return None
 
 
-def measures(pairs: pl.DataFrame, settings: Settings) -> list[Measure]:
+def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
     """One for each measure of a study, partition, toolchain and kind of launch in `pairs`."""
     return [
         Measure(name, launches(rows), settings.least(is_tail=name.measure == TAIL))
@@ -148,7 +148,7 @@ def switches(pairs: pl.DataFrame) -> dict[str, str]:
     return dict(known.select("host", "switch").rows())
 
 
-def series(pairs: pl.DataFrame, settings: Settings, confidence: float) -> pl.DataFrame:
+def series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
     """Columns `NIGHTS`: a series for each node and measure, its value night after night."""
     found = []
     for name, rows in split(pairs):

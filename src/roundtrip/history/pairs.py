@@ -14,7 +14,7 @@ import polars as pl
 
 from roundtrip.collect.tables.rows import PAIRS
 from roundtrip.sites.scales import ON_SOCKETS
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.metrics import METRICS
 
 LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
@@ -42,7 +42,7 @@ def of(
     launches: pl.DataFrame,
     parameters: pl.DataFrame,
     placement: pl.DataFrame,
-    settings: Settings,
+    settings: NodeSettings,
 ) -> pl.DataFrame:
     """Columns `PAIRS` but night and digest, by launch; the frames are tables of a bundle.
 
@@ -86,7 +86,7 @@ def none() -> pl.DataFrame:
 _OWN = {name: kind for name, kind in PAIRS.items() if name not in ("night", "digest")}
 
 
-def _is_large(settings: Settings) -> pl.Expr:
+def _is_large(settings: NodeSettings) -> pl.Expr:
     return pl.col("size_bytes") >= settings.large_bytes
 
 

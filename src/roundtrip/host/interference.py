@@ -20,8 +20,8 @@ from pathlib import Path
 from roundtrip.errors import UserError
 from roundtrip.host import echo
 from roundtrip.host.doctor import Finding
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.verdicts import Judged, Verdict, judge
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 
 #: Blocks stand for launches.  The interval of twelve reaches from the third to the tenth.
 BLOCKS = 12
@@ -96,12 +96,12 @@ class Block:
         return min(1.0, self.own_s / (2 * self.wall_s))
 
 
-def judge_blocks(blocks: Sequence[Block], levels: Levels) -> Judged:
+def judge_blocks(blocks: Sequence[Block], levels: Levels) -> ClaimVerdict:
     """The ratio of B to A over the blocks, judged as a report judges one over launches."""
     return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
 
 
-def resolution(result: Judged) -> float | None:
+def resolution(result: ClaimVerdict) -> float | None:
     """The smallest relative difference that the interval would show; None without an interval."""
     low, high = result.interval.low, result.interval.high
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
@@ -179,7 +179,7 @@ def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> st
     return "" if ratio is None else f"; where there was most of it, messages took {ratio:.2f} times"
 
 
-def _test(result: Judged, levels: Levels) -> Finding:
+def _test(result: ClaimVerdict, levels: Levels) -> Finding:
     least = resolution(result)
     interval = result.interval
     if least is None:

@@ -21,7 +21,7 @@ from roundtrip.report.sections import (
     provenance,
     toolchains,
 )
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.facts import Facts
 from roundtrip.studies.study import Claim, Section, Study
 
@@ -66,7 +66,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     )
 
 
-def verdicts(data: Data) -> dict[Claim, Judged]:
+def verdicts(data: Data) -> dict[Claim, ClaimVerdict]:
     """All claims of the report of `data`, judged together."""
     return _judged(data, list(_sections(data)))
 
@@ -80,7 +80,7 @@ class _Section:
     facts: Facts
     study: Study | None = None
 
-    def chapter(self, judged: Mapping[Claim, Judged]) -> Chapter:
+    def chapter(self, judged: Mapping[Claim, ClaimVerdict]) -> Chapter:
         part = self.made.part(judged)
         study = self.study
         if study and not part.question:
@@ -95,7 +95,7 @@ class _Section:
         )
 
 
-def _judged(data: Data, sections: Sequence[_Section]) -> dict[Claim, Judged]:
+def _judged(data: Data, sections: Sequence[_Section]) -> dict[Claim, ClaimVerdict]:
     claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
     return decision.judge(data, claims)
 
@@ -109,7 +109,7 @@ def _sections(data: Data) -> Iterator[_Section]:
         yield _Section(compared, compared.claims(), toolchains.FACTS)
 
 
-def _facts(data: Data, judged: Mapping[Claim, Judged]) -> tuple[tuple[str, str], ...]:
+def _facts(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
@@ -126,7 +126,7 @@ def _facts(data: Data, judged: Mapping[Claim, Judged]) -> tuple[tuple[str, str],
 
 
 def _notices(
-    data: Data, judged: Mapping[Claim, Judged], correction: Correction | None
+    data: Data, judged: Mapping[Claim, ClaimVerdict], correction: Correction | None
 ) -> Iterator[Text]:
     """What a reader must know before they believe a number."""
     if correction:

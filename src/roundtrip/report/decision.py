@@ -11,8 +11,8 @@ from roundtrip.report import units
 from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes
 from roundtrip.stats import sequential, verdicts
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.study import Claim
 
 #: Of a study or toolchains; a campaign of such launches says so by allow_untold.
@@ -31,7 +31,7 @@ _Claim = TypeVar("_Claim", bound=Claim)
 
 def judge(
     data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
-) -> dict[_Claim, Judged]:
+) -> dict[_Claim, ClaimVerdict]:
     """Judge `claims`, whose ratios are in the order of rounds, each family together.
 
     `levels` are those of the bundle by default.
@@ -47,7 +47,7 @@ def launches_made(data: Data) -> int:
     return max(passed.group_by("case_id").len()["len"], default=0)
 
 
-def launches_needed(judged: Mapping[_Claim, Judged], made: int) -> int | None:
+def launches_needed(judged: Mapping[_Claim, ClaimVerdict], made: int) -> int | None:
     """Of each case, with which every claim that lacks launches could be told; None if none does.
 
     A claim may have a value of only some of the `made` launches: then it will of as large a share.
@@ -60,7 +60,7 @@ def launches_needed(judged: Mapping[_Claim, Judged], made: int) -> int | None:
     return max(needed, default=None)
 
 
-def advice(judged: Mapping[_Claim, Judged], made: int) -> str:
+def advice(judged: Mapping[_Claim, ClaimVerdict], made: int) -> str:
     """How many launches were made and would do, of each case; "" where more are of no use."""
     needed = launches_needed(judged, made)
     if needed is None:
@@ -69,7 +69,7 @@ def advice(judged: Mapping[_Claim, Judged], made: int) -> str:
     return f"{were} made, {needed} would do"
 
 
-def undecided(data: Data, judged: Mapping[_Claim, Judged]) -> str | None:
+def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
     """Why nothing can be decided and what to do, a line for people; None if something can."""
     passed = data.launches.filter(pl.col("status") == "passed")
     disturbed = passed.filter(pl.col("disturbed"))

@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
-from roundtrip.stats.rounds import Launched
+from roundtrip.stats.rounds import RoundLaunch
 from roundtrip.studies.ratios import ORIGIN
 from roundtrip.studies.study import BOOST, MPI
 
@@ -63,12 +63,12 @@ def _series(origins: Origins, case_id: str, point: Point, origin: Mapping[str, s
     return origins.key([case_id], point.size_bytes or 0, **named) if named else ""
 
 
-def launched(row: Mapping[str, Any]) -> Launched:
+def launched(row: Mapping[str, Any]) -> RoundLaunch:
     """A launch with its round; where no round was recorded, a session counts as one."""
     number = row.get("campaign_round")
     if number is None:
         number = int(row["round"]) if str(row.get("round")).isdigit() else -1
-    return Launched(str(row["launch"]), number, str(row.get("started") or ""))
+    return RoundLaunch(str(row["launch"]), number, str(row.get("started") or ""))
 
 
 def made_of(row: Mapping[str, Any]) -> tuple[str, str]:

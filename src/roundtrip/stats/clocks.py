@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Compared:
+class ClockComparison:
     """Two nodes of a launch: by how much the clock of `other` exceeds that of `one`.
 
     `excess` is wrong by `error` at most; both have the unit of the limit that they are held to.
@@ -22,7 +22,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Odd:
+class OddClock:
     """A clock that exceeds those of `partners` nodes by `excess`, their median.
 
     With `other` there was only this pair, or neither stands out: either of the two may be wrong.
@@ -34,7 +34,7 @@ class Odd:
     other: str = ""
 
 
-def odd_clocks(compared: Iterable[Compared], limit: float) -> list[Odd]:
+def odd_clocks(compared: Iterable[ClockComparison], limit: float) -> list[OddClock]:
     """The nodes whose clocks differ from others by more than `limit`, the worst first.
 
     Of each pair the most exact comparison counts.  The node that differs from most others is named
@@ -47,7 +47,7 @@ def odd_clocks(compared: Iterable[Compared], limit: float) -> list[Odd]:
         if pair[0] != pair[1] and item.error < best.get(pair, (0.0, float("inf")))[1]:
             best[pair] = (excess, item.error)
     apart = {pair: told[0] for pair, told in best.items() if abs(told[0]) - told[1] > limit}
-    found: list[Odd] = []
+    found: list[OddClock] = []
     while apart:
         excesses: dict[str, list[float]] = defaultdict(list)
         for (one, other), excess in apart.items():
@@ -55,9 +55,11 @@ def odd_clocks(compared: Iterable[Compared], limit: float) -> list[Odd]:
             excesses[other].append(excess)
         counts = {len(values) for values in excesses.values()}
         if len(counts) == 1:
-            found += [Odd(other, excess, 1, one) for (one, other), excess in sorted(apart.items())]
+            found += [
+                OddClock(other, excess, 1, one) for (one, other), excess in sorted(apart.items())
+            ]
             break
         node = max(sorted(excesses), key=lambda name: len(excesses[name]))
-        found.append(Odd(node, statistics.median(excesses[node]), len(excesses[node])))
+        found.append(OddClock(node, statistics.median(excesses[node]), len(excesses[node])))
         apart = {pair: excess for pair, excess in apart.items() if node not in pair}
     return sorted(found, key=lambda item: -abs(item.excess))

@@ -1,23 +1,42 @@
-"""How many launches a family of claims needs before a claim of it can be told.
+"""How many launches a campaign needs, and how long each should measure.
 
-The strongest evidence that n launches can give is that their ratios all lie on one side of 1: the
-exact two-sided signed-rank p is then 2 / 2^n, and no difference, however large, makes it smaller.
-Benjamini-Hochberg multiplies the p of the only true claim among m by m.  So what is promised is
-the worst case: *a single true claim among m must be able to reach the level*, m 2^(1-n) < level.
-With fewer launches, claims reach the level only together: k of m must have the smallest p, such
-that 2^(1-n) m / k < level.  Besides, n launches must give an interval at all (see `intervals`).
+**Number.**  The strongest evidence that n launches can give is that their ratios all lie on one
+side of 1: the exact two-sided signed-rank p is then 2 / 2^n, and no difference, however large,
+makes it smaller.  Benjamini-Hochberg multiplies the p of the only true claim among m by m.  So what
+is promised is the worst case: *a single true claim among m must be able to reach the level*,
+m 2^(1-n) < level.  With fewer launches, claims reach the level only together: k of m must have the
+smallest p, such that 2^(1-n) m / k < level.  Besides, n launches must give an interval at all.  The
+recommended number is at least the first one whose interval leaves out the smallest and the largest
+value.  With 8 launches the interval at 95 % is min..max, so that one launch can spoil it; with 9 it
+reaches from rank 2 to rank 8.
 
-The recommended number is at least the first one whose interval leaves out the smallest and the
-largest value.  With 8 launches the interval at 95 % is min..max, so that one launch can spoil it;
-with 9 it reaches from rank 2 to rank 8.
+**Length.**  The model is in logarithms, so that all spreads are relative.  The median of launch i
+is
+
+    y_i = mu + b_i + w_i,   var(b_i) = between,   var(w_i) = within / seconds of measuring,
+
+where b differs from launch to launch (placement, memory, other users) and w is what more samples
+in one launch would average out.  `within` is estimated from non-overlapping blocks of a launch's
+samples in time order, so that samples that depend on their predecessors do not count as
+independent (batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978).  `between`
+is the rest of the variance of launch medians, at least 0.  With an overhead of c seconds a launch
+that measures nothing, N launches of m seconds take T = N (c + m) and have var = (between + within /
+m) / N.  For a given T that is least at m = sqrt(c within / between) (the classic allocation of
+two-stage sampling: W. G. Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
-from roundtrip.stats.levels import Levels
+import numpy as np
+import scipy
+
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import lower_rank
 
 
@@ -26,7 +45,7 @@ class Reach(Enum):
 
     ALONE = "alone"
     TOGETHER = "together"
-    MUTE = "mute"
+    UNDERPOWERED = "underpowered"
 
 
 def least_p(launches: int) -> float:
@@ -38,7 +57,7 @@ def reach(launches: int, claims: int, levels: Levels) -> Reach:
     """Which of a family of `claims` can reach the level with `launches`."""
     floor = least_p(launches)
     if not lower_rank(launches, levels.confidence_level) or floor >= levels.false_discovery_level:
-        return Reach.MUTE
+        return Reach.UNDERPOWERED
     return Reach.ALONE if claims * floor < levels.false_discovery_level else Reach.TOGETHER
 
 
@@ -54,8 +73,125 @@ def recommended_launches(claims: int, levels: Levels) -> int:
 
 
 def needed_together(launches: int, claims: int, levels: Levels) -> int | None:
-    """How many of `claims` must have the smallest p at once to be told; None if none can be."""
-    if reach(launches, claims, levels) is Reach.MUTE:
+    """How many of `claims` need the smallest p together for a verdict; None if all are too few."""
+    if reach(launches, claims, levels) is Reach.UNDERPOWERED:
         return None
     floor = least_p(launches)
     return next(k for k in count(1) if floor * claims / k < levels.false_discovery_level)
+
+
+#: Fewest samples of a launch, and fewest launches, for any estimate.
+FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
+#: Variance of a median over that of a mean, for normal values.
+_MEDIAN = math.pi / 2
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances of the logarithm of a launch's median.
+
+    `in_launch` is the variance that the samples of one launch leave when it measures for `seconds`;
+    `between` is the variance from launch to launch.
+    """
+
+    in_launch: float
+    between: float
+    seconds: float
+    launches: int
+
+    @property
+    def within(self) -> float:
+        """Variance of the median of a launch that measures for one second."""
+        return self.in_launch * self.seconds
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A plan: `launches` of `seconds` each, and the relative `half_width` that they give."""
+
+    launches: int
+    seconds: float
+    half_width: float
+
+
+def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
+    """Variance components from the samples of each launch; None if there are too few.
+
+    Parameters
+    ----------
+    samples
+        One sequence of positive times for each launch, in time order.  Launches with fewer than
+        FEWEST_SAMPLES are left out; with fewer than FEWEST_LAUNCHES left, the result is None.
+    seconds
+        How long a launch measured; > 0.
+    """
+    logs = [np.log(np.asarray(one, dtype=float)) for one in samples if len(one) >= FEWEST_SAMPLES]
+    if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
+        return None
+    in_launch = float(np.mean([_variance_of_median(one) for one in logs]))
+    of_medians = float(np.var([np.median(one) for one in logs], ddof=1))
+    return Components(in_launch, max(0.0, of_medians - in_launch), seconds, len(logs))
+
+
+def normality_p(values: Sequence[float]) -> float | None:
+    """How well values that are normally distributed explain those seen: p of S. S. Shapiro and
+    M. B. Wilk, Biometrika 52, 1965.  None of fewer than 3 values, or if all are equal.
+    """
+    if len(values) < FEWEST_LAUNCHES or min(values) == max(values):
+        return None
+    return float(scipy.stats.shapiro(values).pvalue)
+
+
+def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
+    """Expected relative half-width of the interval of the median over launches; inf for one launch.
+
+    It is a normal approximation to compare plans by, not the interval that is reported.
+    """
+    if launches < 2:
+        return math.inf
+    variance = _MEDIAN * (parts.between + parts.within / seconds) / launches
+    return float(math.expm1(scipy.stats.t.ppf((1 + level) / 2, launches - 1) * math.sqrt(variance)))
+
+
+def allocate(
+    parts: Components,
+    total: float,
+    overhead: float,
+    level: float,
+    fewest_launches: int,
+    shortest: float = 1.0,
+) -> Allocation:
+    """The number and length of launches that give the narrowest interval in `total` seconds.
+
+    Parameters
+    ----------
+    parts
+        The variance components.
+    total
+        Seconds for all launches together, each with its `overhead`.
+    overhead
+        Seconds of a launch in which it does not measure; >= 0.
+    level
+        Confidence level, in (0, 1).
+    fewest_launches
+        Fewer launches are never proposed.
+    shortest
+        Seconds that a launch measures at least.
+    """
+    most = max(fewest_launches, int(total / (overhead + shortest)))
+    plans = [
+        Allocation(n, length, half_width(parts, n, length, level))
+        for n in range(fewest_launches, most + 1)
+        if (length := total / n - overhead) >= shortest or n == fewest_launches
+    ]
+    plans = [plan for plan in plans if plan.seconds > 0] or [
+        Allocation(fewest_launches, shortest, half_width(parts, fewest_launches, shortest, level))
+    ]
+    return min(plans, key=lambda plan: plan.half_width)
+
+
+def _variance_of_median(logs: np.ndarray) -> float:
+    """Of one launch's samples, from the medians of about sqrt(n) blocks."""
+    count = max(3, math.isqrt(logs.size))
+    blocks = np.array_split(logs, count)
+    return float(np.var([np.median(block) for block in blocks], ddof=1)) / count

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 
 @dataclass(frozen=True)
-class Launched:
+class RoundLaunch:
     """A launch and its round; `started` in UTC, ISO 8601, or "" if it is not known."""
 
     launch: str
@@ -51,7 +51,7 @@ def in_twos(ratios: Mapping[int, float]) -> list[float]:
     ]
 
 
-def pair_by_round(one: Sequence[Launched], other: Sequence[Launched]) -> Pairing:
+def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> Pairing:
     """Pair the launches of two cases that shared a round; refuse if they shared none.
 
     Rounds that overlap in time are refused too: they come from two campaigns in one tree.
@@ -79,13 +79,13 @@ def pair_by_round(one: Sequence[Launched], other: Sequence[Launched]) -> Pairing
     )
 
 
-def _by_round(launches: Sequence[Launched]) -> dict[int, Launched]:
+def _by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
     """The first launch of each round."""
     ordered = sorted(launches, key=lambda one: (one.started, one.launch), reverse=True)
     return {one.round: one for one in ordered}
 
 
-def _told(rounds: dict[int, Launched]) -> str:
+def _told(rounds: dict[int, RoundLaunch]) -> str:
     if not rounds:
         return "no round"
     least, most = min(rounds), max(rounds)

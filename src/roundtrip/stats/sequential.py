@@ -28,25 +28,24 @@ Nonparametric e-tests of symmetry, arXiv 2208.08925; R. Wang and A. Ramdas, Fals
 control with e-values, J. R. Statist. Soc. B 84, 2022; I. Waudby-Smith and A. Ramdas, Estimating
 means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.  How often it is wrong
 and how many rounds it takes: ``python -m tools.bench sequential``.
+
+`rounds_to_come` draws future rounds from those that are there, and judges them alike.  It is a
+forecast: nothing is claimed by it.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.significance import q_values
-from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, decide
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.summaries import MAD, Interval
+from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
 
-Key = TypeVar("Key", bound=Hashable)
 Floats = NDArray[np.float64]
 
 #: How many spreads the true value may lie off: the wealth is shared equally among these.
@@ -55,10 +54,13 @@ _BETS = np.array([*_OFF, *(-off for off in _OFF)])
 #: Spread of log ratios that is assumed before there are data, and how many rounds it counts for.
 _SPREAD, _ROUNDS = 0.05, 2
 _LEAST_SPREAD = 1e-5
-#: Standard deviation over median absolute deviation, normal; and over the scale, logistic.
-_MAD, _LOGISTIC = 1.4826, math.pi / math.sqrt(3)
+#: Standard deviation of a logistic distribution over its scale.
+_LOGISTIC = math.pi / math.sqrt(3)
 #: An interval that reaches farther than this factor is none.
 _FARTHEST = 5.0
+#: Futures that a forecast draws, and how far they reach, in rounds; and the fewest rounds for one.
+_FUTURES, FARTHEST, _FEWEST = 25, 200, 4
+_SEED = 1
 
 
 def log_wealth(logs: Floats, at: Floats) -> Floats:
@@ -90,7 +92,7 @@ def _spreads(logs: Floats) -> Floats:
     for number in range(2, logs.shape[-1]):
         before = logs[..., :number]
         middle = np.median(before, axis=-1, keepdims=True)
-        seen = np.maximum(_MAD * np.median(np.abs(before - middle), axis=-1), _LEAST_SPREAD)
+        seen = np.maximum(MAD * np.median(np.abs(before - middle), axis=-1), _LEAST_SPREAD)
         weight = number / (number + _ROUNDS)
         spreads[..., number] = np.exp(weight * np.log(seen) + (1 - weight) * math.log(_SPREAD))
     return spreads
@@ -135,29 +137,50 @@ def judge(
     claims: Mapping[Key, Sequence[float]],
     levels: Levels,
     family: Callable[[Key], Hashable] | None = None,
-) -> dict[Key, Judged]:
+) -> dict[Key, ClaimVerdict]:
     """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
 
     `claims` has the positive ratios of each claim in the order of rounds.
     """
-    families: dict[Hashable, list[Key]] = defaultdict(list)
-    for key in claims:
-        families[family(key) if family else None].append(key)
-    judged: dict[Key, Judged] = {}
-    for keys in families.values():
-        intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
-        testable = [key for key in keys if intervals[key].exists]
-        p_values = [_p(claims[key]) for key in testable]
-        p_of = dict(zip(testable, p_values, strict=True))
-        q_of = dict(zip(testable, q_values(p_values), strict=True))
-        for key in keys:
-            p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
-            verdict = decide(intervals[key], q, levels)
-            judged[key] = Judged(intervals[key], p, q, verdict, len(keys))
-    return {key: judged[key] for key in claims}
+    return judge_families(claims, levels, family, interval, _p)
 
 
 def _p(ratios: Sequence[float]) -> float:
     """A p-value for "the ratio is 1", valid at whatever round one stops."""
     logs = np.log(np.asarray(ratios, dtype=float))
     return float(np.exp(-max(0.0, log_wealth(logs, np.zeros(1))[0, -1])))
+
+
+def rounds_to_come(
+    ratios: Sequence[float], levels: Levels, claims: int = 1, decided: int = 0
+) -> int | None:
+    """Rounds until the claim is faster, slower or on par, at least 1.
+
+    ``FARTHEST + 1`` if half of the futures need more than `FARTHEST`; None if there are too few
+    rounds to say.
+
+    Parameters
+    ----------
+    ratios
+        One positive ratio for each round so far.
+    levels
+        What the claim must reach.
+    claims
+        The number of claims of its family.
+    decided
+        How many of them are called faster or slower already, which lowers the bar for the next.
+    """
+    if len(ratios) < _FEWEST:
+        return None
+    past = np.log(np.asarray(ratios, dtype=float))
+    drawn = np.random.default_rng(_SEED).choice(past, (_FUTURES, FARTHEST))
+    logs = np.concatenate([np.broadcast_to(past, (_FUTURES, past.size)), drawn], axis=1)
+    margin = math.log1p(levels.equivalence_margin)
+    wealth = log_wealth(logs, np.array([0.0, -margin, margin]))[..., past.size :]
+    bar = math.log(claims / ((decided + 1) * levels.false_discovery_level))
+    limit = -math.log(1 - levels.confidence_level)
+    size = np.abs(np.median(logs, axis=1))[:, None]
+    differs = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
+    is_decided = differs | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
+    first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, FARTHEST + 1)
+    return int(np.median(first))

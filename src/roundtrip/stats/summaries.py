@@ -114,6 +114,8 @@ def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     return sum(work) / sum(times)
 
 
+#: The standard deviation of a normal distribution over its median absolute deviation.
+MAD = 1.4826
 #: How values of several launches become one, wherever an interval stands.
 OVER_LAUNCHES = MEDIAN
 

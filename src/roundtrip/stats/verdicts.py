@@ -1,4 +1,4 @@
-"""What may be said of a ratio: faster, slower, on par, or cannot tell.
+"""What may be said of a ratio: faster, slower, on par, or cannot tell; and exact p-values for it.
 
 "Faster" and "slower" need an interval that excludes 1, *and* a median beyond the minimum effect,
 *and* a q-value (Benjamini-Hochberg over all claims of its family) below the level.  "On par" is a
@@ -6,28 +6,82 @@ claim of its own, not the lack of another: the whole interval must lie within th
 margin (the confidence-interval form of two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics
 and Biopharmaceutics 15, 1987).  Margins are symmetric for a ratio: 1/(1+d) .. 1+d.
 
-Families.  The correction bounds the share of false claims among all claims that are tested
-together.  One family of all claims would do harm in two ways: the few questions of a study would
-need launches for hundreds of others, and many obvious differences ("370 times slower") would make
-doubtful ones pass.  So each family is corrected by itself.  The study's definition says which claim
-is in which family, before there are data.  When to combine tests: B. Efron, Simultaneous Inference:
-When Should Hypothesis Testing Problems Be Combined?, Annals of Applied Statistics 2, 2008.
+Signed-rank test: under the null the signs of log(ratio) are independent coin tosses given their
+absolute values, so the null distribution of the rank sum is known exactly (F. Wilcoxon, Individual
+Comparisons by Ranking Methods, Biometrics Bulletin 1, 1945).  It assumes that log(ratio) is
+symmetric about its median.
+
+Families.  The correction (Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 57, 1995) bounds the
+share of false claims among all claims that are tested together.  One family of all claims would do
+harm in two ways: the few questions of a study would need launches for hundreds of others, and many
+obvious differences ("370 times slower") would make doubtful ones pass.  So each family is corrected
+by itself.  The study's definition says which claim is in which family, before there are data.  When
+to combine tests: B. Efron, Simultaneous Inference: When Should Hypothesis Testing Problems Be
+Combined?, Annals of Applied Statistics 2, 2008.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from typing import TypeVar
 
-from roundtrip.stats.levels import Levels
+import numpy as np
+import scipy
+
 from roundtrip.stats.planning import fewest_launches, least_p
-from roundtrip.stats.significance import q_values, signed_rank_p
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval, median_interval
 
 Key = TypeVar("Key", bound=Hashable)
+
+#: Up to here the null distribution with ties is enumerated, 2^n sign patterns.
+_ENUMERATED = 14
+
+
+def signed_rank_p(ratios: Sequence[float]) -> float:
+    """Two-sided exact Wilcoxon signed-rank p-value of "the median of log(ratio) is 0".
+
+    Parameters
+    ----------
+    ratios
+        One positive ratio for each launch.  Ratios of exactly 1 have no sign and are left out; if
+        none is left, p is 1.
+    """
+    logs = np.log(np.asarray(ratios, dtype=float))
+    logs = logs[logs != 0]
+    if not logs.size:
+        return 1.0
+    if np.unique(np.abs(logs)).size == logs.size:
+        above = np.argsort(np.argsort(np.abs(logs)))[logs > 0] + 1
+        return _exact_p(int(above.sum()), logs.size)
+    is_few = logs.size <= _ENUMERATED
+    method: object = scipy.stats.PermutationMethod(n_resamples=np.inf) if is_few else "approx"
+    return float(scipy.stats.wilcoxon(logs, method=method).pvalue)
+
+
+@cache
+def _exact_p(rank_sum: int, count: int) -> float:
+    """The p-value of a sum of the ranks above 1, of so many ratios without ties.
+
+    Campaigns of many toolchains ask for the same few sums again and again.
+    """
+    signed, left = [], rank_sum
+    for rank in range(count, 0, -1):  # some ratios with this sum: the largest ranks first
+        is_above = rank <= left
+        signed.append(float(rank if is_above else -rank))
+        left -= rank if is_above else 0
+    return float(scipy.stats.wilcoxon(signed, method="exact").pvalue)
+
+
+def q_values(p_values: Sequence[float]) -> list[float]:
+    """Benjamini-Hochberg adjusted p-values, in the order given; [] for []."""
+    if not p_values:
+        return []
+    return [float(q) for q in scipy.stats.false_discovery_control(p_values, method="bh")]
 
 
 class Verdict(StrEnum):
@@ -51,7 +105,7 @@ class Family(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimVerdict:
     """The verdict on a claim and what it rests on: the interval over launches, p and q.
 
     `claims` is the size of the family, this claim included.  `would_do` is the number of launches
@@ -96,7 +150,7 @@ def judge(
     claims: Mapping[Key, Sequence[float]],
     levels: Levels,
     family: Callable[[Key], Hashable] | None = None,
-) -> dict[Key, Judged]:
+) -> dict[Key, ClaimVerdict]:
     """Judge all claims of a report, each family together; in the order of `claims`.
 
     Parameters
@@ -110,36 +164,38 @@ def judge(
     family
         The family of a claim; without it, all claims are one family.
     """
+    judged = judge_families(claims, levels, family, median_interval, signed_rank_p)
+    return {key: replace(one, would_do=_would_do(one, levels)) for key, one in judged.items()}
+
+
+def judge_families(
+    claims: Mapping[Key, Sequence[float]],
+    levels: Levels,
+    family: Callable[[Key], Hashable] | None,
+    interval: Callable[[Sequence[float], float], Interval],
+    p_value: Callable[[Sequence[float]], float],
+) -> dict[Key, ClaimVerdict]:
+    """As `judge`, by this `interval` at a level and this `p_value` of a claim's ratios."""
     families: dict[Hashable, list[Key]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)
-    judged: dict[Key, Judged] = {}
+    judged: dict[Key, ClaimVerdict] = {}
     for keys in families.values():
-        judged |= _judge({key: claims[key] for key in keys}, levels)
+        intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
+        p_of = {key: p_value(claims[key]) for key in keys if intervals[key].exists}
+        q_of = dict(zip(p_of, q_values(list(p_of.values())), strict=True))
+        for key in keys:
+            p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
+            verdict = decide(intervals[key], q, levels)
+            judged[key] = ClaimVerdict(intervals[key], p, q, verdict, len(keys))
     return {key: judged[key] for key in claims}
 
 
-def _judge(claims: Mapping[Key, Sequence[float]], levels: Levels) -> dict[Key, Judged]:
-    """One family."""
-    intervals = {
-        key: median_interval(ratios, levels.confidence_level) for key, ratios in claims.items()
-    }
-    testable = [key for key, interval in intervals.items() if interval.exists]
-    p_values = [signed_rank_p(claims[key]) for key in testable]
-    p_of = dict(zip(testable, p_values, strict=True))
-    q_of = dict(zip(testable, q_values(p_values), strict=True))
-    return {
-        key: _judged(interval, p_of.get(key, 1.0), q_of.get(key, 1.0), len(claims), levels)
-        for key, interval in intervals.items()
-    }
-
-
-def _judged(interval: Interval, p: float, q: float, claims: int, levels: Levels) -> Judged:
-    verdict = decide(interval, q, levels)
-    would_do = None
-    if verdict is Verdict.CANNOT_TELL:
-        at_the_floor = p <= least_p(interval.n) * (1 + 1e-9)
-        would_speak = decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL
-        if not interval.exists or (at_the_floor and would_speak):
-            would_do = fewest_launches(claims, levels)
-    return Judged(interval, p, q, verdict, claims, would_do)
+def _would_do(one: ClaimVerdict, levels: Levels) -> int | None:
+    if one.verdict is not Verdict.CANNOT_TELL:
+        return None
+    is_least_p = one.p <= least_p(one.interval.n) * (1 + 1e-9)
+    is_clear = decide(one.interval, 0.0, levels) is not Verdict.CANNOT_TELL
+    if not one.interval.exists or (is_least_p and is_clear):
+        return fewest_launches(one.claims, levels)
+    return None

@@ -9,7 +9,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Text, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.arms import Arm
 from roundtrip.studies.panel import CasePanels
 
@@ -38,7 +38,7 @@ def value(
 
 
 def judged(
-    one: Judged | None,
+    one: ClaimVerdict | None,
     tones: Mapping[Verdict, Tone] = _NO_TONES,
     words: str = "",
     base: str = "",

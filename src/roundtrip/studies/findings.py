@@ -16,7 +16,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Tone
-from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.panel import P, Panels
 from roundtrip.studies.ratios import within_launch
@@ -24,7 +24,7 @@ from roundtrip.studies.study import Claim, Contrast, Study
 
 #: What is open outranks what is settled, and what is bad outranks both.
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
-Evidence = tuple[tuple[int, Judged], ...]
+Evidence = tuple[tuple[int, ClaimVerdict], ...]
 #: A ratio of rates below this is told as a factor, not as a percentage.
 _FACTOR = 0.5
 _MOST_NAMED = 3
@@ -86,7 +86,7 @@ def claims(
     return found
 
 
-def for_study(judged: Mapping[Claim, Judged], study: str) -> dict[Comparison, Judged]:
+def for_study(judged: Mapping[Claim, ClaimVerdict], study: str) -> dict[Comparison, ClaimVerdict]:
     """The comparisons of one study."""
     return {
         key: one
@@ -146,7 +146,7 @@ class Finding(Generic[S, P]):
         return cells.verdict(self.ratios, self.tone, self.verdict)
 
 
-def evidence(judged: Mapping[Comparison, Judged], keys: Mapping[int, Comparison]) -> Evidence:
+def evidence(judged: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]) -> Evidence:
     """(size, judged) of the comparisons that were made."""
     return tuple((size, judged[key]) for size, key in keys.items() if key in judged)
 
@@ -162,7 +162,7 @@ class VerdictAt:
 
     where: str
     size: int
-    judged: Judged | None
+    judged: ClaimVerdict | None
 
 
 def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:

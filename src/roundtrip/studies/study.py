@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtrip.model import Record, Table
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data
-    from roundtrip.stats.verdicts import Family, Judged
+    from roundtrip.stats.verdicts import ClaimVerdict, Family
     from roundtrip.studies.facts import Facts
 
 
@@ -127,7 +127,7 @@ class Section(Protocol):
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The ratios to judge, for each claim one for each launch."""
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """The study's part of the report, with the verdicts on its claims."""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from roundtrip.collect import analysis
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ring import Thresholds
 from roundtrip.studies.ring.curves import Panel
 from roundtrip.studies.ring.findings import TONES, Finding, comparison, findings
@@ -23,7 +23,7 @@ INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     """Of copying; a verdict for each compared size, None: not measured."""
     judged = {
-        comparison(PANEL, "mpi-shm", "region", size): Judged(INTERVAL, 0.0, 0.0, verdict)
+        comparison(PANEL, "mpi-shm", "region", size): ClaimVerdict(INTERVAL, 0.0, 0.0, verdict)
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)
         if verdict
     }

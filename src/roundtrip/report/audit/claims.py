@@ -8,9 +8,8 @@ from roundtrip.report import units
 from roundtrip.report.audit.subject import Outcome, Subject, held, missing, no_case
 from roundtrip.report.blocks import Gallery, Items, Paragraph, Table, Text
 from roundtrip.report.units import Level
-from roundtrip.stats.significance import q_values
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
-from roundtrip.stats.verdicts import Family, Judged, Verdict, decide
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_values
 from roundtrip.studies.facts import Pairing, Ratio
 
 _DIRECTED = (Verdict.FASTER, Verdict.SLOWER)
@@ -139,7 +138,7 @@ def discoveries(one: Subject) -> Outcome:
     """Rule 19: each family's q-values are computed again from its p-values."""
     if not one.claims:
         return no_case("nothing is claimed")
-    families: dict[Family, list[Judged]] = defaultdict(list)
+    families: dict[Family, list[ClaimVerdict]] = defaultdict(list)
     for claim, each in one.claims.items():
         if each.interval.exists:
             families[claim.family].append(each)

@@ -24,7 +24,7 @@ from roundtrip.report.audit.subject import (
 )
 from roundtrip.report.blocks import Cell, Column, Items, Paragraph, Part, Strong, Table
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.study import Claim
 
 
@@ -87,7 +87,7 @@ _HOW = (
 
 def part(
     data: Data,
-    judged: Mapping[Claim, Judged],
+    judged: Mapping[Claim, ClaimVerdict],
     chapters: Sequence[Chapter],
     laid_out: Sequence[Part],
 ) -> Part:

@@ -26,7 +26,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Quantity
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.facts import Facts
 from roundtrip.studies.study import Claim
 
@@ -104,7 +104,7 @@ class Subject:
     points: pl.DataFrame
     placed: Collection[str]
     samples: pl.LazyFrame
-    claims: Mapping[Claim, Judged]
+    claims: Mapping[Claim, ClaimVerdict]
     analysis: Analysis
     environment: Mapping[str, Any]
     printed: Printed
@@ -166,7 +166,7 @@ def _printed(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
 
 def subjects(
     data: Data,
-    judged: Mapping[Claim, Judged],
+    judged: Mapping[Claim, ClaimVerdict],
     chapters: Sequence[Chapter],
     there: Printed,
 ) -> list[Subject]:
@@ -184,7 +184,7 @@ def subjects(
     return made
 
 
-def campaign(data: Data, judged: Mapping[Claim, Judged], there: Printed) -> Subject:
+def campaign(data: Data, judged: Mapping[Claim, ClaimVerdict], there: Printed) -> Subject:
     """All launches and all claims together."""
     everything = data.launches["status"].is_not_null()
     return _subject(data, "The campaign", None, everything, judged, there)
@@ -195,7 +195,7 @@ def _subject(
     title: str,
     chapter: Chapter | None,
     mine: pl.Series,
-    claims: Mapping[Claim, Judged],
+    claims: Mapping[Claim, ClaimVerdict],
     there: Printed,
 ) -> Subject:
     rows = data.launches.filter(mine)

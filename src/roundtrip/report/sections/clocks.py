@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.report import labels, nodes, units
 from roundtrip.report.blocks import Answer, Strong
 from roundtrip.report.data import Data
-from roundtrip.stats.clocks import Compared, Odd, odd_clocks
+from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 
 #: Wall clocks of nodes that differ by more are not set by NTP.
 _UTC_LIMIT_S = 1.0
@@ -30,7 +30,7 @@ def answers(data: Data) -> Iterator[Answer]:
         yield Answer((Strong(f"{title}{mark} "), f"{rest}: its logs are misdated."), "warn")
 
 
-def _named(odd: Odd, differs: str, clock: str = "clock") -> tuple[str, str]:
+def _named(odd: OddClock, differs: str, clock: str = "clock") -> tuple[str, str]:
     if odd.other:
         told = f"{differs} that of {odd.other}; of two alone nobody knows which is right"
     else:
@@ -40,15 +40,15 @@ def _named(odd: Odd, differs: str, clock: str = "clock") -> tuple[str, str]:
     return f"The {clock} of {odd.node}", told
 
 
-def _rates(data: Data) -> Iterator[Compared]:
+def _rates(data: Data) -> Iterator[ClockComparison]:
     for one, other, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
         if rate > 0:
-            yield Compared(one, other, math.log(rate), error / rate)
+            yield ClockComparison(one, other, math.log(rate), error / rate)
 
 
-def _offsets(data: Data) -> Iterator[Compared]:
+def _offsets(data: Data) -> Iterator[ClockComparison]:
     for one, other, (ahead_s,) in _against_root(data, "utc_ahead_s"):
-        yield Compared(one, other, ahead_s, 0.0)
+        yield ClockComparison(one, other, ahead_s, 0.0)
 
 
 def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:

@@ -21,9 +21,9 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.levels import Levels
 from roundtrip.stats.planning import fewest_launches, needed_together
-from roundtrip.stats.verdicts import Family, Judged, Verdict
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.study import Claim
 
 _HEADS = {
@@ -33,13 +33,13 @@ _HEADS = {
 }
 
 
-def told(judged: Mapping[Claim, Judged]) -> str:
+def told(judged: Mapping[Claim, ClaimVerdict]) -> str:
     """For the facts under the title: ``8 primary, 32 secondary``."""
     counts = Counter(claim.family for claim in judged)
     return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
 
 
-def notice(data: Data, judged: Mapping[Claim, Judged]) -> Text | None:
+def notice(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Text | None:
     """For the top of the report: how many claims cannot be told for want of launches, or None."""
     mute = [one for one in judged.values() if one.would_do is not None]
     if not mute:
@@ -52,7 +52,7 @@ def notice(data: Data, judged: Mapping[Claim, Judged]) -> Text | None:
     )
 
 
-def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
+def part(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Part | None:
     """A row for each family, and which claims are primary; None without claims."""
     if not judged:
         return None
@@ -72,7 +72,9 @@ def part(data: Data, judged: Mapping[Claim, Judged]) -> Part | None:
     )
 
 
-def _sequential(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]) -> Table:
+def _sequential(
+    data: Data, judged: Mapping[Claim, ClaimVerdict], present: Sequence[Family]
+) -> Table:
     """Of a run that went on until it told enough: no number of launches was planned."""
     rows = [_row(family, _of(judged, family), data.analysis.statistics) for family in present]
     return Table(
@@ -87,11 +89,11 @@ def _sequential(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Fa
     )
 
 
-def _of(judged: Mapping[Claim, Judged], family: Family) -> list[Judged]:
+def _of(judged: Mapping[Claim, ClaimVerdict], family: Family) -> list[ClaimVerdict]:
     return [one for claim, one in judged.items() if claim.family is family]
 
 
-def _table(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]) -> Table:
+def _table(data: Data, judged: Mapping[Claim, ClaimVerdict], present: Sequence[Family]) -> Table:
     levels = data.analysis.statistics
     return Table(
         f"“Fewest for any one”: so many launches let a single true claim of the family reach "
@@ -109,7 +111,7 @@ def _table(data: Data, judged: Mapping[Claim, Judged], present: Sequence[Family]
     )
 
 
-def _row(family: Family, judged: Sequence[Judged], levels: Levels) -> tuple[Cell, ...]:
+def _row(family: Family, judged: Sequence[ClaimVerdict], levels: Levels) -> tuple[Cell, ...]:
     count = len(judged)
     fewest, most = min(one.interval.n for one in judged), max(one.interval.n for one in judged)
     together = needed_together(fewest, count, levels)

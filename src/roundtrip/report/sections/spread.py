@@ -22,9 +22,9 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.levels import Levels
+from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
+from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import DEVIATION, Kind, Summary, median_interval
-from roundtrip.stats.variance import Components, allocate, components, half_width, normality_p
 
 #: The column with the test of Shapiro and Wilk.
 _NORMAL = "Normal, p"

@@ -33,7 +33,7 @@ from roundtrip.report.sections.toolchains_data import (
 )
 from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Summary, median_interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.facts import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
 
@@ -86,7 +86,7 @@ class ToolchainsSection:
         """Ratios of speed with one toolchain over another, one for each shared round."""
         return {key: one.ratios for key, one in self._toolchains.compared.items()}
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
         blocks += self._too_many()
@@ -119,13 +119,13 @@ class ToolchainsSection:
             summary=best.summary(found, titles),
         )
 
-    def _each(self, pairs: Sequence[Pair], judged: Mapping[Claim, Judged]) -> list[Answer]:
+    def _each(self, pairs: Sequence[Pair], judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             return [Answer((Strong("Toolchains: "), text))]
         return [Answer((Strong(self._versus(p)), f": {self._told(p, judged)}.")) for p in pairs]
 
-    def _told(self, pair: Pair, judged: Mapping[Claim, Judged]) -> str:
+    def _told(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
         found: dict[Verdict, list[str]] = {}
         for key in self._of_pair[pair]:
@@ -148,7 +148,7 @@ class ToolchainsSection:
         titles = self._toolchains.titles
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
-    def _table(self, pair: Pair, judged: Mapping[Claim, Judged]) -> Table:
+    def _table(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> Table:
         rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         return Table(
@@ -170,7 +170,7 @@ class ToolchainsSection:
         )
 
     def _row(
-        self, pair: Pair, key: ToolchainComparison, one: Compared, judged: Judged
+        self, pair: Pair, key: ToolchainComparison, one: Compared, judged: ClaimVerdict
     ) -> tuple[Cell, ...]:
         verdict = self._outcome(pair, judged.verdict) if judged.would_do is None else judged.words
         tone: Tone = "warn" if judged.verdict is Verdict.CANNOT_TELL else "plain"

@@ -11,7 +11,7 @@ from itertools import combinations
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Cell, Column, Table
 from roundtrip.report.sections.toolchains_data import Compared, Setting, ToolchainComparison
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.study import Claim
 
 QUESTION = "Which MPI and which Boost is fastest here?"
@@ -19,7 +19,7 @@ _ON_PAR, _UNKNOWN = "on par", "cannot tell"
 _MOST_ROWS = 12
 #: So many of the toolchains that none is faster than are named in a cell.
 _MOST_NAMED = 6
-Pairs = Mapping[tuple[str, str], Judged]
+Pairs = Mapping[tuple[str, str], ClaimVerdict]
 _What = tuple[Setting, str, int | None]
 _NONE: Mapping[ToolchainComparison, Compared] = {}
 
@@ -100,10 +100,10 @@ class Race:
 
 
 def races(
-    judged: Mapping[Claim, Judged], compared: Mapping[ToolchainComparison, Compared] = _NONE
+    judged: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, Compared] = _NONE
 ) -> list[Race]:
     """All comparisons of toolchains, those put together that share a quantity and a size."""
-    groups: dict[_What, dict[tuple[str, str], Judged]] = {}
+    groups: dict[_What, dict[tuple[str, str], ClaimVerdict]] = {}
     series: dict[_What, dict[str, str]] = {}
     for key, one in judged.items():
         if isinstance(key, ToolchainComparison):

@@ -25,7 +25,7 @@ from itertools import count
 
 import scipy
 
-from roundtrip.stats.significance import q_values
+from roundtrip.stats.verdicts import q_values
 
 
 class Confirmation(StrEnum):

@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 
 #: Jeffreys' prior of a rate.
 _PRIOR = 0.5
@@ -91,7 +91,7 @@ class Flaky:
     chance: float
 
 
-def flaky(outcomes: Outcomes, settings: Settings) -> tuple[Flaky, ...]:
+def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
     """The flaky nodes, the least likely by chance first."""
     if not outcomes.failed.any():
         return ()
@@ -117,7 +117,7 @@ class _Window:
     outcomes: Outcomes
     first: int
     since: int
-    settings: Settings
+    settings: NodeSettings
     windows: int
 
     def flaky(self) -> list[Flaky]:

@@ -10,13 +10,13 @@ import numpy as np
 from roundtrip.stats.nodes.evidence import Scores
 from roundtrip.stats.nodes.fit import fit, spread
 from roundtrip.stats.nodes.launches import NOBODY, Kind, Launches, Unit
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 
 
 class Healthy:
     """`launches` of which those of the units `aside` are in no fit and in no noise."""
 
-    def __init__(self, launches: Launches, aside: Sequence[Unit], settings: Settings) -> None:
+    def __init__(self, launches: Launches, aside: Sequence[Unit], settings: NodeSettings) -> None:
         self.launches, self._aside, self._settings = launches, aside, settings
         self._touched = {one: _touched(launches, one) for one in aside}
         self._kept: np.ndarray = ~self._bad(None)

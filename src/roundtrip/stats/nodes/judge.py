@@ -15,9 +15,9 @@ import scipy
 
 from roundtrip.stats.nodes.launches import Kind, Launches, Unit, units
 from roundtrip.stats.nodes.outliers import Search
-from roundtrip.stats.nodes.settings import Settings
 from roundtrip.stats.nodes.sight import sight
 from roundtrip.stats.nodes.verdicts import Evidence, Judged, Named, Sight, Tested, TooFew
+from roundtrip.stats.settings import NodeSettings
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Window:
     tested: list[Tested]
 
 
-def judge(measures: list[Measure], settings: Settings, confidence: float) -> Judged:
+def judge(measures: list[Measure], settings: NodeSettings, confidence: float) -> Judged:
     """What stands out in any of `measures`; `confidence` is the level of intervals.
 
     A measure with fewer than `nodes_least` nodes gives no verdict.
@@ -66,7 +66,7 @@ def judge(measures: list[Measure], settings: Settings, confidence: float) -> Jud
     return Judged(_without_echoes(named), too_few, sights, tuple(sorted(nodes)), len(every))
 
 
-def _windows(measure: Measure, settings: Settings, confidence: float) -> list[_Window]:
+def _windows(measure: Measure, settings: NodeSettings, confidence: float) -> list[_Window]:
     """From the narrowest to the first that holds all nights."""
     if np.count_nonzero(measure.launches.count()) < settings.nodes_least:
         return []

@@ -6,11 +6,11 @@ import numpy as np
 
 from roundtrip.stats.nodes.healthy import Healthy
 from roundtrip.stats.nodes.launches import Kind, Launches, Unit
-from roundtrip.stats.nodes.settings import Settings
+from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval, median_interval
 
 
-def effects(launches: Launches, settings: Settings, confidence: float) -> dict[str, Interval]:
+def effects(launches: Launches, settings: NodeSettings, confidence: float) -> dict[str, Interval]:
     """By node: the median effect over its launches, a logarithm, with its rank interval.
 
     Nothing with fewer than `nodes_least` nodes: then nobody knows whose effect it is.

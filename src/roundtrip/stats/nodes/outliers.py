@@ -16,8 +16,8 @@ import numpy as np
 
 from roundtrip.stats.nodes.healthy import Healthy
 from roundtrip.stats.nodes.launches import NOBODY, Kind, Launches, Unit
-from roundtrip.stats.nodes.settings import Settings
 from roundtrip.stats.nodes.verdicts import Tested
+from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
 #: At most this share of the nodes is put aside: with more, nobody knows which part is sick.
@@ -48,7 +48,7 @@ class Search:
     launches: Launches
     units: Sequence[Unit]
     least: float
-    settings: Settings
+    settings: NodeSettings
     confidence: float
     window: int
 

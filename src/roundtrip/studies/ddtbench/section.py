@@ -15,7 +15,7 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.ddtbench import BUFFERS, ORIGINAL, STUDY, figures, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.ddtbench.tables import comparison
@@ -39,7 +39,7 @@ class Section:
                     found[comparison(panel, app, size, contrast.base)] = gains[app, size]
         return found
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Verdicts, the study's figure, times, findings."""
         mine = for_study(judged, STUDY.name)
         panels = self._data.panels
@@ -66,7 +66,7 @@ class Section:
         )
 
     def _state(
-        self, buffers: str, panels: Sequence[Panel], judged: Mapping[Comparison, Judged]
+        self, buffers: str, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
     ) -> list[Block]:
         data = self._data
         made = [tables.creation(data, panel) for panel in panels]

@@ -11,7 +11,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Cell, Column, Strong, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.ddtbench import (
     APPS,
@@ -43,7 +43,7 @@ def comparison(panel: Panel, app: str, size: int, by_hand: str = MANUAL) -> Comp
     return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, by_hand), size, app)
 
 
-def advice(judged: Judged | None, series: str = "") -> Cell:
+def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
     """The gain with its interval, and what follows from it; `series` as in `Cell`."""
     if judged is None:
         return cells.NOT_MEASURED
@@ -53,7 +53,7 @@ def advice(judged: Judged | None, series: str = "") -> Cell:
 
 
 def verdicts(
-    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, Judged], buffers: str
+    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict], buffers: str
 ) -> Table:
     """A row for each micro-app and a column for each toolchain, at the largest message."""
     by_hand = {key: one for key, one in judged.items() if key.contrast.base == MANUAL}
@@ -81,7 +81,7 @@ def verdicts(
     )
 
 
-def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, Judged]) -> Table:
+def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Table:
     """Round trip by hand, overhead of each method, verdict; at the largest message."""
     rows = []
     trips = _by_variant(data.at_largest(data.round_trips, panel), data.level)
@@ -214,7 +214,9 @@ def refusals(found: Sequence[Refusal]) -> Table:
     )
 
 
-def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, Judged]) -> Table:
+def nas_lu_x(
+    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
+) -> Table:
     """The study's one number beside ours."""
     by_hand, with_types = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
     rows = [
@@ -256,7 +258,7 @@ def nas_lu_x(data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison,
     )
 
 
-def _holds(judged: Judged | None) -> Cell:
+def _holds(judged: ClaimVerdict | None) -> Cell:
     if judged is None:
         return cells.NOT_MEASURED
     outcomes: dict[Verdict, tuple[str, Tone]] = {
@@ -280,7 +282,7 @@ def _by_variant(frame: pl.DataFrame, level: float) -> dict[tuple[str, int], dict
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 
 
-def overall(panels: Sequence[Panel], judged: Mapping[Comparison, Judged]) -> Answer:
+def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """How often datatypes are faster and slower than packing by hand, over all panels."""
     found = [one for panel in panels for one in _by_hand(panel, judged).values()]
     if not found:
@@ -291,7 +293,7 @@ def overall(panels: Sequence[Panel], judged: Mapping[Comparison, Judged]) -> Ans
     return Answer((f"Datatypes against packing by hand, of {of}: {', '.join(told)}.",))
 
 
-def panel_answer(panel: Panel, judged: Mapping[Comparison, Judged]) -> Answer:
+def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """What to use for which micro-app."""
     mine = _by_hand(panel, judged)
     counted = Counter(one.verdict for one in mine.values())
@@ -314,7 +316,7 @@ def panel_answer(panel: Panel, judged: Mapping[Comparison, Judged]) -> Answer:
     return Answer((Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}."))
 
 
-def _by_hand(panel: Panel, judged: Mapping[Comparison, Judged]) -> dict[str, Judged]:
+def _by_hand(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand of each micro-app."""
     return {
         key.case: one

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import Answer, Strong, Tone
-from roundtrip.stats.levels import Levels
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import Comparison, VerdictAt, line, worst
 from roundtrip.studies.netpipe import STUDY, Thresholds
@@ -28,7 +28,7 @@ def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
 
 
 def findings(
-    panel: Panel, judged: Mapping[Comparison, Judged], settings: Thresholds, levels: Levels
+    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
     """The four findings of one panel."""
     return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
@@ -37,7 +37,7 @@ def findings(
 def _finding(
     statement: Statement,
     panel: Panel,
-    judged: Mapping[Comparison, Judged],
+    judged: Mapping[Comparison, ClaimVerdict],
     settings: Thresholds,
     levels: Levels,
 ) -> Finding:
@@ -61,7 +61,9 @@ def _finding(
     )
 
 
-def _outcome(expects: str, evidence: Sequence[Judged], settings: Thresholds, levels: Levels) -> str:
+def _outcome(
+    expects: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
+) -> str:
     """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
     if not evidence:
         return UNKNOWN

@@ -20,7 +20,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.findings import Comparison, claims, for_study
 from roundtrip.studies.netpipe import STUDY, Thresholds, figures, launches, published, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel
@@ -41,7 +41,7 @@ class Section:
         """Every variant against raw MPI, and Boost.MPI's datatypes against MPI's."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Findings, figures, tables."""
         mine = for_study(judged, STUDY.name)
         panels = self._curves.panels
@@ -88,7 +88,11 @@ class Section:
         ]
 
     def _setting(
-        self, number: int, setting: str, panels: list[Panel], judged: Mapping[Comparison, Judged]
+        self,
+        number: int,
+        setting: str,
+        panels: list[Panel],
+        judged: Mapping[Comparison, ClaimVerdict],
     ) -> list[Block]:
         curves, margin = self._curves, self._levels.equivalence_margin
         drawn: list[Block] = [

@@ -23,7 +23,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval, total_rate
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, derived, published
@@ -85,7 +85,7 @@ def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[F
 def ratios(
     curves: Curves,
     panels: Sequence[Panel],
-    judged: Mapping[Comparison, Judged],
+    judged: Mapping[Comparison, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
@@ -199,7 +199,7 @@ def _reach(medians: pl.DataFrame) -> Cell:
     return Cell(most if least == most else (least, " to ", most))
 
 
-def _judged(judged: Judged | None, series: str, with_q: bool = False) -> Cell:
+def _judged(judged: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
     words = ""
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"

@@ -19,7 +19,7 @@ from roundtrip.report import labels
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
-from roundtrip.stats.rounds import Launched, Pairing, pair_by_round
+from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import cells
 from roundtrip.studies.npb import (
@@ -332,7 +332,7 @@ class Launches:
         return pair_by_round(one, other)
 
     @cached_property
-    def _launched(self) -> dict[str, Launched]:
+    def _launched(self) -> dict[str, RoundLaunch]:
         """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
         passed = [row for row in self._rows if row["status"] == "passed"]
         told = all(row.get("campaign_round") is not None for row in passed)
@@ -342,7 +342,7 @@ class Launches:
             before[row["case_id"]] += 1
             number = row["campaign_round"] if told else before[row["case_id"]]
             name = str(row["launch"])
-            found[name] = Launched(name, number, str(row.get("started") or ""))
+            found[name] = RoundLaunch(name, number, str(row.get("started") or ""))
         return found
 
     def interval(self, values: Sequence[float]) -> Interval | None:

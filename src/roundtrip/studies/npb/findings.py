@@ -11,7 +11,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED,
@@ -71,7 +71,7 @@ class Finding:
 
 
 def findings(
-    judged: Mapping[Claim, Judged], launches: Launches, settings: Thresholds
+    judged: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """All five findings of the study; "not measured" without launches of a measuring class."""
     transports = {
@@ -136,7 +136,7 @@ def _where_measured(measured: int, planned: int) -> str:
     return f" where measured ({_part(measured, planned)})" if measured < planned else ""
 
 
-def _most_often(of_udp: Sequence[Judged], planned: int) -> Finding:
+def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
     statement = wan.MOST_OFTEN
     if not of_udp:
         return _not_measured(statement)
@@ -153,7 +153,7 @@ def _most_often(of_udp: Sequence[Judged], planned: int) -> Finding:
     return Finding(statement, where, told, outcome, limits=limits)
 
 
-def _not_critical(all_pairs: Sequence[Judged], planned: int, settings: Thresholds) -> Finding:
+def _not_critical(all_pairs: Sequence[ClaimVerdict], planned: int, settings: Thresholds) -> Finding:
     statement = wan.NOT_CRITICAL
     if not all_pairs:
         return _not_measured(statement)
@@ -178,7 +178,11 @@ def _beyond(interval: Interval, margin: float) -> bool:
 
 
 def _scaling(
-    launches: Launches, statement: Statement, key: NpbSpeedup, one: Judged, settings: Thresholds
+    launches: Launches,
+    statement: Statement,
+    key: NpbSpeedup,
+    one: ClaimVerdict,
+    settings: Thresholds,
 ) -> Finding:
     """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
     wanted = PUBLISHED[statement.benchmark] * (1 - settings.published_within)
@@ -200,7 +204,7 @@ def _scaling(
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 
 
-def at_the_farthest(launches: Launches, judged: Mapping[Claim, Judged]) -> list[Answer]:
+def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """Which benchmarks gain by a second cluster at the greatest delay, in one line."""
     speedups = {key: one for key, one in judged.items() if isinstance(key, NpbSpeedup)}
     mine = {key: one for key, one in speedups.items() if key.series.source == NATIVE}
@@ -228,7 +232,7 @@ def at_the_farthest(launches: Launches, judged: Mapping[Claim, Judged]) -> list[
     return [Answer((text,))]
 
 
-def in_one_place(launches: Launches, judged: Mapping[Claim, Judged]) -> list[Answer]:
+def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """How the benchmarks scale over ranks, and how they compare with NPB's own, in a line each."""
     found = []
     grown = {

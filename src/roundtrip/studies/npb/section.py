@@ -15,7 +15,7 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.npb import Thresholds, scaling, tables, times
 from roundtrip.studies.npb.data import EMULATED, Launches
 from roundtrip.studies.npb.findings import (
@@ -42,7 +42,7 @@ class Section:
         """Speed-ups, transports against each other, our programs against NPB's."""
         return dict(claims(self._launches).items())
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Answers, speed-ups and why, times, messages, sources."""
         launches = self._launches
         has_link = bool(launches.over_the_link)
@@ -83,7 +83,7 @@ class Section:
         )
 
     def _over_the_link(
-        self, judged: Mapping[Claim, Judged], found: Sequence[Finding]
+        self, judged: Mapping[Claim, ClaimVerdict], found: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
         compared = tables.transports(launches, judged, self._settings)

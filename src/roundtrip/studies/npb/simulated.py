@@ -27,7 +27,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import cells
 from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, STUDY_RTT_MS
 from roundtrip.studies.npb.hostspeeds import (
@@ -60,7 +60,7 @@ class SimulatedSection:
         """None: a simulation gives the same values each time."""
         return {}
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """The figure, where the study's numbers are found, and rates on many hosts."""
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if self._curves:

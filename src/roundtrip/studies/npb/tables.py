@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, wan
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
@@ -53,7 +53,7 @@ def counterparts() -> Table:
     )
 
 
-def speedups(launches: Launches, judged: Mapping[Claim, Judged]) -> Table:
+def speedups(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     """A row for each series over the link, and a column for each RTT."""
     came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
     rtts = sorted(
@@ -119,7 +119,9 @@ def tolerance(launches: Launches) -> Table:
     )
 
 
-def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thresholds) -> Table:
+def transports(
+    launches: Launches, judged: Mapping[Claim, ClaimVerdict], settings: Thresholds
+) -> Table:
     """Each pair of transports at each RTT, with its verdict."""
     rows = []
     for pair in transport_pairs(launches):
@@ -147,7 +149,7 @@ def transports(launches: Launches, judged: Mapping[Claim, Judged], settings: Thr
 
 
 def _speedup(
-    launches: Launches, judged: Mapping[Claim, Judged], series: Series, rtt: float
+    launches: Launches, judged: Mapping[Claim, ClaimVerdict], series: Series, rtt: float
 ) -> Cell:
     one = judged.get(NpbSpeedup(series, rtt))
     if one:
@@ -185,10 +187,10 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "muted",
     Verdict.CANNOT_TELL: "warn",
 }
-Compared = dict[NpbSources, Judged]
+Compared = dict[NpbSources, ClaimVerdict]
 
 
-def compared(judged: Mapping[Claim, Judged]) -> Compared:
+def compared(judged: Mapping[Claim, ClaimVerdict]) -> Compared:
     """The source_verdicts on our programs against NPB's, in the order of the benchmarks."""
     found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
     return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
@@ -252,7 +254,7 @@ def source_warnings(found: Compared) -> Iterator[str]:
         yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
 
 
-def judged_cell(one: Judged, series: str = "", base: str = "") -> Cell:
+def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:
     """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
     return cells.judged(one, _TONES, str(one.verdict), base, series)
 

@@ -22,7 +22,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import cells
 from roundtrip.studies.findings import where_measured
 from roundtrip.studies.osu import Thresholds, beside_netpipe, tables
@@ -47,7 +47,7 @@ class Section:
         """None: OSU and NetPIPE are launched apart, so no ratio of theirs is paired."""
         return {}
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Figures, tables, the cross-check."""
         curves = self._curves
         found = beside_netpipe.compare(self._data, curves)

@@ -14,7 +14,7 @@ from operator import itemgetter
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Judged, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import cells
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import Comparison, Evidence, worst
@@ -52,7 +52,7 @@ def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
 
 
 def findings(
-    panel: Panel, judged: Mapping[Comparison, Judged], settings: Thresholds
+    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
     """One for each pair that was measured in the panel."""
     sizes = settings.compared_sizes

@@ -15,7 +15,7 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import Judged
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.findings import claims, for_study
 from roundtrip.studies.ring import (
     STUDY,
@@ -41,7 +41,7 @@ class Section:
         """The pairs that isolate the study's three reasons, at the compared sizes."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, judged: Mapping[Claim, Judged]) -> Part:
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Answers, the study's figure, what a pass costs, the three reasons."""
         mine = for_study(judged, STUDY.name)
         panels = self._curves.panels

@@ -1,4 +1,4 @@
-"""What the search for sick nodes is held to."""
+"""What claims and searches are held to: tables of analysis.toml, which says what each key means."""
 
 from __future__ import annotations
 
@@ -11,13 +11,27 @@ from pydantic_core import PydanticCustomError
 from roundtrip.model import Count, Limit, Limits, Positive, Share, Sizes, Table
 
 
+class Levels(Table):
+    """What a claim is held to: table ``[statistics]`` of analysis.toml, fractions of 1.
+
+    `confidence_level` of intervals, `false_discovery_level` for q, `minimum_effect` for faster and
+    slower, `equivalence_margin` for on par.  `advised_launches`, a count: no fewer are advised.
+    """
+
+    confidence_level: Share
+    false_discovery_level: Share
+    minimum_effect: Limit
+    equivalence_margin: Limit
+    advised_launches: Count = 9
+
+
 def _rising(values: Any) -> Any:
     if list(values) != sorted(set(values)) or not values[0] > 0:
         raise PydanticCustomError("rising", "must rise, from above 0")
     return values
 
 
-class Settings(Table):
+class NodeSettings(Table):
     """Table ``[nodes]`` of analysis.toml, which says what each key means."""
 
     minimum_effect: Limit
