@@ -1,7 +1,7 @@
 """Typed records: one pydantic model says what a file or a table holds.
 
 Validation and its messages follow from the model; of a table, so do its columns and the rules for
-their cells (`collect.tables.columns`), and its part of docs/bundle.md.
+their cells (`collect.columns`), and its part of docs/bundle.md.
 """
 
 from __future__ import annotations

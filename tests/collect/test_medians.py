@@ -12,9 +12,8 @@ import pytest
 from support.bundles import RECORDED
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle
-from roundtrip.collect.tables import disk, medians
-from roundtrip.collect.tables.rows import MEDIANS
+from roundtrip.collect import bundle, bundle_tables
+from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.report import data
 from roundtrip.stats.summaries import lower_rank
 
@@ -57,7 +56,7 @@ def test_hosts_of_a_launch_are_a_set() -> None:
         {"launch": "1", "case": "c", "variant": "v", "size_bytes": 1, "phase": "measure"}
         | {"metric": "rate", "unit": "Mop/s", "value": [3.0, 1.0]}
     )
-    (row,) = medians.of(rows, launches, 0.95).rows(named=True)
+    (row,) = bundle_tables.launch_medians(rows, launches, 0.95).rows(named=True)
     assert (row["nodes"], row["campaign_round"]) == ("a+b", 3)
     assert (row["median"], row["samples"], row["unit"]) == (2.0, 2, "Mop/s")
 
@@ -65,8 +64,8 @@ def test_hosts_of_a_launch_are_a_set() -> None:
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> None:
     read = data.read(RECORDED / name)
-    launches = disk.read(RECORDED / name).frames["cases"]
-    found = medians.read(RECORDED / name, launches, 0.95)
+    launches = bundle_tables.read_tables(RECORDED / name).frames["cases"]
+    found = bundle_tables.read_medians(RECORDED / name, launches, 0.95)
     assert found.equals(read.medians)
     assert found["launch"].n_unique() == read.launches.filter(status="passed").height
     assert found["samples"].sum() == read.samples.select(pl.len()).collect().item()

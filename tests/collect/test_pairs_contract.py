@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from support.bundles import rewritten
 
-from roundtrip.collect import bundle, manifest
-from roundtrip.collect.tables import disk
+from roundtrip.collect import bundle, bundle_tables, manifest
 from roundtrip.errors import UserError
 
 
@@ -23,12 +22,12 @@ def test_a_switch_is_kept_and_a_bundle_of_before_has_none(make_tree: Callable[..
         run["placement"][0]["switch"] = "leaf1"
         file.write_text(json.dumps(run))
     built = bundle.build(tree.path)
-    frame = disk.read(built).frames["placement"]
+    frame = bundle_tables.read_tables(built).frames["placement"]
     (found,) = frame.filter(pl.col("rank") == 0)["switch"].unique().to_list()
     assert re.fullmatch("switch-[0-9a-f]{8}", found)
     assert frame.filter(pl.col("rank") == 1)["switch"].unique().to_list() == [None]
     rewritten(built, lambda table: table.drop("switch"), "placement")
-    assert disk.read(built).frames["placement"]["switch"].is_null().all()
+    assert bundle_tables.read_tables(built).frames["placement"]["switch"].is_null().all()
 
 
 def test_nodes_not_measured_stand_in_the_manifest(make_tree: Callable[..., Any]) -> None:

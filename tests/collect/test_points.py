@@ -10,7 +10,7 @@ import polars as pl
 from support.hosts import pseudonym
 
 from roundtrip.collect import bundle
-from roundtrip.collect.tables.rows import POINTS
+from roundtrip.collect.bundle_rows import POINTS
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"

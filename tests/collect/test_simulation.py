@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 from support.bundles import rewritten
 
-from roundtrip.collect import bundle, launches, manifest
-from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.rows import PLACEMENT, TITLES, Case
+from roundtrip.collect import bundle, bundle_tables, launches, manifest
+from roundtrip.collect.bundle_rows import PLACEMENT, TITLES, Case
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.report import data
@@ -99,7 +98,7 @@ def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
     old = rewritten(built, lambda cases: cases.drop(*TITLES))
     assert data.read(old).launches["simulated_simgrid"].to_list() == [None]
-    cases = disk.table(old / "cases.parquet", Case, [*facts.COLUMNS])
+    cases = bundle_tables.read_table(old / "cases.parquet", Case, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
     forged = rewritten(old, lambda cases: cases.with_columns(simulated=pl.lit(True)))
     with pytest.raises(UserError, match="simulated_simgrid"):

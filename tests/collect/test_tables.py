@@ -13,10 +13,9 @@ from support.bundles import rewritten
 from support.hosts import pseudonym
 
 from roundtrip import model
-from roundtrip.collect import bundle, manifest, records, samples, seal
-from roundtrip.collect.tables import disk, settings
-from roundtrip.collect.tables.columns import cells, columns, value
-from roundtrip.collect.tables.rows import ALL, DETAIL_ROWS, DETAILS, TIMING, Case
+from roundtrip.collect import bundle, bundle_tables, manifest, records, samples, seal
+from roundtrip.collect.bundle_rows import ALL, DETAIL_ROWS, DETAILS, TIMING, Case
+from roundtrip.collect.columns import cells, columns, setting_rows, value
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.build import build
@@ -77,7 +76,7 @@ def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
     built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
     old = rewritten(built, lambda cases: cases.drop(*TIMING))
     assert data.read(old).launches["timing_clock"].to_list() == [None]
-    assert disk.table(old / "cases.parquet", Case, ["launch"]).height == 1
+    assert bundle_tables.read_table(old / "cases.parquet", Case, ["launch"]).height == 1
 
 
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
@@ -111,7 +110,7 @@ def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -
 def test_a_value_is_text_and_a_number_if_it_is_one(
     value: Any, text: str, number: float | None
 ) -> None:
-    assert settings.rows({"x": value}) == [{"name": "x", "value": text, "number": number}]
+    assert setting_rows({"x": value}) == [{"name": "x", "value": text, "number": number}]
 
 
 def of_ring(tree: Any, told: dict[str, Any]) -> Path:

@@ -11,21 +11,20 @@ import pytest
 from support.hosts import pseudonym
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle
-from roundtrip.collect.tables import columns, rows
+from roundtrip.collect import bundle, bundle_rows, columns, night_rows
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)
 QUERIES = {library: query for query, library in BLOCK.findall(GUIDE)}
 TABLES = {
-    "samples": rows.Sample,
-    "medians": rows.Median,
-    **rows.ROWS,
-    "history/accepted": rows.Accepted,
-    "history/nights": rows.Night,
-    "history/notes": rows.Note,
-    "history/pairs": rows.Pair,
-    "history/provenance": rows.Fact,
+    "samples": bundle_rows.Sample,
+    "medians": bundle_rows.Median,
+    **bundle_rows.ROWS,
+    "history/accepted": night_rows.Accepted,
+    "history/nights": night_rows.Night,
+    "history/notes": night_rows.Note,
+    "history/pairs": night_rows.Pair,
+    "history/provenance": night_rows.Fact,
 }
 UNITS = {"_s": "s", "_bytes": "bytes"}
 

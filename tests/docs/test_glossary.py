@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support import ring
 
-from roundtrip.collect import bundle
-from roundtrip.collect.tables import rows, settings
+from roundtrip.collect import bundle, bundle_rows
+from roundtrip.collect.columns import setting_rows
 from roundtrip.report import data, labels
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.build import build
@@ -73,10 +73,10 @@ def parts(make_tree: Callable[..., Any]) -> list[Part]:
 
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     emulated = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
-    marks = [labels.kind(settings.rows(one), True) for one in emulated]
+    marks = [labels.kind(setting_rows(one), True) for one in emulated]
     told = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
     words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *told}
-    words |= set(rows.STATUSES)
+    words |= set(bundle_rows.STATUSES)
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
 

@@ -16,12 +16,12 @@ from support.bundles import RECORDED
 from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
 from roundtrip.collect import analysis, cases, hosts, records, samples, seal
+from roundtrip.collect.bundle_rows import ALL
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.session_report import SessionReport
-from roundtrip.collect.tables.rows import ALL
 from roundtrip.errors import UserError
 from roundtrip.sites import lock
 

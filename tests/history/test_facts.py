@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from roundtrip.collect import bundle_tables
+from roundtrip.collect.bundle_rows import CASES, NODES, PLACEMENT
 from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.tables import disk, make
-from roundtrip.collect.tables.rows import CASES, NODES, PLACEMENT
 from roundtrip.history import facts
 from roundtrip.sites import lock
 from roundtrip.sites.toolchains import toolchains
@@ -92,7 +92,7 @@ def test_what_the_kernels_of_nodes_told_is_of_the_nodes(bundle: Path) -> None:
         {"launch": "3", "host": "node-0000000b", "microcode": "0x2"},
         {"launch": "1", "host": "node1", "kernel": "6.1"},
     ]
-    disk.write_frame(make.frame(rows, NODES), bundle / "nodes.parquet")
+    bundle_tables.write_frame(bundle_tables.frame(rows, NODES), bundle / "nodes.parquet")
     launches = pl.DataFrame({"launch": ["1", "2"]}).join(
         pl.DataFrame(schema=CASES), on="launch", how="left"
     )

@@ -6,7 +6,7 @@ import polars as pl
 from support import years
 
 from roundtrip.collect import analysis
-from roundtrip.collect.tables.rows import NIGHTS, SERIES
+from roundtrip.collect.night_rows import NIGHTS, SERIES
 from roundtrip.history.judged import histories
 from roundtrip.stats.nights.verdicts import Verdict
 

@@ -15,7 +15,7 @@ from support.bundles import RECORDED
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
 
 from roundtrip.collect import manifest
-from roundtrip.collect.tables.rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger
 from roundtrip.history.ledger import Ledger

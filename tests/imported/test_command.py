@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from roundtrip import imported
 from roundtrip.cli.commands import app
-from roundtrip.collect.tables import rows as schema
+from roundtrip.collect import night_rows
 from roundtrip.errors import UserError
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
@@ -60,8 +60,8 @@ def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
 def test_what_a_log_a_report_and_a_database_tell_counts_once(kind: str, reports: Path) -> None:
     assert run(DATA / kind, *WIDGETS)[0] == 0
     nights, provenance = imported.read(reports)
-    assert dict(nights.schema) == schema.NIGHTS
-    assert dict(provenance.schema) == schema.PROVENANCE
+    assert dict(nights.schema) == night_rows.NIGHTS
+    assert dict(provenance.schema) == night_rows.PROVENANCE
     assert nights.height == 31
     assert set(nights["launches"]) == {1}
     assert nights["night"].n_unique() == 2

@@ -12,8 +12,7 @@ import pytest
 from support.bundles import rewritten
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle
-from roundtrip.collect.tables import disk
+from roundtrip.collect import bundle, bundle_tables
 from roundtrip.errors import UserError
 from roundtrip.report import data, publish
 
@@ -150,7 +149,7 @@ def test_a_table_of_too_many_rows_is_not_read(
     forgery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = pl.read_parquet(forgery / "points.parquet").height
-    monkeypatch.setattr(disk, "_MOST_ROWS", rows - 1)
+    monkeypatch.setattr(bundle_tables, "_MOST_ROWS", rows - 1)
     with pytest.raises(UserError, match=rf"points.parquet: {rows} rows; right are at most"):
         data.read(forgery)
 

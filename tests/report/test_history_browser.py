@@ -13,7 +13,7 @@ import pytest
 from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
-from roundtrip.collect.tables.rows import PROVENANCE
+from roundtrip.collect.night_rows import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split
 

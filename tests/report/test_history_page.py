@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support import years
 
-from roundtrip.collect.tables.rows import PROVENANCE
+from roundtrip.collect.night_rows import PROVENANCE
 from roundtrip.report.pages import changes, chart, history, packed
 from roundtrip.report.pages.calendar import Calendar
 from roundtrip.report.pages.series import Point, Series, key, split

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_rows
 from roundtrip.report import data, html, labels, markdown, painter, units
 from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
@@ -180,7 +180,7 @@ def test_sizes_intervals_and_fractions() -> None:
     ],
 )
 def test_what_is_emulated_is_told(emulated: dict[str, Any] | None, told: str) -> None:
-    facts = None if emulated is None else settings.rows(emulated)
+    facts = None if emulated is None else setting_rows(emulated)
     assert labels.kind(facts, False) == told
     assert labels.kind(facts, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
 

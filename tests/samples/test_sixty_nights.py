@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import analysis
-from roundtrip.collect.tables.rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.history import judged
 from roundtrip.report.pages import changes
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_rows
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import cells
 from roundtrip.studies.arms import BLUE, ORANGE, Arm
 from roundtrip.studies.panel import CasePanels
 
-WAN = {"emulation": settings.rows({"wan_rtt_ms": 2.0})}
+WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
 
 
@@ -51,7 +51,7 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
 
 def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
-    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": settings.rows(parameters)})
+    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
     elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
     panels = CasePanels(
         bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY, METRIC

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect import analysis
-from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.rows import TIMING
+from roundtrip.collect.bundle_rows import TIMING
+from roundtrip.collect.columns import SETTINGS_CELL
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import (
     Block,
@@ -154,7 +154,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         for case in ("one", "other")
     ]
     kinds = {
-        "emulation": settings.CELL,
+        "emulation": SETTINGS_CELL,
         "compiler": pl.String,
         "warmup_discarded": pl.Int64,
         "taken": pl.Int64,

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from roundtrip.collect import manifest
-from roundtrip.collect.tables import medians
-from roundtrip.collect.tables.rows import CASES
+from roundtrip.collect import bundle_tables, manifest
+from roundtrip.collect.bundle_rows import CASES
 from roundtrip.report.data import Data
 
 #: See README.md there.
@@ -35,4 +34,4 @@ def with_medians(data: Data) -> Data:
     lacking = {name: CASES[name] for name in CASES if name not in data.launches.columns}
     nothing = [pl.lit(None, kind).alias(name) for name, kind in lacking.items()]
     launches = data.launches.with_columns(nothing)
-    return replace(data, medians=medians.of(data.samples, launches, level))
+    return replace(data, medians=bundle_tables.launch_medians(data.samples, launches, level))

@@ -9,8 +9,8 @@ from typing import Any, cast
 import polars as pl
 
 from roundtrip.collect import analysis, samples
-from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.rows import CASES, PLACEMENT, POINTS
+from roundtrip.collect.bundle_rows import CASES, PLACEMENT, POINTS
+from roundtrip.collect.columns import SETTINGS_CELL, setting_rows
 from roundtrip.report.data import Data
 
 STUDY = "barrier"
@@ -43,7 +43,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
                     "partition": "smp",
                     "environ": "openmpi",
                     "toolchain": "Open MPI",
-                    "parameters": settings.rows({"placement": "shared-memory"}),
+                    "parameters": setting_rows({"placement": "shared-memory"}),
                     "status": "passed",
                     "ranks": 2,
                     "simulated": False,
@@ -57,7 +57,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
                     key = (name, one.case_id, STUDY, STUDY, arm, size, "measure")
                     rows += [(*key, i, METRIC, value, "s") for i, value in enumerate(values)]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    columns = {**CASES, "parameters": settings.CELL, "emulation": settings.CELL}
+    columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
     table = [{**dict.fromkeys(columns), **launch} for launch in launches]
     return Data(
         folder=cast(Any, None),

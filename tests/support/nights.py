@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis, manifest, samples
-from roundtrip.collect.tables import disk, make, medians
-from roundtrip.collect.tables.rows import LABELS
+from roundtrip.collect import analysis, bundle_tables, manifest, samples
+from roundtrip.collect.bundle_rows import LABELS
 
 CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
 NODE = "node-0c1aa61a"
@@ -76,10 +75,12 @@ class Nights:
         """Write the bundle of a night to a new folder; its digest."""
         (folder / "env").mkdir(parents=True)
         rows = self._samples(number)
-        made = make.tables(self._records(number, facts["started"]))
-        disk.write(made, folder)
-        disk.write_frame(rows, folder / "samples.parquet")
-        medians.write(medians.of(rows.lazy(), made.frames["cases"], 0.95), folder)
+        made = bundle_tables.make_tables(self._records(number, facts["started"]))
+        bundle_tables.write_tables(made, folder)
+        bundle_tables.write_frame(rows, folder / "samples.parquet")
+        bundle_tables.write_medians(
+            bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], 0.95), folder
+        )
         (folder / "analysis.toml").write_text(analysis.default_text())
         (folder / "campaign.toml").write_text('title = "Synthetic nights"\nlaunches = 3\n')
         host = {"system": {"kernel": "6.1.0"}, "cpu": {"logical": 2}, **self.host(number)}

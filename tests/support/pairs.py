@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis, manifest, samples
-from roundtrip.collect.tables import disk, make, medians
-from roundtrip.collect.tables.rows import LABELS
+from roundtrip.collect import analysis, bundle_tables, manifest, samples
+from roundtrip.collect.bundle_rows import LABELS
 from support.nights import published
 
 CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"
@@ -78,11 +77,15 @@ class Pairs:
         (folder / "env").mkdir(parents=True)
         rng = np.random.default_rng([self.seed, number])
         launched = list(self._launches(number))
-        made = make.tables(self._record(one, facts["started"]) for one in launched)
+        made = bundle_tables.make_tables(self._record(one, facts["started"]) for one in launched)
         rows = pl.concat(self._samples(one, rng) for one in launched if self._came(one))
-        disk.write(made, folder)
-        disk.write_frame(rows.sort("case_id", "launch", "size_bytes", "rep"), folder / _SAMPLES)
-        medians.write(medians.of(rows.lazy(), made.frames["cases"], 0.95), folder)
+        bundle_tables.write_tables(made, folder)
+        bundle_tables.write_frame(
+            rows.sort("case_id", "launch", "size_bytes", "rep"), folder / _SAMPLES
+        )
+        bundle_tables.write_medians(
+            bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], 0.95), folder
+        )
         (folder / "analysis.toml").write_text(analysis.default_text())
         (folder / "campaign.toml").write_text('title = "Pairs"\nnodes = "all"\n')
         (folder / "env" / "pairs.json").write_text(

@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples
+from roundtrip.collect import analysis, bundle_tables, samples
+from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.collect.columns import cells, columns, setting_rows
 from roundtrip.collect.records import DETAILS
-from roundtrip.collect.tables import make, settings
-from roundtrip.collect.tables.columns import cells, columns
-from roundtrip.collect.tables.rows import DETAIL_ROWS, PLACEMENT, POINTS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -78,8 +77,8 @@ def ring_data(
             "environ": "openmpi41-tcp",
             "ranks": len(hosts),
             "hosts": [list(dict.fromkeys(hosts))] * launches,
-            "parameters": [settings.rows({"placement": placement})] * launches,
-            "emulation": [settings.rows(emulated or {})] * launches,
+            "parameters": [setting_rows({"placement": placement})] * launches,
+            "emulation": [setting_rows(emulated or {})] * launches,
             "simulated": False,
         }
     )
@@ -98,7 +97,7 @@ def ring_data(
             launches=cases,
             points=pl.DataFrame(measured, schema=POINTS),
             placement=pl.DataFrame(schema=PLACEMENT),
-            details={"ring": make.frame(own, columns(DETAIL_ROWS["ring"]))},
+            details={"ring": bundle_tables.frame(own, columns(DETAIL_ROWS["ring"]))},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

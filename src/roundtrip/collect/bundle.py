@@ -15,6 +15,7 @@ import polars as pl
 from roundtrip import partial as partials
 from roundtrip.collect import (
     analysis,
+    bundle_tables,
     cases,
     confined,
     declared,
@@ -33,7 +34,6 @@ from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.tables import disk, make, medians
 from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
@@ -102,11 +102,16 @@ def _write(
     records_of = [each for launch in launches for each in (launch.case, launch.run)]
     hosts = [*environment.hosts(), *named(records_of), *(n for one in launches for n in one.nodes)]
     names = Disclosure(Pseudonyms(hosts, site_key.of(state["site"])), environment.words())
-    rows, made = _samples(passed, run_dir, names), make.tables(cases.told(launches, state, names))
-    disk.write_frame(rows, folder / "samples.parquet")
-    disk.write(made, folder)
+    rows, made = (
+        _samples(passed, run_dir, names),
+        bundle_tables.make_tables(cases.told(launches, state, names)),
+    )
+    bundle_tables.write_frame(rows, folder / "samples.parquet")
+    bundle_tables.write_tables(made, folder)
     level = thresholds.statistics.confidence_level
-    medians.write(medians.of(rows.lazy(), made.frames["cases"], level), folder)
+    bundle_tables.write_medians(
+        bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], level), folder
+    )
     limits = declared.thresholds(thresholds.text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
     (folder / "campaign.toml").write_bytes(declared.campaign(campaign, names).encode())

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from roundtrip.collect import bundle_tables
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.tables import make
 
 _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
@@ -56,7 +56,7 @@ def _open(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
 
 def require_fits(launch: Launch) -> None:
     """Make the rows of one launch; raises whatever a value that fits no column raises."""
-    make.tables([_scanned(launch, {}, Disclosure(Pseudonyms((), b"")))])
+    bundle_tables.make_tables([_scanned(launch, {}, Disclosure(Pseudonyms((), b"")))])
 
 
 def _scanned(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:

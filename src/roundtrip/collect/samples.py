@@ -20,8 +20,8 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import confined
+from roundtrip.collect.bundle_rows import SAMPLES
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
-from roundtrip.collect.tables.rows import SAMPLES
 from roundtrip.errors import UserError
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.metrics import METRICS, by_study

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import NODE_FACTS, TITLES
+from roundtrip.collect.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.compare.side import Side, Unit
 from roundtrip.report.sections.provenance import flat, revision
 

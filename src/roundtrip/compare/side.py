@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect import bundle, manifest, reader
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_texts
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
 from roundtrip.report import data, labels
@@ -121,7 +121,7 @@ def _units(data: Data) -> list[Unit]:
     grouped: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):
-        parameters = settings.texts(row["parameters"])
+        parameters = setting_texts(row["parameters"])
         key = (
             str(row["study"]),
             str(row.get("check")),

@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import manifest, reader
-from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.rows import Case
+from roundtrip.collect import bundle_tables, manifest, reader
+from roundtrip.collect.bundle_rows import Case
 from roundtrip.errors import UserError
 from roundtrip.history import pairs as between
 from roundtrip.history import published
@@ -61,7 +60,7 @@ def _in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
     columns = ["launch", "status", "reason", "hosts", "nodes_down"]
-    launches = disk.table(cases, Case, columns)
+    launches = bundle_tables.read_table(cases, Case, columns)
     told = {
         **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
         **_beside(launches),

@@ -8,11 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import manifest
+from roundtrip.collect import bundle_tables, manifest
+from roundtrip.collect.columns import Row
 from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.tables import disk, require
-from roundtrip.collect.tables.columns import Row
-from roundtrip.collect.tables.rows import ACCEPTED, NOTES, SERIES, Accepted, Fact, Night, Note, Pair
+from roundtrip.collect.night_rows import ACCEPTED, NOTES, SERIES, Accepted, Fact, Night, Note, Pair
 from roundtrip.errors import UserError
 from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, notes
@@ -54,20 +53,22 @@ def add(
     if before.nights.is_empty():
         return checked
     (bundle / manifest.HISTORY).mkdir()
-    disk.write_frame(before.nights, bundle / _NIGHTS)
-    disk.write_frame(before.provenance, bundle / _PROVENANCE)
+    bundle_tables.write_frame(before.nights, bundle / _NIGHTS)
+    bundle_tables.write_frame(before.provenance, bundle / _PROVENANCE)
     if (between := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
-        disk.write_frame(between, bundle / _PAIRS)
+        bundle_tables.write_frame(between, bundle / _PAIRS)
     every = [*before.nights["night"].unique(), checked.data["started"]]
     if said := notes(every, annotations):
-        disk.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
+        bundle_tables.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
     levels = [
         (one.last, one.series, one.text)
         for one in annotations
         if one.kind == KIND and one.last[:10] <= str(checked.data["started"])[:10]
     ]
     if levels:
-        disk.write_frame(pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED)
+        bundle_tables.write_frame(
+            pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED
+        )
     return manifest.write(bundle, {**checked.data, **_before(before)})
 
 
@@ -101,6 +102,6 @@ def read(bundle: Path, checked: Manifest) -> Ledger:
 
 
 def _table(file: Path, row: type[Row]) -> pl.DataFrame:
-    found = disk.table(file, row)
-    require.rows(found, row, file)
+    found = bundle_tables.read_table(file, row)
+    bundle_tables.require_rows(found, row, file)
     return found

@@ -24,9 +24,9 @@ import polars as pl
 
 from roundtrip import __version__
 from roundtrip.collect import reader, signature, site_key
+from roundtrip.collect.columns import Schema
+from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE
 from roundtrip.collect.signature import Signature
-from roundtrip.collect.tables.columns import Schema
-from roundtrip.collect.tables.rows import NIGHTS, PAIRS, PROVENANCE
 
 FILE_NAME = ".history.zip"
 _INDEX, _NIGHTS, _PROVENANCE = "index.json", "nights.parquet", "provenance.parquet"

@@ -10,11 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import hosts
+from roundtrip.collect import bundle_tables, hosts
+from roundtrip.collect.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.pseudonyms import STABLE
-from roundtrip.collect.tables import disk
-from roundtrip.collect.tables.rows import TITLES, Emulation, NodeRow
 from roundtrip.errors import UserError, printable
 from roundtrip.sites import lock as locks
 from roundtrip.sites.toolchains import toolchains
@@ -190,7 +189,7 @@ def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[
         return
     passed = set(launches["launch"])
     told: dict[tuple[str, str], set[str]] = {}
-    for launch, host, *cells in disk.table(
+    for launch, host, *cells in bundle_tables.read_table(
         bundle / _NODES, NodeRow, ["launch", "host", *_NODE]
     ).iter_rows():
         if launch in passed and re.fullmatch(STABLE, host or ""):
@@ -205,7 +204,7 @@ def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterat
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
     if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
         return
-    table = disk.table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
+    table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
     told = launches.select("launch", "environ").join(table, on="launch")
     rows = told.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
     for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory

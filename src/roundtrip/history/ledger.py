@@ -10,9 +10,9 @@ import polars as pl
 
 from roundtrip import imported
 from roundtrip.collect import analysis, manifest, signature
+from roundtrip.collect.night_rows import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 from roundtrip.collect.reader import Reader
 from roundtrip.collect.signature import Signature
-from roundtrip.collect.tables.rows import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import Annotation, mark

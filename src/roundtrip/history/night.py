@@ -10,23 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, manifest, signature
+from roundtrip.collect import analysis, bundle_tables, manifest, signature
+from roundtrip.collect.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
+from roundtrip.collect.columns import rules
+from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.collect.signature import Signature
-from roundtrip.collect.tables import disk, medians
-from roundtrip.collect.tables.columns import rules
-from roundtrip.collect.tables.rows import (
-    CASES,
-    LABELS,
-    MEDIANS,
-    NIGHTS,
-    PAIRS,
-    PROVENANCE,
-    SERIES,
-    Case,
-    Median,
-    PlaceRow,
-    Sample,
-)
 from roundtrip.errors import UserError
 from roundtrip.history import facts, pairs, published, summary
 from roundtrip.history.facts import Fact
@@ -89,15 +77,15 @@ def _tables(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Launches, placement and launch medians of a verified bundle."""
     names = ["launch", "rank", "cpus"]
-    if medians.FILE_NAME in checked.data["files"]:
+    if bundle_tables.MEDIANS_FILE in checked.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
-        launches = disk.table(bundle / "cases.parquet", Case, columns)
-        placement = disk.table(bundle / "placement.parquet", PlaceRow, names)
-        found = disk.table(bundle / medians.FILE_NAME, Median)
+        launches = bundle_tables.read_table(bundle / "cases.parquet", Case, columns)
+        placement = bundle_tables.read_table(bundle / "placement.parquet", PlaceRow, names)
+        found = bundle_tables.read_table(bundle / bundle_tables.MEDIANS_FILE, Median)
         return launches, placement, found
-    made = disk.read(bundle)
+    made = bundle_tables.read_tables(bundle)
     level = analysis.load(bundle / analysis.FILE_NAME).statistics.confidence_level
-    found = medians.read(bundle, made.frames["cases"], level)
+    found = bundle_tables.read_medians(bundle, made.frames["cases"], level)
     return made.frames["cases"], made.frames["placement"].select(names), found
 
 
@@ -105,11 +93,11 @@ def _pairs(bundle: Path, checked: manifest.Manifest) -> tuple[list[str], pl.Data
     """Launches between pairs of nodes of a verified bundle, and what they measured."""
     if pairs.PLAN not in checked.data["files"]:
         return [], pairs.none()
-    made = disk.read(bundle).frames
-    rows = disk.scan(bundle / "samples.parquet", Sample)
+    made = bundle_tables.read_tables(bundle).frames
+    rows = bundle_tables.scan_table(bundle / "samples.parquet", Sample)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
     names = pairs.names(made["parameters"]).to_list()
-    with disk.decoding(bundle / "samples.parquet"):
+    with bundle_tables.decoding(bundle / "samples.parquet"):
         told = made["cases"], made["parameters"], made["placement"]
         return names, pairs.of(rows, *told, settings)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from roundtrip.collect.tables.rows import NIGHTS
+from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import PAIRS
+from roundtrip.collect.night_rows import PAIRS
 from roundtrip.sites.scales import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.metrics import METRICS

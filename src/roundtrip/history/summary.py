@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from roundtrip.collect.night_rows import NIGHTS, SERIES
 from roundtrip.collect.pseudonyms import STABLE
-from roundtrip.collect.tables.rows import NIGHTS, SERIES
 from roundtrip.stats.summaries import with_ends
 from roundtrip.studies.metrics import METRICS
 

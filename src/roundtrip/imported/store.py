@@ -20,9 +20,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip import partial as partials
-from roundtrip.collect import reader
-from roundtrip.collect.tables import disk, require
-from roundtrip.collect.tables import rows as schema
+from roundtrip.collect import bundle_tables, night_rows, reader
 from roundtrip.errors import UserError, writing
 from roundtrip.imported.values import VALUES, Value
 from roundtrip.stats.summaries import median_interval
@@ -46,7 +44,7 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: lis
         partial = partials.make(folder)
         try:
             partial.chmod(0o755)
-            disk.write_frame(values.select(*VALUES), partial / _VALUES)
+            bundle_tables.write_frame(values.select(*VALUES), partial / _VALUES)
             digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
             (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
@@ -67,13 +65,13 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     found = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
     if not found:
-        return pl.DataFrame(schema=schema.NIGHTS), pl.DataFrame(schema=schema.PROVENANCE)
+        return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
     for path in found:
         require_whole(path)
     reader.require(folder)
     made = form_nights(pl.concat([read_values(path / _VALUES) for path in found]))
-    for row, frame in ((schema.Night, made[0]), (schema.Fact, made[1])):
-        require.rows(frame, row, folder)
+    for row, frame in ((night_rows.Night, made[0]), (night_rows.Fact, made[1])):
+        bundle_tables.require_rows(frame, row, folder)
     return made
 
 
@@ -90,11 +88,11 @@ def require_whole(path: Path) -> dict[str, Any]:
 
 def read_values(file: Path) -> pl.DataFrame:
     """The table of an import, columns `VALUES`; UserError for a broken table or another one."""
-    with disk.decoding(file):
+    with bundle_tables.decoding(file):
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)
-    require.rows(table, Value, file)
+    bundle_tables.require_rows(table, Value, file)
     for text in table["facts"].unique():
         facts = files.parse_json(text, file)
         if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
@@ -162,7 +160,7 @@ def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         phase=pl.lit("measure"),
     )
     nights = (
-        told.group_by("night", *schema.SERIES, "nodes")
+        told.group_by("night", *night_rows.SERIES, "nodes")
         .agg(
             pl.col("digest").first(),
             pl.len().cast(pl.Int64).alias("launches"),
@@ -181,9 +179,9 @@ def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.Series("low", [one.low for one in found], pl.Float64),
         pl.Series("high", [one.high for one in found], pl.Float64),
     )
-    columns = [*schema.NIGHTS]
+    columns = [*night_rows.NIGHTS]
     whole = pl.concat([few.select(columns), many.select(columns)])
-    return whole.sort("night", *schema.SERIES, "nodes"), _provenance(told)
+    return whole.sort("night", *night_rows.SERIES, "nodes"), _provenance(told)
 
 
 def _with_night(values: pl.DataFrame) -> pl.DataFrame:
@@ -203,4 +201,4 @@ def _provenance(told: pl.DataFrame) -> pl.DataFrame:
         rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
         if modules:
             rows.add((night, digest, environ, "modules", modules))
-    return pl.DataFrame(sorted(rows), schema=schema.PROVENANCE, orient="row")
+    return pl.DataFrame(sorted(rows), schema=night_rows.PROVENANCE, orient="row")

@@ -15,8 +15,8 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
+from roundtrip.collect.columns import Row, Rule, columns
 from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
-from roundtrip.collect.tables.columns import Row, Rule, columns
 from roundtrip.errors import UserError
 from roundtrip.model import json_schema
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import reader, rounds
-from roundtrip.collect.tables.rows import MEDIANS
+from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.history import published
 from roundtrip.report import data, units
 from roundtrip.report.data import Data

@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import analysis, manifest
-from roundtrip.collect.tables import disk, medians, require, settings
-from roundtrip.collect.tables.rows import DISTURBANCE, MEDIANS, NODES, PAIRS, Sample
+from roundtrip.collect import analysis, bundle_tables, manifest
+from roundtrip.collect.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
+from roundtrip.collect.columns import settings_by_launch
+from roundtrip.collect.night_rows import PAIRS
 from roundtrip.errors import UserError
 from roundtrip.history import attached, nodes, pairs
 from roundtrip.history.ledger import Ledger
@@ -22,7 +23,7 @@ from roundtrip.report.origins import Origins
 
 @dataclass(frozen=True)
 class Data:
-    """The tables of a bundle, with columns as in `collect.tables.rows`; rows go by launch.
+    """The tables of a bundle, with columns as in `collect.bundle_rows`; rows go by launch.
 
     `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
     `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
@@ -111,20 +112,20 @@ def read(bundle: Path) -> Data:
     UserError for a bundle that does not match its manifest, or whose tables no collector wrote.
     """
     checked = manifest.verify(bundle)
-    made = disk.read(bundle)
+    made = bundle_tables.read_tables(bundle)
     launches = made.frames["cases"]
     for name in ("parameters", "emulation"):
-        lists = settings.by_launch(made.frames[name], name)
+        lists = settings_by_launch(made.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
-    with disk.decoding(bundle / "samples.parquet") as file:
-        rows = disk.scan(file, Sample)
+    with bundle_tables.decoding(bundle / "samples.parquet") as file:
+        rows = bundle_tables.scan_table(file, Sample)
         # This decodes every page once, so that no later reader can fail on one.
-        require.measured(rows, launches, file)
+        bundle_tables.require_samples(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)
     level = thresholds.statistics.confidence_level
-    told = medians.of(rows, launches, level)
-    if (held := medians.held(bundle, launches)) is not None:
-        medians.require_of(held, told, bundle)
+    told = bundle_tables.launch_medians(rows, launches, level)
+    if (held := bundle_tables.stored_medians(bundle, launches)) is not None:
+        bundle_tables.require_medians(held, told, bundle)
     known = made.frames["cases"], made.frames["parameters"], made.frames["placement"]
     between = pairs.of(rows, *known, thresholds.nodes).with_columns(
         night=pl.lit(checked.data["started"]), digest=pl.lit(checked.digest)

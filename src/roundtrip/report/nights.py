@@ -8,7 +8,7 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.history import judged
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.judged import Names

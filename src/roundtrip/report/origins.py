@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.report.pages import series
 
 

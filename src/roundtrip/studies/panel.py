@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level
@@ -137,7 +137,7 @@ class Panels(Generic[P]):
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series of the panel's cases with these names, as `Cell.series`.
 
-        `names` are columns of `collect.tables.rows.SERIES`; that of the case follows from a panel
+        `names` are columns of `collect.night_rows.SERIES`; that of the case follows from a panel
         of one case.  "" if several series, or none, are behind the value.
         """
         known = dict(zip(self.by, panel.key, strict=True))
@@ -229,7 +229,7 @@ def place(row: Row) -> str:
 
 def parameters(row: Row) -> dict[str, str]:
     """Those of the launch's check, as text."""
-    return settings.texts(row["parameters"])
+    return setting_texts(row["parameters"])
 
 
 def interval_of(row: Row, level: float) -> Interval:

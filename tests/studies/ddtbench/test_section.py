@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Fold, Gallery, Part, Table, flat
 from roundtrip.report.build import build

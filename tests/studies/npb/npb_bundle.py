@@ -8,10 +8,9 @@ from typing import Any, cast
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples
-from roundtrip.collect.tables import make, settings
-from roundtrip.collect.tables.columns import columns
-from roundtrip.collect.tables.rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.collect import analysis, bundle_tables, samples
+from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.collect.columns import columns, setting_rows
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
@@ -79,8 +78,8 @@ class Bundle:
                     "partition": "clusterA" if rtt is None else "grid",
                     "round": f"{round_:03d}",
                     "campaign_round": round_ + 1 if self.in_rounds else None,
-                    "parameters": settings.rows(parameters),
-                    "emulation": settings.rows(emulated if status == "passed" else {}),
+                    "parameters": setting_rows(parameters),
+                    "emulation": setting_rows(emulated if status == "passed" else {}),
                     "simulated": False,
                     "ranks": ranks,
                     "hosts": [f"node-{number}" for number in range(nodes)],
@@ -123,7 +122,7 @@ class Bundle:
             launches=pl.DataFrame(self.cases, infer_schema_length=None),
             points=pl.DataFrame(schema=POINTS),
             placement=pl.DataFrame(schema=PLACEMENT),
-            details={"npb": make.frame(self.details, columns(DETAIL_ROWS["npb"]))},
+            details={"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",

@@ -11,8 +11,8 @@ from studies.npb.npb_bundle import part, table
 from support.bundles import with_medians
 
 from roundtrip import studies
-from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.columns import setting_rows
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import html
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
@@ -247,7 +247,7 @@ def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
     made = make.two_clusters()
     for status in ("failed", "missing"):
         made.add("MG", 4, 4.0, placement="one-per-node", status=status)
-        made.cases[-1]["emulation"] = settings.rows({"wan_rtt_ms": 4, "shared_processors": 2})
+        made.cases[-1]["emulation"] = setting_rows({"wan_rtt_ms": 4, "shared_processors": 2})
     found = table(part(made.data()), "Speed-up over one cluster")
     assert row(found, "MG A")[-1].text == "no launch completed"
 

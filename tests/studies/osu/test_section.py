@@ -11,8 +11,9 @@ from support.bundles import with_medians
 
 from roundtrip import studies
 from roundtrip.collect import analysis, samples
-from roundtrip.collect.tables import settings
-from roundtrip.collect.tables.rows import PLACEMENT, POINTS, SERIES
+from roundtrip.collect.bundle_rows import PLACEMENT, POINTS
+from roundtrip.collect.columns import setting_rows
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.report.blocks import Fold, Gallery, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
@@ -73,8 +74,8 @@ def osu_data(
                     "toolchain": "Open MPI",
                     "ranks": 2,
                     "hosts": ["node-1"],
-                    "parameters": settings.rows({"placement": "shared-memory"}),
-                    "emulation": settings.rows(kinds[study == "netpipe"]),
+                    "parameters": setting_rows({"placement": "shared-memory"}),
+                    "emulation": setting_rows(kinds[study == "netpipe"]),
                     "simulated": False,
                 }
             )

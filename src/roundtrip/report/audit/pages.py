@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.collect import analysis
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_texts
 from roundtrip.report import units
 from roundtrip.report.audit.subject import Number, Outcome, Subject, held, missing, no_case
 from roundtrip.report.blocks import Table
@@ -141,7 +141,7 @@ def _limited(one: Subject) -> dict[str, int]:
     """Bounds that are known of some launches, and of how many."""
     found: dict[str, int] = {}
     for emulation in one.launches["emulation"].drop_nulls().to_list():
-        facts = settings.texts(emulation)
+        facts = setting_texts(emulation)
         for fact, name in RATES.items():
             if fact in facts:
                 found[name] = found.get(name, 0) + 1

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import units
 
 #: From a published report to the index, and to the history of its campaign on its site.

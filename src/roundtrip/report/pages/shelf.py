@@ -22,7 +22,7 @@ import polars as pl
 
 from roundtrip import imported, paths
 from roundtrip.collect import analysis, site_key
-from roundtrip.collect.tables.rows import SERIES
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import judged, ledger, published

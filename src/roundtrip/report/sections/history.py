@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables.rows import PROVENANCE, SERIES
+from roundtrip.collect.night_rows import PROVENANCE, SERIES
 from roundtrip.history import annotations as remarks
 from roundtrip.history import facts as known
 from roundtrip.history import summary

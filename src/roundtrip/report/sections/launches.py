@@ -9,8 +9,8 @@ from dataclasses import replace
 import polars as pl
 
 from roundtrip.collect import displaced, identity, silences
+from roundtrip.collect.bundle_rows import STATUSES
 from roundtrip.collect.counts import Counts, of_rows
-from roundtrip.collect.tables.rows import STATUSES
 from roundtrip.report import labels, units, yardsticks
 from roundtrip.report.blocks import (
     Answer,

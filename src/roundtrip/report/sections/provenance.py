@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect import signature
+from roundtrip.collect.bundle_rows import NODE_FACTS
 from roundtrip.collect.environment import WITHHELD
-from roundtrip.collect.tables.rows import NODE_FACTS
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels, speeds
 from roundtrip.report.data import Data
 from roundtrip.report.speeds import Point, Value
@@ -210,7 +210,7 @@ def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     groups: dict[Setting, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):
-        parameters = settings.texts(row["parameters"])
+        parameters = setting_texts(row["parameters"])
         if row["study"] in apart and not apart[row["study"]] & parameters.keys():
             setting = Setting(
                 str(row["study"]),

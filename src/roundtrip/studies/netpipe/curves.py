@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_number
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import median_intervals
@@ -137,5 +137,5 @@ class Curves(Panels[Panel]):
             facts=(*parts[:2], *words, place, row["environ"]),
             environ=row["environ"],
             setting=f"{setting}, {place}" + (f", {kind}" if kind else ""),
-            rtt_ms=settings.number(row["emulation"], "wan_rtt_ms"),
+            rtt_ms=setting_number(row["emulation"], "wan_rtt_ms"),
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
@@ -125,7 +125,10 @@ def series_from_row(
     `titles`, `transports`: toolchain and transport by environment.  Of a launch that never was only
     the case's name is known.
     """
-    parameters, emulated = settings.texts(row["parameters"]), settings.texts(row["emulation"])
+    parameters, emulated = (
+        setting_texts(row["parameters"]),
+        setting_texts(row["emulation"]),
+    )
     rtt = emulated.get("wan_rtt_ms", parameters.get("wan_rtt"))
     ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
     series = Series(

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.tables import settings
+from roundtrip.collect.columns import setting_number
 from roundtrip.report import units
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import Interval, median_intervals
@@ -190,7 +190,7 @@ class Curves(Panels[Panel]):
             facts=(panel.place(row), row["environ"]),
             shared=shared,
             network=network,
-            hub_mbit_s=settings.number(row["emulation"], "hub_mbit_s"),
+            hub_mbit_s=setting_number(row["emulation"], "hub_mbit_s"),
         )
 
 

@@ -1,11 +1,14 @@
 """From the model of a row: the columns of its table, the rules for their cells, and its cells.
 
-An object becomes a struct, a list a list, and a map a list of name and value.
+An object becomes a struct, a list a list, and a map a list of name and value.  Settings are such a
+map with values of any type: parameters of a check, facts of what was emulated for a launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -207,3 +210,41 @@ def _value(schema: Mapping[str, Any], cell: Any) -> Any:
                 one["name"]: _value(schema["additionalProperties"], one["value"]) for one in cell
             }
     return cell
+
+
+#: What `by_launch` makes of the settings of a launch.
+SETTINGS_CELL = pl.List(pl.Struct({"name": pl.String, "value": pl.String, "number": pl.Float64}))
+_NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Columns name, value (as text) and number (None if it is none), by name."""
+    return [
+        {"name": name, "value": str(value), "number": _number(value)}
+        for name, value in sorted(facts.items())
+    ]
+
+
+def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Columns launch and `name`, a list of the settings' structs; launches without any are left."""
+    cells = pl.struct("name", "value", "number").alias(name)
+    return settings.group_by("launch", maintain_order=True).agg(cells)
+
+
+def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
+    """Values by name, of a launch's cell as `by_launch` has it; nothing of None."""
+    return {one["name"]: one["value"] for one in settings or ()}
+
+
+def setting_number(settings: Sequence[Mapping[str, Any]] | None, name: str) -> float | None:
+    """The number of that name; None if there is none."""
+    return next((one["number"] for one in settings or () if one["name"] == name), None)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return None
+    found = float(value)
+    return found if math.isfinite(found) else None
