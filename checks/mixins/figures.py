@@ -14,7 +14,7 @@ class Figures(rfm.RegressionTestPlugin):
         from roundtrip import studies
         from roundtrip.collect import samples
 
-        figures = studies.named(self.study).summarise(samples.whole(f"{self.stagedir}/samples.csv"))
+        figures = studies.get(self.study).summarise(samples.whole(f"{self.stagedir}/samples.csv"))
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
             for name, (value, unit) in figures.items()

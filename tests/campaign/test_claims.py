@@ -49,7 +49,7 @@ MARKED = "wan-marks"
 def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[Expected]:
     """All that `plan` asks for, of a site that can run everything."""
     values = {**OFFERED.get(plan.name, {}), **plan.parameters}
-    study = next(one.name for one in studies.found() if plan.name.lower().startswith(one.name))
+    study = next(one.name for one in studies.load() if plan.name.lower().startswith(one.name))
     found = []
     for combination in product(*values.values()):
         parameters = dict(zip(values, combination, strict=True))

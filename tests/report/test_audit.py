@@ -38,7 +38,7 @@ from roundtrip.report.blocks import Cell, Column
 from roundtrip.report.units import Level, Quantity, Unit, pure
 from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
 from roundtrip.stats.verdicts import Verdict
-from roundtrip.studies.facts import Pairing, Ratio
+from roundtrip.studies.derivation import Pairing, Ratio
 
 
 def held(number: int, subject: Subject) -> Outcome:

@@ -29,7 +29,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.plot import LINK, Plot, Scale
 from roundtrip.report.units import Unit
-from roundtrip.studies.facts import Facts
+from roundtrip.studies.derivation import Facts
 
 
 def test_what_a_figure_draws_is_what_its_views_say() -> None:
@@ -90,7 +90,7 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
     last = report.parts[-1]
     rules = last.blocks[-1]
     assert isinstance(rules, Table)
-    study = next(one for one in studies.found() if one.name == read_study(tree))
+    study = next(one for one in studies.load() if one.name == read_study(tree))
     found = {row[0].text: row[3].text for row in rules.rows if row[2].text == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
         assert found[rule] == "fail", rule

@@ -49,7 +49,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
-    section = studies.named("netpipe").section(read(tree))
+    section = studies.get("netpipe").section(read(tree))
     assert section is not None
     found = Counter(claim.family for claim in section.claims())
     cases = [

@@ -22,7 +22,7 @@ from roundtrip.report.origins import Origins
 from roundtrip.report.pages import write
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.units import Unit
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
 
 _LINK = re.compile(r"history\.html#series=([^\")]*)")
@@ -131,8 +131,8 @@ def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
 
 
 def test_a_cell_of_no_value_leads_nowhere() -> None:
-    assert cells.value(None, Unit.US, series="0" * 12).origin == ""
-    assert cells.judged(None, series="0" * 12).origin == ""
+    assert display.value(None, Unit.US, series="0" * 12).origin == ""
+    assert display.verdict(None, series="0" * 12).origin == ""
 
 
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:

@@ -18,8 +18,7 @@ from support.measured import Measured, bundle
 from roundtrip import paths, studies
 from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
-from roundtrip.studies import new
-from roundtrip.studies.ratios import SPEEDS
+from roundtrip.studies.derivation import SPEEDS
 from roundtrip.studies.study import PlannedCase, Study
 
 CHECKOUT = Path(__file__).parents[2]
@@ -48,15 +47,15 @@ def clone(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        *((name, "cannot name a study") for name in ("", "B", "two words", "../x", "1st", "class")),
-        ("netpipe", "is there already"),
-        ("panel", "is there already"),
-        ("x" * 31, "cannot name a study"),
+        *((name, "invalid study name") for name in ("", "B", "two words", "../x", "1st", "class")),
+        ("netpipe", "already exists"),
+        ("panel", "already exists"),
+        ("x" * 31, "invalid study name"),
     ],
 )
 def test_a_name_that_cannot_be_used_is_one_line(name: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
-        new.write(name, tmp_path)
+        studies.create(name, tmp_path)
     assert told in caught.value.what
     assert list(tmp_path.iterdir()) == []
 
@@ -65,14 +64,14 @@ def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) ->
     mine = tmp_path / "campaigns" / "barrier.toml"
     mine.parent.mkdir()
     mine.write_text("mine")
-    with pytest.raises(UserError, match="is there already"):
-        new.write("barrier", tmp_path)
+    with pytest.raises(UserError, match="already exists"):
+        studies.create("barrier", tmp_path)
     assert mine.read_text() == "mine"
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [mine]
 
 
 def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
-    written = new.write("barrier", clone)
+    written = studies.create("barrier", clone)
     texts = [(clone / file).read_text() for file in written]
     assert [text for text in texts if re.search(r"\{\{\w+\}\}", text)] == []
     assert [file for file in written if "NAME" in file.name or file.suffix == ".in"] == []
@@ -86,7 +85,7 @@ def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """The modules of a study `barrier` by their names, imported from where they were written."""
-    files = new.write("barrier", tmp_path)
+    files = studies.create("barrier", tmp_path)
     monkeypatch.setattr(studies, "__path__", [*studies.__path__, str(tmp_path / STUDIES)])
     names = sorted(file.stem for file in files if file.parent == STUDIES / "barrier")
     modules = {

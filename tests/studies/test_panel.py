@@ -8,9 +8,9 @@ from support.measured import METRIC, STUDY, Measured, bundle
 from roundtrip.collect.columns import setting_rows
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies import cells
-from roundtrip.studies.arms import BLUE, ORANGE, Arm
+from roundtrip.studies import display
 from roundtrip.studies.panel import CasePanels
+from roundtrip.studies.study import BLUE, ORANGE, Arm
 
 WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
@@ -79,7 +79,7 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
     few = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
     data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), few])
-    table = cells.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = display.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
     assert [[text(cell.text) for cell in row] for row in table.rows] == [
@@ -90,7 +90,7 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
     data = bundle([Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024))])
-    table = cells.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = display.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     assert [text(column.name) for column in table.columns[1:]] == [
         *("Arm", "1 B", "1 KiB", "Launches")
     ]

@@ -15,10 +15,9 @@ from roundtrip.collect import analysis, samples
 from roundtrip.collect.analysis import Analysis
 from roundtrip.collect.records import DETAILS
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.arms import BLUE, ORANGE, Arm
-from roundtrip.studies.facts import Facts
+from roundtrip.studies.derivation import Facts
 from roundtrip.studies.findings import Comparison
-from roundtrip.studies.study import Contrast, PlannedCase, Points, Study
+from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Points, Study
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("collect", "report", "stats", "campaign")
@@ -28,7 +27,7 @@ NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_t
 
 def test_all_studies_are_found_in_their_order() -> None:
     rooms = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
-    found = studies.found()
+    found = studies.load()
     assert {study.name for study in found} == rooms
     assert [study.order for study in found] == sorted(study.order for study in found)
     assert [study.title for study in found if not study.question.endswith("?")] == []
@@ -36,7 +35,7 @@ def test_all_studies_are_found_in_their_order() -> None:
 
 def test_every_room_has_the_modules_that_its_class_speaks_of() -> None:
     modules = {"derived": ("summary", "SUMMARY_UNITS", "speeds", "FACTS"), "section": ("Section",)}
-    for study in studies.found():
+    for study in studies.load():
         for module, names in modules.items():
             found = importlib.import_module(f"roundtrip.studies.{study.name}.{module}")
             assert [name for name in names if not hasattr(found, name)] == []
@@ -102,7 +101,7 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
 
 @pytest.mark.parametrize("room", SHARED)
 def test_no_shared_room_knows_a_study_by_its_name(room: str) -> None:
-    names = "|".join(study.name for study in studies.found() if study.name in NAMED)
+    names = "|".join(study.name for study in studies.load() if study.name in NAMED)
     known = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
     told = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
@@ -116,8 +115,8 @@ def test_no_shared_room_knows_a_study_by_its_name(room: str) -> None:
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
     tables = analysis.default().studies
-    assert set(tables) == {study.thresholds for study in studies.found() if study.thresholds}
-    assert set(DETAILS) == {study.name for study in studies.found() if study.record}
+    assert set(tables) == {study.thresholds for study in studies.load() if study.thresholds}
+    assert set(DETAILS) == {study.name for study in studies.load() if study.record}
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
@@ -134,7 +133,7 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
-    supplied = [study.facts() for study in studies.found()]
+    supplied = [study.facts() for study in studies.load()]
     assert all(facts.summaries and facts.made_with for facts in supplied)
     assert len({id(facts) for facts in supplied}) == len(supplied)
 

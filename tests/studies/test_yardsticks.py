@@ -7,11 +7,11 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.collect import samples
 from roundtrip.report.yardsticks import by_launch
-from roundtrip.studies.metrics import METRICS, by_study
+from roundtrip.studies.derivation import METRICS, metrics_by_study
 
 
 def test_no_study_is_without() -> None:
-    assert [study.name for study in studies.found() if not study.yardsticks] == []
+    assert [study.name for study in studies.load() if not study.yardsticks] == []
 
 
 def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:
@@ -44,5 +44,5 @@ def test_two_metrics_are_two_figures() -> None:
 
 
 def test_every_study_declares_metrics_that_are_known() -> None:
-    for name, own in by_study().items():
+    for name, own in metrics_by_study().items():
         assert own and set(own) <= set(METRICS), name

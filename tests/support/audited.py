@@ -26,7 +26,7 @@ from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
-from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail
 
 LEVELS = analysis.default().statistics
 TIME = Summary("time", Kind.COST, "the samples of a launch", MEDIAN)

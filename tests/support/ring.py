@@ -112,7 +112,7 @@ def processors_move_apart(_: int, __: str, size: int) -> float:
 
 
 def part(data: Data) -> Part:
-    made = studies.named("ring").section(data)
+    made = studies.get("ring").section(data)
     assert made is not None
     return made.part(judge(made.claims(), data.analysis.statistics))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.studies import metrics
-from roundtrip.studies.metrics import METRICS
+from roundtrip.studies import derivation
+from roundtrip.studies.derivation import METRICS
 
 CHECKOUT = Path(__file__).parents[2]
 PROJECT = """
@@ -55,8 +55,8 @@ def in_cpp(tree: Path) -> dict[str, str]:
 
 def test_cpp_has_the_metrics_of_python(tree: Path) -> None:
     assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
-    assert METRICS["half_round_trip_time"] == metrics.Metric("s", lower_is_better=True)
-    assert METRICS["message_rate"] == metrics.Metric("1/s", False, may_be_zero=True)
+    assert METRICS["half_round_trip_time"] == derivation.Metric("s", lower_is_better=True)
+    assert METRICS["message_rate"] == derivation.Metric("1/s", False, may_be_zero=True)
 
 
 def test_a_study_adds_a_metric_in_its_own_room(tree: Path) -> None:
@@ -64,7 +64,9 @@ def test_a_study_adds_a_metric_in_its_own_room(tree: Path) -> None:
     room.mkdir()
     (room / "metrics.json").write_text('{"skew": {"unit": "us", "lower_is_better": true}}')
     assert in_cpp(tree)["skew"] == "us"
-    assert metrics.declared(room.parent)["skew"] == metrics.Metric("us", lower_is_better=True)
+    assert derivation.read_metrics(room.parent)["skew"] == derivation.Metric(
+        "us", lower_is_better=True
+    )
 
 
 def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
@@ -72,11 +74,11 @@ def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
     room.mkdir()
     file = room / "metrics.json"
     file.write_text('{"lap_time": {"lower_is_better": true, "unit": "s"}}')
-    assert metrics.declared(room.parent) == METRICS
+    assert derivation.read_metrics(room.parent) == METRICS
     assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
     file.write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
     with pytest.raises(UserError, match="another study declares the metric 'bandwidth' differe"):
-        metrics.declared(room.parent)
+        derivation.read_metrics(room.parent)
     done = configured(tree)
     assert done.returncode != 0
     assert "another study declares the metric bandwidth differently" in done.stderr

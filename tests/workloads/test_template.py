@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip import paths
+from roundtrip import paths, studies
 from roundtrip.collect import launch
-from roundtrip.studies import new
 
 CHECKOUT = Path(__file__).parents[2]
 MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
@@ -50,7 +49,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
         copy = tree / file.relative_to(CHECKOUT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    new.write(NAME, tree)
+    studies.create(NAME, tree)
     run(
         *("cmake", "-G", "Ninja", "-S", "workloads", "-B", "build", "-D", "BUILD_TESTING=ON"),
         *("-D", "CMAKE_BUILD_TYPE=Debug"),
@@ -67,7 +66,8 @@ def test_its_own_tests_pass(build: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ab", "barrier", "zebra", "x" * 30])
 def test_it_is_small_and_formatted_whatever_its_name(tmp_path: Path, name: str) -> None:
-    files = [tmp_path / file for file in new.write(name, tmp_path) if file.parts[0] == "workloads"]
+    written = studies.create(name, tmp_path)
+    files = [tmp_path / file for file in written if file.parts[0] == "workloads"]
     assert sum(len(file.read_text().splitlines()) for file in files) < 130
     shutil.copyfile(CHECKOUT / ".clang-format", tmp_path / ".clang-format")
     sources = [file for file in files if file.suffix in (".cpp", ".hpp")]

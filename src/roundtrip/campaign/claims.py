@@ -137,6 +137,6 @@ def _launches(count: int) -> str:
 
 def primary(cases: Sequence[PlannedCase], settings: analysis.Analysis) -> Iterator[PlannedClaims]:
     """The primary claims that launches of `cases` will support, study by study."""
-    for study in studies.found():
+    for study in studies.load():
         mine = [case for case in cases if case.study == study.name]
         yield from study.primary_claims(mine, settings)

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from roundtrip import paths, studies
 from roundtrip.cli import app, listing
-from roundtrip.studies import new as rooms
 
 study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a new one.")
 app.add_typer(study_app, name="study")
@@ -20,7 +19,7 @@ app.add_typer(study_app, name="study")
 def list_studies() -> None:
     """Name, title and question of each study, in the order of the report."""
     table = Table("study", "title", "question", box=None, pad_edge=False)
-    for study in studies.found():
+    for study in studies.load():
         table.add_row(*map(Text, (study.name, study.title, study.question)))
     listing.show(table)
 
@@ -33,7 +32,7 @@ def new(
 
     It touches no file that exists.  Exit status: 0 written; 2 the name cannot be used.
     """
-    written = rooms.write(name, paths.checkout())
+    written = studies.create(name, paths.checkout())
     for file in written:
         typer.echo(f"wrote {file}")
     typer.echo(f"next: roundtrip run {name} --site local; then docs/add-a-study.md")

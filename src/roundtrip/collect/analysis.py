@@ -75,7 +75,7 @@ _LATER = ("history", "nodes")
 def default_text() -> str:
     """The thresholds that come with the package: the shared ones, then those of each study."""
     shared = resources.files("roundtrip.report").joinpath(FILE_NAME)
-    rooms = [resources.files(study.__module__) for study in studies.found() if study.thresholds]
+    rooms = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
     parts = [shared, *(room.joinpath("thresholds.toml") for room in rooms)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
@@ -118,7 +118,7 @@ def parse(text: str, file: Path) -> Analysis:
     thresholds: a bundle with such a file has no launches of it.  So do the history and the nodes.
     """
     given, places = tables.parse(text, file)
-    own = {study.name: study.thresholds for study in studies.found() if study.thresholds}
+    own = {study.name: study.thresholds for study in studies.load() if study.thresholds}
     package = files.parse_toml(default_text())
     known = {name: package[name] for name in (*_LATER, *own)}
     found = tables.validate({**known, **given}, _file(), places, file)
@@ -134,7 +134,7 @@ def parse(text: str, file: Path) -> Analysis:
 @cache
 def _file() -> type[_Shared]:
     """The model of the whole file."""
-    tables = {study.name: (study.thresholds, ...) for study in studies.found() if study.thresholds}
+    tables = {study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds}
     return extended(_Shared, tables)
 
 

@@ -29,7 +29,7 @@ from roundtrip.collect.records import (
     Timing,
 )
 from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, optional
-from roundtrip.studies.metrics import METRICS
+from roundtrip.studies.derivation import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
 STATUSES: tuple[str, ...] = get_args(Status)

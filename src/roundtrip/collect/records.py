@@ -304,7 +304,7 @@ class _Run(Record):
 
 
 #: By study: what only its workload writes, under the study's name; ``details/`` of a bundle.
-DETAILS = {study.name: study.record for study in studies.found() if study.record}
+DETAILS = {study.name: study.record for study in studies.load() if study.record}
 Run = model.extended(
     _Run,
     {

@@ -24,7 +24,7 @@ from roundtrip.collect.bundle_rows import SAMPLES
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
 from roundtrip.errors import UserError
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
-from roundtrip.studies.metrics import METRICS, by_study
+from roundtrip.studies.derivation import METRICS, metrics_by_study
 
 #: Columns of the file: those of samples.parquet, without what says whose launch it was.
 SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
@@ -184,7 +184,9 @@ def all_good() -> pl.Expr:
     units = {name: known.unit for name, known in METRICS.items()}
     zero_is_good = [name for name, known in METRICS.items() if known.may_be_zero]
     positive = value.is_between(LEAST_VALUE, MOST_VALUE)
-    foreign = [(pl.col("study") == name) & ~metric.is_in(own) for name, own in by_study().items()]
+    foreign = [
+        (pl.col("study") == name) & ~metric.is_in(own) for name, own in metrics_by_study().items()
+    ]
     return pl.all_horizontal(
         ~pl.any_horizontal(foreign).any(),
         (positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
@@ -229,7 +231,7 @@ def _row(line: bytes) -> list[Any]:
     metric = METRICS.get(row["metric"])
     if metric is None:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
-    own = by_study().get(row["study"], (row["metric"],))
+    own = metrics_by_study().get(row["study"], (row["metric"],))
     if row["metric"] not in own:
         told = f"study {row['study']} declares no metric {row['metric']!r}"
         raise ValueError(f"{told}; right are: {', '.join(own)}")

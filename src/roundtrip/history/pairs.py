@@ -15,7 +15,7 @@ import polars as pl
 from roundtrip.collect.night_rows import PAIRS
 from roundtrip.sites.scales import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
-from roundtrip.studies.metrics import METRICS
+from roundtrip.studies.derivation import METRICS
 
 LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
 #: Whether the launch failed: its excess is 1, or 0.

@@ -7,7 +7,7 @@ import polars as pl
 from roundtrip.collect.night_rows import NIGHTS, SERIES
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.stats.summaries import with_ends
-from roundtrip.studies.metrics import METRICS
+from roundtrip.studies.derivation import METRICS
 
 DISTURBED = "disturbed"
 #: Night, study and unit follow from digest, case and metric.

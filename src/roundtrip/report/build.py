@@ -22,7 +22,7 @@ from roundtrip.report.sections import (
     toolchains,
 )
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.facts import Facts
+from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim, Section, Study
 
 
@@ -102,7 +102,7 @@ def _judged(data: Data, sections: Sequence[_Section]) -> dict[Claim, ClaimVerdic
 
 def _sections(data: Data) -> Iterator[_Section]:
     tested = labels.simulated(data).is_empty()
-    for study in studies.found():
+    for study in studies.load():
         if section := study.section(data):
             yield _Section(section, section.claims() if tested else {}, study.facts(), study)
     if tested and (compared := toolchains.section(data)):

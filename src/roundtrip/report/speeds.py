@@ -13,7 +13,7 @@ from roundtrip import studies
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.stats.rounds import RoundLaunch
-from roundtrip.studies.ratios import ORIGIN
+from roundtrip.studies.derivation import ORIGIN
 from roundtrip.studies.study import BOOST, MPI
 
 
@@ -44,7 +44,7 @@ def of(data: Data, launches: Collection[str]) -> Values:
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
     chosen = data.launches.filter(pl.col("launch").is_in(list(launches)))
     present, cases = set(chosen["study"]), dict(chosen.select("launch", "case_id").iter_rows())
-    for study in studies.found():
+    for study in studies.load():
         if study.name not in present:
             continue
         mine = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))

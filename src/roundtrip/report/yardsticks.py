@@ -30,7 +30,7 @@ def by_launch(rows: pl.LazyFrame) -> pl.DataFrame:
     several.
     """
     keys = ["launch", *SAME]
-    there_are = [(study.name, one) for study in studies.found() for one in study.yardsticks]
+    there_are = [(study.name, one) for study in studies.load() for one in study.yardsticks]
     frames = [
         _samples(rows.filter(pl.col("study") == study), yardstick)
         .sort("rep")

@@ -1,18 +1,37 @@
-"""The studies: a room each, and what they share.  Nothing else knows a study by its name."""
+"""The studies: a room each, and what they share.  Nothing else knows a study by its name.
+
+`create` writes the rooms of a new study from ``template/``: a small study that works.
+"""
 
 from __future__ import annotations
 
 import importlib
+import keyword
 import pkgutil
+import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from roundtrip.errors import UserError, writing
 
 if TYPE_CHECKING:
     from roundtrip.studies.study import Study
 
+_HERE = Path(__file__).parent
+_NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
+#: Folders of the template, and where their files go.
+_PLACES = {
+    "workload": "workloads/{name}",
+    "checks": "checks/{name}",
+    "campaigns": "campaigns",
+    "room": "src/roundtrip/studies/{name}",
+    "tests": "tests/studies/{name}",
+}
+
 
 @cache
-def found() -> tuple[Study, ...]:
+def load() -> tuple[Study, ...]:
     """All studies, one for each package beside this file that sets `STUDY`, in their order."""
     rooms = (
         importlib.import_module(f"{__name__}.{room.name}")
@@ -23,6 +42,41 @@ def found() -> tuple[Study, ...]:
     return tuple(sorted(studies, key=lambda study: (study.order, study.name)))
 
 
-def named(name: str) -> Study:
+def get(name: str) -> Study:
     """The study of that name, as in case.json; KeyError if there is none."""
-    return {study.name: study for study in found()}[name]
+    return {study.name: study for study in load()}[name]
+
+
+def create(name: str, checkout: Path) -> list[Path]:
+    """Write all files of study `name` and return their paths, relative to `checkout`, sorted.
+
+    UserError, and nothing is written, if the name cannot be used or one of the files exists.
+    """
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise UserError(
+            f"invalid study name {name[:60]!r}: use 2 to 30 lower-case letters or digits, the "
+            "first a letter, and no keyword of Python: for example barrier"
+        )
+    if name in {entry.name.removesuffix(".py") for entry in _HERE.iterdir()}:
+        raise UserError(f"src/roundtrip/studies/{name} already exists: choose another name")
+    files = _fill_template(name)
+    for file in files:
+        if (checkout / file).exists():
+            raise UserError("already exists: choose another name", checkout / file)
+    for file, text in files.items():
+        with writing(checkout / file):
+            (checkout / file).parent.mkdir(parents=True, exist_ok=True)
+            (checkout / file).write_text(text, encoding="utf-8")
+    return sorted(files)
+
+
+def _fill_template(name: str) -> dict[Path, str]:
+    """Texts by path below the checkout; ``NAME`` in a path becomes the study's name."""
+    files = {}
+    for folder, place in _PLACES.items():
+        template = _HERE / "template" / folder
+        for file in sorted(template.rglob("*.in")):
+            path = f"{place.format(name=name)}/{file.relative_to(template)}".removesuffix(".in")
+            text = file.read_text(encoding="utf-8").replace("{{name}}", name)
+            files[Path(path.replace("NAME", name))] = text.replace("{{Name}}", name.capitalize())
+    return files

@@ -17,9 +17,9 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Tone
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
+from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.panel import P, Panels
-from roundtrip.studies.ratios import within_launch
 from roundtrip.studies.study import Claim, Contrast, Study
 
 #: What is open outranks what is settled, and what is bad outranks both.
@@ -143,7 +143,7 @@ class Finding(Generic[S, P]):
     @property
     def cell(self) -> Cell:
         """The smallest and the largest ratio, and the verdict."""
-        return cells.verdict(self.ratios, self.tone, self.verdict)
+        return display.span(self.ratios, self.tone, self.verdict)
 
 
 def evidence(judged: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]) -> Evidence:
@@ -217,12 +217,12 @@ def _cost(ratios: Sequence[float]) -> str:
     """Of ratios of rates below 1: the further time."""
     times = [1 / ratio for ratio in ratios]
     if min(ratios) < _FACTOR:
-        return f"is {cells.low_to_high(times, digits=2)} times slower"
+        return f"is {display.span_text(times, digits=2)} times slower"
     return f"costs {_percent([time - 1 for time in times])}"
 
 
 def _percent(parts: Sequence[float]) -> str:
-    return f"{cells.low_to_high(parts, 100, digits=2)}{_NBSP}%"
+    return f"{display.span_text(parts, 100, digits=2)}{_NBSP}%"
 
 
 def _place(mine: Sequence[VerdictAt], found: Sequence[VerdictAt]) -> str:

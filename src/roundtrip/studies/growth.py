@@ -18,9 +18,9 @@ from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Headin
 from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.summaries import median_intervals
-from roundtrip.studies import charts, panel
-from roundtrip.studies.arms import GREY, Arm, palette
-from roundtrip.studies.charts import Drawing
+from roundtrip.studies import display, panel
+from roundtrip.studies.display import Drawing
+from roundtrip.studies.study import GREY, Arm, palette
 
 #: Name of a thing -> ranks -> time that is ideal, in any unit.
 Ideal = Callable[[str, int], float]
@@ -150,7 +150,7 @@ class Growth:
         def views(one: Drawing) -> tuple[View, ...]:
             return (View("Efficiency", x, y, (ideal, *one.curves), has_bars=True),)
 
-        return charts.figures(drawings, "Efficiency over nodes", views)
+        return display.each_panel(drawings, "Efficiency over nodes", views)
 
 
 def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:

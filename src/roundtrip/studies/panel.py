@@ -30,8 +30,7 @@ from roundtrip.stats.summaries import (
     median_interval,
     median_intervals,
 )
-from roundtrip.studies.metrics import METRICS
-from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.derivation import METRICS, within_launch
 
 #: How the samples of a launch become one value.
 OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)

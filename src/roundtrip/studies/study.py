@@ -1,21 +1,20 @@
 """What a study is: the declaration from which its plan, its report and its audit follow.
 
 A room is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class that
-derives from `Study`; `roundtrip.studies.found` finds it.  Roundtrip imports every room whenever it
-starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is in two
-modules beside it, which are imported when they are used: ``derived`` and ``section``.
+derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every room
+whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is
+in two modules beside it, which are imported when they are used: ``derived`` and ``section``.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import Arm
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +24,44 @@ if TYPE_CHECKING:
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data
     from roundtrip.stats.verdicts import ClaimVerdict, Family
-    from roundtrip.studies.facts import Facts
+    from roundtrip.studies.derivation import Facts
+
+
+Colour = tuple[str, str]
+
+BLUE: Colour = ("#0b4f94", "#a9d3fb")
+ORANGE: Colour = ("#d95f02", "#ffb27a")
+TEAL: Colour = ("#2a9d8f", "#6fd3c6")
+PURPLE: Colour = ("#6a3d9a", "#c9a3f5")
+RUST: Colour = ("#a84600", "#ffc892")
+GREY: Colour = ("#7a7a7a", "#c0c0c0")
+#: What a study published.
+PINK: Colour = ("#c2185b", "#ff7fb0")
+
+_PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
+
+    `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
+    place among the arms, so that curves which lie on each other are told apart.
+    `is_bound`: not measured, but what nothing that is measured can exceed.
+    """
+
+    title: str
+    colour: Colour
+    width: float = 2.0
+    point: float = 3.0
+    shape: str = ""
+    is_dashed: bool = False
+    is_bound: bool = False
+
+
+def palette(names: Iterable[str]) -> dict[str, Colour]:
+    """A colour for each name, in order; the seventh name has the colour of the first again."""
+    return {name: _PALETTE[number % len(_PALETTE)] for number, name in enumerate(names)}
 
 
 #: A finite number and its unit.
@@ -215,16 +251,16 @@ class Study:
         return {name: (one, units[name]) for name, one in known.items() if math.isfinite(one)}
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The values by which two toolchains are compared: columns `ratios.SPEEDS`.
+        """The values by which two toolchains are compared: columns `derivation.SPEEDS`.
 
         There is a row for each launch and value.  `samples` has the columns of samples.csv and
         launch, and holds only this study.
         """
-        from roundtrip.studies import ratios
+        from roundtrip.studies import derivation
 
         form = self._own("derived", "speeds")
-        found: pl.DataFrame = form(samples, self.sizes(settings)) if form else ratios.no_speeds()
-        return found
+        speeds: pl.DataFrame = form(samples, self.sizes(settings)) if form else derivation.NO_SPEEDS
+        return speeds
 
     def section(self, data: Data) -> Section | None:
         """Its section of the report; None if no launch of the study in the bundle passed."""
@@ -236,7 +272,7 @@ class Study:
 
     def facts(self) -> Facts:
         """What the report's audit has to know of its section; what is not supplied is unknown."""
-        from roundtrip.studies.facts import Facts
+        from roundtrip.studies.derivation import Facts
 
         found: Facts | None = self._own("derived", "FACTS")
         return found or Facts()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.netpipe import (
     ARMS,
     BASE,
@@ -21,7 +22,6 @@ from roundtrip.studies.netpipe import (
     published,
 )
 from roundtrip.studies.netpipe import derived as netpipe
-from roundtrip.studies.ratios import within_launch
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 

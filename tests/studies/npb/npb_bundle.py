@@ -156,7 +156,7 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
 
 def part(data: Data) -> Part:
     """The section with its verdicts."""
-    made = studies.named("npb").section(data)
+    made = studies.get("npb").section(data)
     assert made is not None
     return made.part(judge(made.claims(), data.analysis.statistics))
 

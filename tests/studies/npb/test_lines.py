@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roundtrip.studies.arms import BLUE
 from roundtrip.studies.npb.scaling import as_lines
+from roundtrip.studies.study import BLUE
 
 
 def test_a_line_is_dashed_where_ranks_share_processors() -> None:

@@ -266,7 +266,7 @@ def test_hostile_names_are_text() -> None:
 def test_a_bundle_without_npb_has_no_section() -> None:
     made = make.Bundle()
     made.add(status="failed")
-    assert studies.named("npb").section(made.data()) is None
+    assert studies.get("npb").section(made.data()) is None
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:

@@ -174,7 +174,7 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
     assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
     assert {
         key.rtt
-        for key in studies.named("npb").section(made.data()).claims()
+        for key in studies.get("npb").section(made.data()).claims()
         if hasattr(key, "upstream")
     } == {*(None, 0.0, 4.0)}
 

@@ -97,7 +97,7 @@ def osu_data(
 
 
 def part(data: Data) -> Part:
-    made = studies.named("osu").section(data)
+    made = studies.get("osu").section(data)
     assert made is not None
     assert made.claims() == {}
     return made.part({})
@@ -192,7 +192,7 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     only = data.launches.filter(pl.col("study") != "osu")
-    assert studies.named("osu").section(replace(data, launches=only)) is None
+    assert studies.get("osu").section(replace(data, launches=only)) is None
 
 
 @pytest.mark.parametrize(

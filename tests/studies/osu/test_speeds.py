@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from roundtrip.collect import analysis
+from roundtrip.studies.derivation import SPEEDS
 from roundtrip.studies.osu import STUDY, derived
-from roundtrip.studies.ratios import SPEEDS
 
 
 @pytest.mark.parametrize(

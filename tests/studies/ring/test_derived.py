@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.ring import derived as ring
 
 

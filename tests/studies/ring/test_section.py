@@ -110,7 +110,7 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
 def test_a_bundle_without_rings_has_no_section() -> None:
     data = ring_data(TRUTH)
     empty = replace(data, launches=data.launches.filter(pl.lit(False)))
-    assert studies.named("ring").section(empty) is None
+    assert studies.get("ring").section(empty) is None
 
 
 def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:

@@ -10,7 +10,7 @@ from roundtrip.report.blocks import Gallery, Items, Paragraph, Table, Text
 from roundtrip.report.units import Level
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_values
-from roundtrip.studies.facts import Pairing, Ratio
+from roundtrip.studies.derivation import Pairing, Ratio
 
 _DIRECTED = (Verdict.FASTER, Verdict.SLOWER)
 _ROUNDING = 1e-12

@@ -14,7 +14,7 @@ from roundtrip.report.blocks import Table
 from roundtrip.report.plot import LINK, Plot
 from roundtrip.report.units import UNPRINTED, Level, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
-from roundtrip.studies.metrics import METRICS
+from roundtrip.studies.derivation import METRICS
 
 _NAMED = 3  # so many faults are listed, the others counted
 #: Facts of an emulated link that bound how fast anything can be, and the bound's name in figures.

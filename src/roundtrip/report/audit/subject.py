@@ -27,7 +27,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.facts import Facts
+from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim
 
 CLOCK = ("clock_overhead_s", "clock_resolution_s")

@@ -61,7 +61,7 @@ def part(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Part | None:
     items: list[Text] = [(Strong(str(family)), f": {_HEADS[family]}.") for family in present]
     items += [
         (f"Primary of study {study.name}: {study.primary}",)
-        for study in studies.found()
+        for study in studies.load()
         if study.name in passed and study.primary
     ]
     table = _sequential if data.is_sequential else _table

@@ -36,7 +36,7 @@ from roundtrip.report.sections.history_answers import answers
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
-from roundtrip.studies.facts import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 ANCHOR, TITLE = "history", "Since last night"
 QUESTION = "What changed since last night?"

@@ -31,7 +31,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.sections import clocks, spread
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
-from roundtrip.studies.facts import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 #: Of every part of ours.
 _FACTS = Facts(

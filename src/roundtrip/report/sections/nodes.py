@@ -28,7 +28,7 @@ from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
 from roundtrip.stats.nodes.judge import judge
 from roundtrip.stats.nodes.verdicts import Judged
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
-from roundtrip.studies.facts import Facts
+from roundtrip.studies.derivation import Facts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 QUESTION = "Which node is sick?"

@@ -34,7 +34,7 @@ from roundtrip.report.sections.toolchains_data import (
 from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.facts import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
 
 #: What stands behind the numbers of this part, for the report's audit.

@@ -206,7 +206,7 @@ Rows = list[dict[str, Any]]
 
 def _groups(data: Data) -> dict[Setting, dict[str, Rows]]:
     """Setting -> environment -> its launches, of settings with two environments or more."""
-    apart = {study.name: study.elsewhere for study in studies.found()}
+    apart = {study.name: study.elsewhere for study in studies.load()}
     groups: dict[Setting, dict[str, Rows]] = defaultdict(lambda: defaultdict(list))
     passed = data.launches.filter(pl.col("status") == "passed")
     for row in passed.sort("launch").iter_rows(named=True):

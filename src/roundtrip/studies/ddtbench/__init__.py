@@ -6,8 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, Arm
-from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+from roundtrip.studies.study import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PURPLE,
+    Arm,
+    Contrast,
+    PlannedCase,
+    Points,
+    Study,
+    Yardstick,
+)
 
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis

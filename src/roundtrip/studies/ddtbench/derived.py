@@ -33,9 +33,7 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
 from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING, TUNED
-from roundtrip.studies.facts import Facts, Pairing, Ratio
-from roundtrip.studies.ratios import speeds as speeds_of
-from roundtrip.studies.ratios import within_launch
+from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds, within_launch
 
 METRIC = "epoch_time"
 #: Epochs that make and free datatypes or buffers: among other methods, and once more at once.
@@ -168,7 +166,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     original = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
     figures = launch_figures(original, ["launch"])
     with_types = largest(figures.filter(pl.col("variant") == DDT), ["launch"])
-    return speeds_of(
+    return toolchain_speeds(
         with_types.rename({"round_trip": "seconds"}),
         pl.concat_str("app", pl.lit(", datatypes")),
         phase=UNPACKED,

@@ -12,9 +12,7 @@ from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
 from roundtrip.report.units import Level, Unit
 from roundtrip.stats.summaries import median_intervals
-from roundtrip.studies import charts
-from roundtrip.studies.arms import BLUE, TEAL, Arm
-from roundtrip.studies.charts import INTERVAL, Drawing
+from roundtrip.studies import display
 from roundtrip.studies.ddtbench import (
     ARMS,
     BUFFERS,
@@ -26,6 +24,8 @@ from roundtrip.studies.ddtbench import (
     TUNED,
 )
 from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.studies.display import INTERVAL, Drawing
+from roundtrip.studies.study import BLUE, TEAL, Arm
 
 
 def overhead_caption(level: Level) -> Text:
@@ -80,7 +80,7 @@ def overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         curves = _by_app(one.frame, apps, one.shown)
         return (View("Overhead", scale, None, curves, apps, (Rule(0.0),)),)
 
-    return charts.figures(drawings, "Packing overhead of each micro-app", views)
+    return display.each_panel(drawings, "Packing overhead of each micro-app", views)
 
 
 def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
@@ -94,12 +94,12 @@ def time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     def views(one: Drawing) -> tuple[View, ...]:
         return (_parts(one), *_time_views(data, shown[one.name]))
 
-    return charts.figures(drawings, "Time of a round trip by epoch", views)
+    return display.each_panel(drawings, "Time of a round trip by epoch", views)
 
 
 def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
     subtitle = f"{panel.counted} of each micro-app, {BUFFERS[panel.buffers]}"
-    return charts.drawing(name, panel, frame, arms, subtitle)
+    return display.drawing(name, panel, frame, arms, subtitle)
 
 
 def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
@@ -138,7 +138,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
         if frame.height
     }
     apps = told["Round trip"]["app"].unique(maintain_order=True).to_list()
-    low, high = charts.decades(list(told.values()))
+    low, high = display.decades(list(told.values()))
     return tuple(
         View(
             name,

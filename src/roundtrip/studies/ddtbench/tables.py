@@ -12,7 +12,7 @@ from roundtrip.report.blocks import Answer, Cell, Column, Strong, Table, Tone, t
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.ddtbench import (
     APPS,
     ARMS,
@@ -46,10 +46,10 @@ def comparison(panel: Panel, app: str, size: int, by_hand: str = MANUAL) -> Comp
 def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
     """The gain with its interval, and what follows from it; `series` as in `Cell`."""
     if judged is None:
-        return cells.NOT_MEASURED
+        return display.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
     told = words if judged.would_do is None else judged.words
-    return cells.judged(judged, {judged.verdict: tone}, told, series=series)
+    return display.verdict(judged, {judged.verdict: tone}, told, series=series)
 
 
 def verdicts(
@@ -70,7 +70,7 @@ def verdicts(
         for app in APPS
     ]
     chosen = {key: panel.label for key, panel in mine.items()}
-    return cells.grid(
+    return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {BUFFERS[buffers]}; above 1 "
         "datatypes are faster.",
@@ -94,12 +94,12 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerd
         rows.append(
             (
                 *_named(app, size),
-                cells.value(of_method.get(REFERENCE), Unit.US, 1e6, series=origin),
-                cells.value(of_method.get(MANUAL), Unit.US, 1e6),
-                cells.value(of_method.get(TUNED), Unit.US, 1e6),
-                *(cells.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING),
+                display.value(of_method.get(REFERENCE), Unit.US, 1e6, series=origin),
+                display.value(of_method.get(MANUAL), Unit.US, 1e6),
+                display.value(of_method.get(TUNED), Unit.US, 1e6),
+                *(display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING),
                 advice(judged.get(comparison(panel, app, size)), types),
-                advice(tuned, types) if tuned else cells.NONE,
+                advice(tuned, types) if tuned else display.NONE,
             )
         )
     return Table(
@@ -134,7 +134,7 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
     costs = _by_variant(data.of(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        values = [cells.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]
+        values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]
         rows.append((*_named(app, size), *values))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
@@ -157,7 +157,7 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         (
             *_named(app, size),
             *(
-                cells.value(
+                display.value(
                     of_phase.get(phase),
                     Unit.US,
                     1e6,
@@ -225,7 +225,7 @@ def nas_lu_x(
             Cell("as published", "muted"),
             Cell(Quantity(value=by_hand, unit=Unit.PERCENT, decimals=0)),
             Cell(Quantity(value=with_types, unit=Unit.PERCENT, decimals=0)),
-            cells.NONE,
+            display.NONE,
         )
     ]
     for panel in panels:
@@ -237,8 +237,8 @@ def nas_lu_x(
                     (
                         Cell(panel.label),
                         Cell(BUFFERS[panel.buffers]),
-                        cells.value(cost.get(MANUAL), Unit.PERCENT, 100),
-                        cells.value(cost.get(DDT), Unit.PERCENT, 100),
+                        display.value(cost.get(MANUAL), Unit.PERCENT, 100),
+                        display.value(cost.get(DDT), Unit.PERCENT, 100),
                         _holds(verdict),
                     )
                 )
@@ -260,7 +260,7 @@ def nas_lu_x(
 
 def _holds(judged: ClaimVerdict | None) -> Cell:
     if judged is None:
-        return cells.NOT_MEASURED
+        return display.NOT_MEASURED
     outcomes: dict[Verdict, tuple[str, Tone]] = {
         Verdict.FASTER: ("holds", "good"),
         Verdict.SLOWER: ("does not hold", "bad"),

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 from roundtrip.model import Count, Limit, Sizes, Table
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import BLUE, PURPLE, RUST, Arm
-from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+from roundtrip.studies.study import (
+    BLUE,
+    PURPLE,
+    RUST,
+    Arm,
+    Contrast,
+    PlannedCase,
+    Points,
+    Study,
+    Yardstick,
+)
 
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis

@@ -13,9 +13,9 @@ from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import panel
+from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.netpipe import ARMS, BASE, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
-from roundtrip.studies.ratios import within_launch
 
 _LAUNCH = ["launch", "case_id"]
 _BY = ["case_id", "case", "variant", "size_bytes"]

@@ -34,10 +34,15 @@ from roundtrip.stats.summaries import (
     Kind,
     Summary,
 )
-from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.derivation import (
+    Facts,
+    Pairing,
+    Ratio,
+    Tail,
+    toolchain_speeds,
+    within_launch,
+)
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, HALF_ROUND_TRIP, PER_MESSAGE
-from roundtrip.studies.ratios import speeds as speeds_of
-from roundtrip.studies.ratios import within_launch
 from roundtrip.studies.study import BOOST, MPI
 
 REFERENCE_STUDY = "netpipe-reference"
@@ -151,7 +156,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
     mode = pl.col("case").str.split("/").list.first().replace(_MODES)
     name = pl.col("variant").replace_strict({name: arm.title for name, arm in ARMS.items()})
-    return speeds_of(
+    return toolchain_speeds(
         launch_medians(wanted, ["launch"]),
         pl.concat_str(name, pl.lit(", "), mode),
         depends_on=pl.col("variant").replace_strict(_COMPARED_BY),

@@ -10,8 +10,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import Rule, Scale, View
 from roundtrip.report.units import Level, Unit
-from roundtrip.studies import charts
-from roundtrip.studies.charts import INTERVAL, Drawing
+from roundtrip.studies import display
+from roundtrip.studies.display import INTERVAL, Drawing
 from roundtrip.studies.netpipe import ARMS, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
@@ -55,12 +55,12 @@ def bandwidth(
     ratios = {one.name: view for one, view in zip(known, _ratio_views(known, margin), strict=True)}
     if panels[0].is_pingpong:
         drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), ARMS, is_published=True))
-    domain = charts.decades([one.frame for one in drawings], 1.0)
+    domain = display.decades([one.frame for one in drawings], 1.0)
 
     def ratio_view(one: Drawing) -> tuple[View, ...]:
         return (ratios[one.name],) if one.name in ratios else ()
 
-    return charts.over_size(
+    return display.over_size(
         drawings, "Bandwidth over message size", "Bandwidth", Unit.MB_S, domain, more=ratio_view
     )
 
@@ -71,7 +71,7 @@ def ratio(name: str, curves: Curves, panels: Sequence[Panel], margin: float) -> 
     views = {
         one.name: view for one, view in zip(drawings, _ratio_views(drawings, margin), strict=True)
     }
-    return charts.figures(
+    return display.each_panel(
         drawings, "Ratio to raw MPI over message size", lambda one: (views[one.name],)
     )
 
@@ -80,18 +80,18 @@ def _ratio_views(drawings: Sequence[Drawing], margin: float) -> list[View]:
     """Ratios close to 1; on a logarithmic axis the whole range of all drawings."""
     if not drawings:
         return []
-    whole = charts.decades([each.frame for each in drawings], 1.0)
+    whole = display.decades([each.frame for each in drawings], 1.0)
     y = Scale("Ratio to raw MPI", Unit.RATIO, *_NEAR, is_log=False, otherwise=whole)
-    x, strip = charts.sizes(drawings), (1 / (1 + margin), 1 + margin)
+    x, strip = display.sizes(drawings), (1 / (1 + margin), 1 + margin)
     return [View("Ratio", x, y, one.curves, rules=(Rule(1.0),), strip=strip) for one in drawings]
 
 
 def _drawings(
     name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel]
 ) -> list[Drawing]:
-    rows = charts.rows(frame)
+    rows = display.curve_rows(frame)
     return [
-        charts.drawing(
+        display.drawing(
             f"{name}-{number}",
             panel,
             curves.of(rows, panel),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Text
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
 from roundtrip.studies.netpipe.curves import Curves, Panel
 
@@ -28,13 +28,15 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
                 (
                     Cell(panel.label),
                     Cell(arm.title),
-                    cells.value(median, Unit.US, 1e6, series=curves.series_key(panel, variant, 1)),
+                    display.value(
+                        median, Unit.US, 1e6, series=curves.series_key(panel, variant, 1)
+                    ),
                     *(
                         Cell(Quantity(value=tail[name] * 1e6, unit=Unit.US, percentile=part))
                         for name, part in _TAILS.items()
                     ),
                     Cell(units.count(tail["samples"])),
-                    batches.get(variant, cells.NONE),
+                    batches.get(variant, display.NONE),
                 )
             )
     names = ("Least", "p50", "p90", "p99", "Samples", "Messages a sample")
@@ -72,7 +74,7 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
             (
                 Cell(panel.label),
                 *(Cell(units.count(one)) for one in counts),
-                Cell(others) if others else cells.NONE,
+                Cell(others) if others else display.NONE,
                 Cell(units.count(warm_up)),
             )
         )

@@ -24,7 +24,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval, total_rate
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, derived, published
 from roundtrip.studies.netpipe.curves import Curves, Panel
@@ -47,7 +47,7 @@ def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
         panel = four[0].panel
         name = f"{panel.label}; {panel.setting}" if several else panel.label
         rows.append((name, {finding.statement: finding.cell for finding in four}))
-    return cells.grid(
+    return display.grid(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
         "Toolchain",
@@ -61,7 +61,7 @@ def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[F
     """One finding of the study: its words, its numbers, ours."""
     sizes = sorted({size for one in ours for size in one.compared})
     study = [_published_ratio(statement, size) for size in sizes]
-    rows = [(Cell("The study, read off its figure"), *study, cells.NONE)]
+    rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
     for finding in ours:
         evidence = dict(finding.evidence)
         ratios = [
@@ -92,10 +92,10 @@ def ratios(
     rows, title = [], ARMS[BASE].title
     for panel in panels:
         told = [
-            cells.value(
+            display.value(
                 curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=size),
                 Unit.MB_S,
-                otherwise=cells.NOT_MEASURED,
+                otherwise=display.NOT_MEASURED,
                 series=curves.series_key(panel, BASE, size),
             )
             for size in sizes
@@ -158,13 +158,13 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                 (
                     Cell(panel.label),
                     Cell(arm.title),
-                    cells.value(curves.interval(peaks), Unit.MB_S),
-                    cells.value(
+                    display.value(curves.interval(peaks), Unit.MB_S),
+                    display.value(
                         curves.interval(reached),
                         Unit.BYTES,
                         otherwise=Cell("below the first size"),
                     ),
-                    cells.value(curves.interval(wholes), Unit.MB_S),
+                    display.value(curves.interval(wholes), Unit.MB_S),
                     _reach(of_variant),
                 )
             )
@@ -203,14 +203,14 @@ def _judged(judged: ClaimVerdict | None, series: str, with_q: bool = False) -> C
     words = ""
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return cells.judged(judged, _TONES, words, series=series)
+    return display.verdict(judged, _TONES, words, series=series)
 
 
 def _published_ratio(statement: Statement, size: int) -> Cell:
     variant = published.rate(statement.variant, size)
     base = published.rate(statement.base, size)
     if variant is None or base is None:
-        return cells.NONE
+        return display.NONE
     return Cell(("about ", Quantity(value=variant / base, unit=Unit.RATIO, digits=2)))
 
 
@@ -227,12 +227,12 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     def latency(panel: Panel) -> Cell:
         found = curves.at(curves.seconds, panel, variant=BASE, size_bytes=1)
         origin = curves.series_key(panel, BASE, 1)
-        return cells.value(found, Unit.US, 1e6, cells.NOT_MEASURED, series=origin)
+        return display.value(found, Unit.US, 1e6, display.NOT_MEASURED, series=origin)
 
     def bandwidth(panel: Panel) -> Cell:
         found = curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=_LARGE)
         origin = curves.series_key(panel, BASE, _LARGE)
-        return cells.value(found, Unit.MB_S, otherwise=cells.NOT_MEASURED, series=origin)
+        return display.value(found, Unit.MB_S, otherwise=display.NOT_MEASURED, series=origin)
 
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
@@ -269,7 +269,7 @@ def _by_rtt(
         caption,
         (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right") for rtt in rtts)),
         tuple(
-            (Cell(name), *(row.get(rtt, cells.NONE) for rtt in rtts))
+            (Cell(name), *(row.get(rtt, display.NONE) for rtt in rtts))
             for name, row in sorted(rows.items())
         ),
         (unit,),
@@ -354,8 +354,8 @@ def _reference_row(
     return (
         Cell(label),
         Cell(units.bytes_of(size)),
-        *(cells.value(value, Unit.US, 1e6, series=series) for value, series in both),
-        cells.value(least, Unit.US, 1e6),
+        *(display.value(value, Unit.US, 1e6, series=series) for value, series in both),
+        display.value(least, Unit.US, 1e6),
         Cell(
             Quantity(value=reference.median / least.median, unit=Unit.RATIO),
             series=origins[0],

@@ -21,7 +21,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
 from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.npb import (
     IN_MEMORY,
     NATIVE,
@@ -246,7 +246,7 @@ class Launches:
         rows = self.points[series].get(rtt, {}).values()
         values = [row[figure] for row in rows if math.isfinite(row[figure])]
         key = self.series_key(series, rtt, figure)
-        return cells.value(self.interval(values), _UNITS[figure], series=key)
+        return display.value(self.interval(values), _UNITS[figure], series=key)
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """The series of `figure`, rate or time, in the history, as `Cell.series`."""

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.stats.summaries import MEAN, OVER_LAUNCHES, SLOPE, SUM, TOTAL, Kind, Summary
-from roundtrip.studies.facts import Facts, Pairing, Ratio
-from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
 
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 
@@ -84,7 +83,7 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Mop/s of each launch: columns SPEEDS.  Of classes for trying too; `what` names the class."""
     rates = samples.filter((pl.col("metric") == "rate") & (pl.col("phase") == "total")).collect()
-    return speeds_of(
+    return toolchain_speeds(
         rates,
         pl.col("case"),
         size_bytes=None,

@@ -31,12 +31,12 @@ from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
 from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
 from roundtrip.report.units import Unit
-from roundtrip.studies import charts
-from roundtrip.studies.arms import GREY, PINK, Arm, Colour, palette
-from roundtrip.studies.charts import Drawing
+from roundtrip.studies import display
+from roundtrip.studies.display import Drawing
 from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, marks
 from roundtrip.studies.npb.marks import Marks
 from roundtrip.studies.npb.sweep import ONE, RANKS
+from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
 CHECK = "NPBHostSpeeds"
 _MFLOP = 1e6
@@ -187,7 +187,7 @@ def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
         return (View("Speed-up", x, y, one.curves, rules=_LIMITS),)
 
     what = f"{SIMULATED}: speed-up of two clusters over one against host speed"
-    return charts.figures(drawings, what, views)
+    return display.each_panel(drawings, what, views)
 
 
 _LIMITS = (Rule(1.0), Rule(2.0, "ideal speed-up"))

@@ -18,9 +18,8 @@ from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.sites.scales import ALL_CORES
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies import charts, growth
-from roundtrip.studies.arms import GREY, PINK, Arm, Colour
-from roundtrip.studies.charts import Drawing
+from roundtrip.studies import display, growth
+from roundtrip.studies.display import Drawing
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.npb import (
     ARMS,
@@ -35,6 +34,7 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import headline, over_ranks
 from roundtrip.studies.npb.tables import Compared
+from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 Rows = list[dict[str, Any]]
 
@@ -95,7 +95,7 @@ def over_the_link(launches: Launches) -> tuple[Figure, ...]:
         return (View("Speed-up", x, y, one.curves, rules=_link_rules(one), has_bars=True),)
 
     what = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return charts.figures(drawings, what, views)
+    return display.each_panel(drawings, what, views)
 
 
 def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
@@ -238,7 +238,7 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         return (View("Speed-up", x, y, (_ideal(one), *one.curves), has_bars=True),)
 
-    return charts.figures(drawings, "Speed-up over ranks", views)
+    return display.each_panel(drawings, "Speed-up over ranks", views)
 
 
 def _ideal(one: Drawing) -> Curve:

@@ -28,7 +28,7 @@ from roundtrip.report.origins import Origins
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, STUDY_RTT_MS
 from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
@@ -166,7 +166,7 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
                     series=series(one, speed, longer(rtt)),
                 )
                 if speed in one.two.get(rtt, {})
-                else cells.NONE
+                else display.NONE
                 for rtt in rtts
             ),
         )
@@ -187,7 +187,7 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
 
 def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """A value of which a simulation gives no interval; nothing is not 0."""
-    return Cell(Quantity(value=value, unit=unit, series=series)) if value else cells.NONE
+    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
 
 
 def _answer(one: Curves) -> Answer:

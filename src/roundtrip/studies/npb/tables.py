@@ -10,7 +10,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, wan
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import Finding
@@ -66,7 +66,7 @@ def speedups(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
         base = launches.base_of(series)
         by_rtt = [_speedup(launches, judged, series, rtt) for rtt in rtts]
-        against = cells.NONE if base is None else Cell(base.setup)
+        against = display.NONE if base is None else Cell(base.setup)
         rows.append((Cell(series.label), against, *by_rtt))
     return Table(
         launches.level.within(
@@ -98,9 +98,9 @@ def tolerance(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 _sent(series, each),
-                cells.value(waited, Unit.PURE),
+                display.value(waited, Unit.PURE),
                 _rtt(rtt_of_speedup(launches, series, 1.0)),
-                _rtt(rtt_of_speedup(launches, series, published)) if published else cells.NONE,
+                _rtt(rtt_of_speedup(launches, series, published)) if published else display.NONE,
             )
         )
     return Table(
@@ -166,18 +166,18 @@ def _speedup(
         gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.missing_cases
     ):
         return Cell("no launch completed", "bad")
-    return cells.NOT_MEASURED
+    return display.NOT_MEASURED
 
 
 def _sent(series: Series, messages: float) -> Cell:
     if series.source != NATIVE:
-        return cells.NOT_MEASURED
-    return Cell(units.pure(messages)) if messages else cells.NONE
+        return display.NOT_MEASURED
+    return Cell(units.pure(messages)) if messages else display.NONE
 
 
 def _rtt(seconds: float | None) -> Cell:
     if seconds is None:
-        return cells.NONE
+        return display.NONE
     return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)
 
 
@@ -214,7 +214,7 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
             *(Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks),
         ),
         tuple(
-            (Cell(name), Cell(place), *(row.get(count, cells.NONE) for count in ranks))
+            (Cell(name), Cell(place), *(row.get(count, display.NONE) for count in ranks))
             for (name, place), row in rows.items()
         ),
     )
@@ -256,7 +256,7 @@ def source_warnings(found: Compared) -> Iterator[str]:
 
 def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:
     """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
-    return cells.judged(one, _TONES, str(one.verdict), base, series)
+    return display.verdict(one, _TONES, str(one.verdict), base, series)
 
 
 def _source_place(key: NpbSources) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.npb import NATIVE
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import measured, separated
@@ -26,7 +26,7 @@ def inside(launches: Launches) -> Table:
         whole = launches.value(series, None, "time")
         rate, *parts = _times(launches, series, None)
         shares = launches.interval([one["rate"] / series.ranks for one in rounds])
-        each = replace(cells.value(shares, Unit.MOPS), series=rate.origin)
+        each = replace(display.value(shares, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
     return Table(
         launches.level.within(
@@ -60,10 +60,10 @@ def over_the_link(launches: Launches) -> Table:
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, series, rtt),
-                    cells.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
+                    display.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
                     *(
                         replace(
-                            cells.value(launches.interval(values), Unit.RATIO, base=over),
+                            display.value(launches.interval(values), Unit.RATIO, base=over),
                             series=origin,
                         )
                         for values, origin in zip(ratios, origins, strict=True)
@@ -140,9 +140,11 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
     rate = launches.value(series, rtt, "rate")
     rounds = list(launches.points[series][rtt].values())
     if not all(one["compute"] for one in rounds):
-        return rate, *[cells.NOT_MEASURED] * 3
+        return rate, *[display.NOT_MEASURED] * 3
     parts = ("compute", "communication")
-    mean = (cells.value(launches.interval([one[part] for one in rounds]), Unit.S) for part in parts)
+    mean = (
+        display.value(launches.interval([one[part] for one in rounds]), Unit.S) for part in parts
+    )
     return rate, *mean, _by_rank(launches, rounds)
 
 
@@ -151,7 +153,7 @@ def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     told = [one for one in rounds if math.isfinite(one["least"])]
     ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
     least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
-    return Cell((least, " to ", most)) if least and most else cells.NOT_MEASURED
+    return Cell((least, " to ", most)) if least and most else display.NOT_MEASURED
 
 
 def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:

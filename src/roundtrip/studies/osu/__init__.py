@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from roundtrip.model import Limit, Sizes, Table
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import BLUE, GREY, PURPLE, RUST, TEAL, Arm
-from roundtrip.studies.study import Study, Yardstick
+from roundtrip.studies.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, Study, Yardstick
 
 #: Benchmarks whose values are drawn over the message size.
 ARMS = {

@@ -17,7 +17,7 @@ from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
 from roundtrip.stats.summaries import Interval, median_intervals
-from roundtrip.studies import charts, panel
+from roundtrip.studies import display, panel
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.osu import ARMS, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
@@ -185,17 +185,17 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
     framed = [(panel, frame) for panel, frame in framed if not frame.is_empty()]
     arms = {name: ARMS[name] for name in kind.benchmarks}
     drawings = [
-        charts.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
+        display.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
         for number, (panel, frame) in enumerate(framed, 1)
     ]
     what = f"OSU {kind.name} over message size"
-    return charts.over_size(drawings, what, kind.axis, kind.unit)
+    return display.over_size(drawings, what, kind.axis, kind.unit)
 
 
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
     """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
     return (
-        charts.rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
+        display.curve_rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
         .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
         .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
-from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
-from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
 
 #: Messages of a validation run and of a simulated one, and those before that are not counted.
 _FEW, _WARM_UP = 20, 2
@@ -189,7 +188,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     found = typical(samples, ["launch"]).join(quoted, on=["case", "size_bytes"])
     is_rate = pl.col("metric") == "bandwidth"
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
-    return speeds_of(
+    return toolchain_speeds(
         found.filter(is_main),
         pl.concat_str(pl.lit("OSU "), "case"),
         value=pl.when(is_rate).then("value").otherwise(pl.col("value") * 1e6),

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
+from roundtrip.studies.derivation import METRICS
 from roundtrip.studies.foreign import shown
-from roundtrip.studies.metrics import METRICS
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 

@@ -23,7 +23,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.findings import where_measured
 from roundtrip.studies.osu import Thresholds, beside_netpipe, tables
 from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
@@ -85,7 +85,7 @@ def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
             if mine:
                 told[pair] = _verdict(mine, compared)
         rows.append((panel.label, told))
-    return cells.grid(
+    return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         "Toolchain",
         {pair: pair.words for pair in beside_netpipe.PAIRS},
@@ -101,7 +101,7 @@ def _verdict(mine: Sequence[Comparison], compared: Sequence[int]) -> Cell:
     if worst == AGREE:
         where = where_measured([one.size_bytes for one in mine], compared)
     ratios = [one.osu.median / one.ours.median for one in mine]
-    return cells.verdict(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
+    return display.span(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
 
 
 def _doubt(outcome: str) -> bool:
@@ -119,9 +119,9 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
     """
     told = []
     if values := _all(curves, lambda panel: _latency(curves, panel)):
-        told.append(f"latency {cells.low_to_high(values, 1e6)} µs at {units.size(8)}")
+        told.append(f"latency {display.span_text(values, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
-        told.append(f"bandwidth up to {cells.low_to_high([rate for _, rate in peaks])} MB/s")
+        told.append(f"bandwidth up to {display.span_text([rate for _, rate in peaks])} MB/s")
     if not told:
         told += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
     if counts := _counts(found):
@@ -162,7 +162,7 @@ def _collective(curves: Curves, benchmark: str, size: int, name: str) -> str:
         return ""
     few, many = (of(panel.ranks for panel in found) for of in (min, max))
     ranks = f"{few}" if few == many else f"{few} to {many}"
-    return f"{name} {cells.low_to_high([*found.values()], 1e6)} µs on {ranks} ranks"
+    return f"{name} {display.span_text([*found.values()], 1e6)} µs on {ranks} ranks"
 
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:

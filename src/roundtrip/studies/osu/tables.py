@@ -8,7 +8,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.osu import derived
 from roundtrip.studies.osu.curves import Curves, Panel
 from roundtrip.studies.osu.derived import Benchmark
@@ -144,4 +144,6 @@ def _value(
     curves: Curves, panel: Panel, benchmark: str, metric: str, size: int, unit: Unit, scale: float
 ) -> Cell:
     found = curves.point(panel, benchmark, metric, size)
-    return cells.value(found, unit, scale, series=curves.series_key(panel, benchmark, metric, size))
+    return display.value(
+        found, unit, scale, series=curves.series_key(panel, benchmark, metric, size)
+    )

@@ -9,8 +9,19 @@ from pydantic import Field
 
 from roundtrip.model import Count, Few, Limit, Record, Sizes, Table, Text
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import BLUE, GREY, ORANGE, PURPLE, TEAL, Arm
-from roundtrip.studies.study import Contrast, PlannedCase, Points, Study, Yardstick
+from roundtrip.studies.study import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PURPLE,
+    TEAL,
+    Arm,
+    Contrast,
+    PlannedCase,
+    Points,
+    Study,
+    Yardstick,
+)
 
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis

@@ -16,9 +16,9 @@ from roundtrip.report import units
 from roundtrip.report.data import Data
 from roundtrip.stats.summaries import Interval, median_intervals
 from roundtrip.studies import growth, panel
+from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.panel import Panels, Row
-from roundtrip.studies.ratios import within_launch
 from roundtrip.studies.ring import (
     ARMS,
     FLOOR,

@@ -36,8 +36,7 @@ from statistics import median
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
-from roundtrip.studies.facts import Facts, Pairing, Ratio, Tail
-from roundtrip.studies.ratios import speeds as speeds_of
+from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
 from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
 
 #: Transports that are also timed with every byte read: see `read_of`.
@@ -251,7 +250,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     The same code passes a region whatever the MPI is, so regions are not compared.
     """
     wanted = samples.filter((pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes)))
-    return speeds_of(
+    return toolchain_speeds(
         launch_medians(wanted, ["launch"]),
         pl.concat_str(pl.lit("MPI two-sided, ring "), "case"),
         phase=None,

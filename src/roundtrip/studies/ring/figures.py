@@ -9,11 +9,11 @@ import polars as pl
 from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.plot import LINK
 from roundtrip.report.units import Level, Unit
-from roundtrip.studies import charts
-from roundtrip.studies.arms import GREY, PINK, Arm, Colour
-from roundtrip.studies.charts import INTERVAL
+from roundtrip.studies import display
+from roundtrip.studies.display import INTERVAL
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, derived
 from roundtrip.studies.ring.curves import Curves, Panel
+from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 
 def caption(level: Level) -> Text:
@@ -47,12 +47,12 @@ def bandwidth(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     """One figure a panel; all with the same axes."""
     frames = [_frame(curves, panel) for panel in panels]
     physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
-    domain = charts.decades(frames)[0], charts.decades(physical)[1]
+    domain = display.decades(frames)[0], display.decades(physical)[1]
     drawings = [
-        charts.drawing(f"ring-{number}", panel, frame, _arms(panel))
+        display.drawing(f"ring-{number}", panel, frame, _arms(panel))
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
     ]
-    return charts.over_size(
+    return display.over_size(
         drawings,
         "Effective bandwidth over region size",
         "Effective bandwidth",
@@ -71,7 +71,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
     shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = charts.rows(shown).select(*INTERVAL, "n", "arm", "x")
+    ours = display.curve_rows(shown).select(*INTERVAL, "n", "arm", "x")
     rows = [
         {"arm": _STUDY, "x": size, "median": rate}
         for line in derived.PUBLISHED

@@ -15,7 +15,7 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import Comparison, Evidence, worst
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
@@ -130,7 +130,7 @@ def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> It
         if panel.in_one_node and (fixed := _fixed(curves, panel, settings))
     ]
     if costs:
-        told = cells.low_to_high([fixed.cost.median * 1e6 for fixed in costs])
+        told = display.span_text([fixed.cost.median * 1e6 for fixed in costs])
         flat = all(fixed.is_flat_in_time for fixed in costs)
         how = " whatever its size" if flat else " (median over its sizes)"
         yield f"In a node a region is passed in {told} µs{how}."
@@ -145,7 +145,7 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
         and (gain := curves.interval(found))
     ]
     if gains:
-        times, at = cells.low_to_high(gains), units.size(derived.STUDY_SIZE)
+        times, at = display.span_text(gains), units.size(derived.STUDY_SIZE)
         yield f"It has {times} times the bandwidth of the best two-sided MPI at {at}."
 
 

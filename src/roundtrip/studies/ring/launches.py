@@ -19,7 +19,7 @@ from roundtrip.report.blocks import (
     text_cells,
 )
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.ring import ARMS
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
@@ -53,7 +53,7 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
             for part in PERCENTILES
         ]
         measured = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
-        batch = batches.get((name, size), cells.NONE)
+        batch = batches.get((name, size), display.NONE)
         found[name].append((Cell(panel.title(name)), *measured, *times, batch))
     lap = units.plural(panel.passes, "pass", "passes")
     columns = (

@@ -14,7 +14,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies import cells
+from roundtrip.studies import display
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import Statement
@@ -27,7 +27,7 @@ _OURS = (REGION, REGION_UDP, FLOOR)
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
-    rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[cells.NONE] * 6)]
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     for panel in panels:
         launches = curves.by_launch(panel, REGION)
         fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
@@ -41,8 +41,8 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain, best]
         costs, hand_overs, *judged, two_sided = map(curves.interval, found)
         shown = [
-            cells.value(costs, Unit.US, _MICRO),
-            cells.value(hand_overs, Unit.US, _MICRO),
+            display.value(costs, Unit.US, _MICRO),
+            display.value(hand_overs, Unit.US, _MICRO),
             limited(judged[0], settings.most_hand_overs, Unit.RATIO),
             limited(judged[1], 1 + settings.flat_within),
             limited(judged[2], 1 + settings.flat_within),
@@ -50,7 +50,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
                 limited(judged[3], settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
-            cells.value(two_sided, Unit.MB_S),
+            display.value(two_sided, Unit.MB_S),
         ]
         counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
         rows.append((Cell(panel.label), *counted))
@@ -112,7 +112,7 @@ def reasons(
     for finding in ours:
         evidence = dict(finding.evidence)
         ratios = [
-            cells.judged(
+            display.verdict(
                 evidence.get(size),
                 base=finding.panel.title(finding.base),
                 series=curves.series_key(finding.panel, finding.variant, size),
@@ -143,7 +143,7 @@ def verdicts(all_findings: Sequence[Finding]) -> Table:
         panel: {(f.variant, f.base): f.cell for f in all_findings if f.panel == panel}
         for panel in dict.fromkeys(finding.panel for finding in all_findings)
     }
-    return cells.grid(
+    return display.grid(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
         "Toolchain and placement",
@@ -177,7 +177,7 @@ def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
     if len(finite) < len(found):
         some = ("in ", units.count(len(finite)), f" of {len(found)} launches, else {otherwise}")
         return Cell(some, "warn")
-    return cells.value(curves.interval(finite), Unit.BYTES)
+    return display.value(curves.interval(finite), Unit.BYTES)
 
 
 def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
@@ -193,7 +193,7 @@ def limited(
 ) -> Cell:
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
-        return cells.NONE
+        return display.NONE
     shown = Quantity.over(interval, unit)
     if interval.low is None or interval.high is None:
         return Cell(shown, "warn", "cannot tell")
@@ -219,7 +219,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
         rate = panel.hub_mbit_s or 0.0
         most = derived.theoretical_goodput(rate, _HUB_SIZE)
         carried = Cell(Quantity(value=most, unit=Unit.MB_S))
-        rows.append((Cell(panel.label), Cell(_WIRE), carried, cells.NONE))
+        rows.append((Cell(panel.label), Cell(_WIRE), carried, display.NONE))
         medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
         for name in ARMS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
@@ -232,10 +232,12 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
                 (
                     Cell(panel.label),
                     Cell(panel.title(name)),
-                    cells.value(found, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)),
+                    display.value(
+                        found, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)
+                    ),
                     limited(share, least, Unit.RATIO, is_least=True)
                     if is_ours
-                    else cells.value(share, Unit.RATIO),
+                    else display.value(share, Unit.RATIO),
                 )
             )
     return Table(
@@ -294,7 +296,7 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
         keys = [curves.series_key(panel, variant, size) for size in sizes]
         what = Cell((panel.title(name), f", {Unit.MB_S}"))
         values = [
-            cells.value(one, Unit.MB_S, otherwise=cells.NOT_MEASURED, series=series)
+            display.value(one, Unit.MB_S, otherwise=display.NOT_MEASURED, series=series)
             for one, series in zip(found, keys, strict=True)
         ]
         rows.append((Cell(panel.label), what, *values))
@@ -309,10 +311,10 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
                 base = panel.title(name)
                 shares = [
                     replace(
-                        cells.value(
+                        display.value(
                             curves.interval(ratios.get(size, [])),
                             Unit.RATIO,
-                            otherwise=cells.NOT_MEASURED,
+                            otherwise=display.NOT_MEASURED,
                             base=base,
                         ),
                         series=curves.series_key(panel, region, size),

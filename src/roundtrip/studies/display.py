@@ -1,29 +1,31 @@
-"""The figures of all studies: curves over size with bands, and dots with intervals.
+"""The cells, tables and figures of all studies: values with intervals, verdicts, curves and dots.
 
 There is one figure for each panel, and all figures of a call share their axes.  A study passes rows
 of medians and intervals, and says how its arms look::
 
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
-    frame = charts.rows(panels.intervals, scale=1e6)
+    frame = display.curve_rows(panels.intervals, scale=1e6)
     drawings = [
-        drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
+        display.drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
-    figures = dots(drawings, "Time of a barrier", "Time", Unit.US)
+    figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)
 
-For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `figures`.
+For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `each_panel`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from typing import Any, TypeVar
 
 import polars as pl
 
-from roundtrip.report.blocks import Figure
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Figure, Table, Text, Tone
 from roundtrip.report.plot import (
     CIRCLE,
     DIAMOND,
@@ -35,9 +37,125 @@ from roundtrip.report.plot import (
     View,
     points,
 )
-from roundtrip.report.units import Unit
-from roundtrip.studies.arms import Arm
-from roundtrip.studies.panel import Panel
+from roundtrip.report.units import Quantity, Unit
+from roundtrip.stats.summaries import Interval
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies.panel import CasePanels, Panel
+from roundtrip.studies.study import Arm
+
+NONE = Cell(units.NOTHING, "muted")
+NOT_MEASURED = Cell("not measured", "muted")
+_NO_TONES: Mapping[Verdict, Tone] = {}
+_NO_BASES: Mapping[Any, str] = {}
+K = TypeVar("K", bound=Hashable)
+
+
+def value(
+    interval: Interval | None,
+    unit: str,
+    scale: float = 1.0,
+    otherwise: Cell = NONE,
+    base: str = "",
+    series: str = "",
+) -> Cell:
+    """A cell with median and interval, times `scale`, in `unit`; `otherwise` without an interval.
+
+    `base` and `series` as in `Quantity`.
+    """
+    if interval is None:
+        return otherwise
+    return Cell(Quantity.over(interval, unit, scale, base, series))
+
+
+def verdict(
+    one: ClaimVerdict | None,
+    tones: Mapping[Verdict, Tone] = _NO_TONES,
+    words: str = "",
+    base: str = "",
+    series: str = "",
+) -> Cell:
+    """A ratio with its interval and verdict, or with `words` in its place.
+
+    `base` as in `Quantity`; the cell leads to `series`, in which the value above the base is.
+    """
+    if one is None:
+        return NOT_MEASURED
+    ratio = Quantity.claim(one.interval, base)
+    return Cell(ratio, tones.get(one.verdict, "plain"), words or one.words, series=series)
+
+
+def span_text(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
+    """The least and the largest of `values`, times `scale`; one number if they read the same."""
+    low, high = (units.number(end * scale, digits) for end in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
+    """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
+    return Cell(units.ends(ratios), tone, words) if ratios else NOT_MEASURED
+
+
+def grid(
+    caption: str,
+    corner: str,
+    columns: Mapping[K, str],
+    rows: Sequence[tuple[str, Mapping[K, Cell]]],
+    bases: Mapping[K, str] = _NO_BASES,
+) -> Table:
+    """A row for each name and a column for each key; a missing cell was not measured.
+
+    `bases`: of ratios, what each column is over, as in `Column`.
+    """
+    return Table(
+        caption,
+        (
+            Column(corner),
+            *(Column(name, base=bases.get(key, "")) for key, name in columns.items()),
+        ),
+        tuple(
+            (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
+        ),
+    )
+
+
+def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], unit: str) -> Table:
+    """Medians and intervals of all panels, in `unit`, which the caption `words` has to print.
+
+    `arms` are the arms by name.  Without sizes, there is a row for each panel and a column for each
+    arm.  Otherwise there is a row for each panel and arm, and a column for each size.
+    """
+    sizes = sorted(set(panels.intervals["size_bytes"]))
+    scale = units.scale(panels.unit, unit)
+    rows = []
+    for panel in panels.panels:
+        counted = Cell(units.count(panel.launches))
+        found = {
+            arm: [
+                value(
+                    panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
+                    unit,
+                    scale,
+                    series=panels.series(
+                        panel, size, variant=arm, phase="measure", metric=panels.metric
+                    ),
+                )
+                for size in sizes
+            ]
+            for arm in arms
+        }
+        if len(sizes) == 1:
+            rows.append((Cell(panel.label), *(one for (one,) in found.values()), counted))
+            continue
+        for arm, cells in found.items():
+            if any(one is not NONE for one in cells):
+                rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, counted))
+    if len(sizes) == 1:
+        named = [Column(arm.title, "right") for arm in arms.values()]
+    else:
+        named = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
+    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right"))
+    return Table(words, columns, tuple(rows), (unit,))
+
 
 _SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
 #: Columns of a median and its interval.
@@ -66,7 +184,7 @@ class Drawing:
         there = set(self.frame["arm"])
         return {name: arm for name, arm in self.arms.items() if name in there}
 
-    def of(self, arm: str) -> pl.DataFrame:
+    def rows(self, arm: str) -> pl.DataFrame:
         """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
         rows = self.frame.filter(pl.col("arm") == arm)
         rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
@@ -80,7 +198,7 @@ class Drawing:
             Curve(
                 arm.title,
                 arm.colour,
-                points(self.of(name).iter_rows(named=True)),
+                points(self.rows(name).iter_rows(named=True)),
                 arm.width,
                 arm.is_dashed,
                 arm.shape or shapes[name],
@@ -95,7 +213,7 @@ class Drawing:
 Views = Callable[[Drawing], tuple[View, ...]]
 
 
-def rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
+def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
     """`intervals` as a drawing has them: median, low and high times `scale`, and the columns arm,
     of column `arm`, and x, of size_bytes.
     """
@@ -131,7 +249,7 @@ def over_size(
         return ()
     x = sizes(drawings, size_name)
     y = Scale(name, unit, *(domain or decades([one.frame for one in drawings])), is_log=True)
-    return figures(drawings, what, lambda one: (View(name, x, y, one.curves), *more(one)))
+    return each_panel(drawings, what, lambda one: (View(name, x, y, one.curves), *more(one)))
 
 
 def sizes(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
@@ -167,15 +285,15 @@ def dots(drawings: Sequence[Drawing], what: str, name: str, unit: str) -> tuple[
         curves = tuple(
             Curve(arm.title, arm.colour, points(of_arm.iter_rows(named=True), "row"))
             for row, (key, arm) in enumerate(one.shown.items())
-            for of_arm in [one.of(key).with_columns(row=pl.lit(row))]
+            for of_arm in [one.rows(key).with_columns(row=pl.lit(row))]
         )
         names = tuple(arm.title for arm in one.shown.values())
         return (View(name, scale, None, curves, names),)
 
-    return figures(drawings, what, views)
+    return each_panel(drawings, what, views)
 
 
-def figures(drawings: Sequence[Drawing], what: str, views: Views) -> tuple[Figure, ...]:
+def each_panel(drawings: Sequence[Drawing], what: str, views: Views) -> tuple[Figure, ...]:
     """One figure for each drawing, with its title."""
     return tuple(
         Figure(

@@ -8,19 +8,22 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
+from roundtrip.collect import analysis
 from roundtrip.report.painter import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
-from roundtrip.studies.arms import BLUE, ORANGE, Arm, palette
-from roundtrip.studies.charts import Drawing, decades, dots, drawing, over_size, rows, sizes
+from roundtrip.stats.verdicts import Verdict, judge
+from roundtrip.studies import display
+from roundtrip.studies.display import Drawing, curve_rows, decades, dots, drawing, over_size, sizes
 from roundtrip.studies.panel import CasePanels
+from roundtrip.studies.study import BLUE, ORANGE, Arm, palette
 
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
 
 
 def drawings(*measured: Measured) -> list[Drawing]:
     panels = CasePanels(bundle(measured), STUDY, METRIC)
-    frame = rows(panels.intervals, 1e6)
+    frame = curve_rows(panels.intervals, 1e6)
     return [
         drawing(f"barrier-{number}", panel, panels.of(frame, panel), ARMS)
         for number, panel in enumerate(panels.panels, 1)
@@ -91,3 +94,16 @@ def test_decades_hold_the_bands_as_well() -> None:
 def test_a_palette_has_a_colour_for_every_name() -> None:
     found = palette("abcdefg")
     assert len(set(found.values())) == 6 and found["a"] == found["g"] == BLUE
+
+
+FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().statistics)["one"]
+
+
+def test_a_verdict_speaks_for_itself_or_in_the_words_of_the_study() -> None:
+    tones = {Verdict.FASTER: "good"}
+    own = display.verdict(FASTER, tones, series="key")
+    assert own.text.startswith("2.04 [") and own.series == "key"
+    assert (own.verdict, own.tone) == ("faster", "good")
+    assert display.verdict(FASTER, words="holds").verdict == "holds"
+    assert display.verdict(FASTER).tone == "plain"
+    assert display.verdict(None, words="holds") == display.NOT_MEASURED

@@ -1,0 +1,172 @@
+"""What studies derive from samples: metrics, ratios within launches, and speeds of toolchains.
+
+Also the facts about them that the audit of a report has to know, and cannot see in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.stats.summaries import Statistic, Summary
+from roundtrip.studies.study import MPI
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The unit of the raw value, whether less is better, and whether 0 is a legal value."""
+
+    unit: str
+    lower_is_better: bool
+    may_be_zero: bool = False
+
+
+def read_metrics(folder: Path) -> dict[str, Metric]:
+    """The metrics of every ``metrics.json`` below `folder` by name.
+
+    UserError if two files declare one of them differently.
+    """
+    found: dict[str, Metric] = {}
+    for file in sorted(folder.rglob("metrics.json")):
+        for name, entry in files.parse_json(file.read_text()).items():
+            if found.setdefault(name, Metric(**entry)) != Metric(**entry):
+                told = f"another study declares the metric {name!r} differently"
+                raise UserError(f"{told}: right is the same declaration, or another name", file)
+    return found
+
+
+METRICS = read_metrics(_FOLDER)
+
+
+@cache
+def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
+    """The metrics that each study declares for its samples."""
+    from roundtrip import studies
+
+    return {study.name: study.metrics for study in studies.load()}
+
+
+class Pairing(StrEnum):
+    """Between which values a ratio is formed."""
+
+    LAUNCH = "within a launch"
+    ROUND = "between two launches of a round"
+    APART = "between summaries over launches, not paired"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`what` over what; `of` is how each of the two values was formed before.
+
+    `then`: how the ratios of several launches or rounds become one; None if there is one ratio.
+    `costs_lost`: why a geometric mean had to be taken, "" where none is.
+    """
+
+    what: str
+    of: Summary
+    paired: Pairing
+    then: Statistic | None = None
+    costs_lost: str = ""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Of which rows of samples.csv the slowest matter: columns and their values."""
+
+    what: str
+    where: Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that a section supplies.
+
+    `tails`: None if nothing is known; empty if its values are no latencies, because of `no_tails`.
+    `clock`, `synchronised`, `over_ranks`, `cache`: one clause each for the reader, "" if unknown.
+    `made_with`: columns of cases.parquet that say what its programs are built with.
+    `tables` of analysis.toml decide about its words, besides those of statistics and disturbance.
+    `median_is_whole`: `median_s` of a point is the time of its whole batch, not of one event of it.
+    """
+
+    summaries: tuple[Summary, ...] = ()
+    ratios: tuple[Ratio, ...] | None = None
+    tails: tuple[Tail, ...] | None = None
+    no_tails: str = ""
+    clock: str = ""
+    synchronised: str = ""
+    over_ranks: str = ""
+    cache: str = ""
+    made_with: tuple[str, ...] = ()
+    median_is_whole: bool = False
+    tables: tuple[str, ...] = ()
+
+
+#: Which series of the history a value is, in whatever unit: columns of `tables.rows.SERIES` as
+#: the samples have them; null where any will do, all of them null for a value of no single series.
+ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
+#: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.
+SPEEDS = {
+    "launch": pl.String,
+    "what": pl.String,
+    "size_bytes": pl.Int64,
+    "value": pl.Float64,
+    "unit": pl.String,
+    "lower_is_better": pl.Boolean,
+    "depends_on": pl.String,
+    **ORIGIN,
+}
+#: Of a study that compares no toolchains.
+NO_SPEEDS = pl.DataFrame(schema=SPEEDS)
+
+
+def within_launch(
+    medians: pl.DataFrame, by: list[str], base: str, time: str = "seconds"
+) -> pl.DataFrame:
+    """Speed of each variant over that of `base` in the same `by` (the launch), case and size.
+
+    A slow launch slows both sides.  The result has the rows of `medians` for which `base` was
+    measured too, without those of `base`, and a further column ratio: the base's `time` over
+    their own.  It is sorted.
+    """
+    keys = [*by, "case", "size_bytes"]
+    theirs = medians.filter(pl.col("variant") == base).select(*keys, base=time)
+    return (
+        medians.filter(pl.col("variant") != base)
+        .join(theirs, on=keys, how="inner")
+        .with_columns(ratio=pl.col("base") / pl.col(time))
+        .drop("base")
+        .sort([*by, "case", "variant", "size_bytes"])
+    )
+
+
+def toolchain_speeds(
+    values: pl.DataFrame, what: pl.Expr, **columns: pl.Expr | str | None
+) -> pl.DataFrame:
+    """The columns SPEEDS of `values`, a row for each launch and value.
+
+    `what` names the value.  `columns` are others of SPEEDS: an expression, the text that stands in
+    every row, or None for null.  Those not given are taken from `values`; without a size, unit or
+    direction there a value is a time in µs, of column `seconds`, and depends on the MPI.
+    """
+    defaults: dict[str, pl.Expr] = {
+        "value": pl.col("seconds") * 1e6,
+        "unit": pl.lit("µs"),
+        "lower_is_better": pl.lit(True),
+        "depends_on": pl.lit(MPI),
+    }
+    given = {
+        name: one if isinstance(one, pl.Expr) else pl.lit(one) for name, one in columns.items()
+    }
+    formed = {**defaults, **given, "what": what}
+    return values.select(
+        formed.get(name, pl.col(name)).cast(kind).alias(name) for name, kind in SPEEDS.items()
+    )
