@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from roundtrip.sites import probe
+from roundtrip.sites import probe, slurm
 
 #: Of the machine, not of Slurm.
 _SLURM = ("sinfo", "srun", "scontrol", "sacctmgr")
@@ -19,7 +19,7 @@ def main(file: Path) -> None:
     def ask(*command: str) -> str | None:
         if command[0] not in _SLURM:
             return None
-        said[" ".join(command)] = probe.ask(*command)
+        said[" ".join(command)] = slurm.ask(*command)
         return said[" ".join(command)]
 
     probe.look(ask, Path("/nonexistent"))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from roundtrip.campaign.site import Site
 from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
-from roundtrip.sites import lint, slurm, software, spack
+from roundtrip.sites import differences, lint, software, spack
 from roundtrip.sites.check import check
 
 CHECKOUT = Path(__file__).parents[2]
@@ -196,16 +196,16 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")
     say("sinfo", "batch*|64|2|16|(null)|b[1-64]\ngpu|2|1|8|(null)|g[1-2]")
-    found = slurm.compare(site)
+    found = differences.compare(site)
     assert found[0].detail == "there is no partition 'compute'; there are: batch, gpu"
     say("sinfo", "compute*|12|2|16|ib|c[1-12]\ncompute*|2|1|24|ib|c[13-14]")
-    details = [item.detail for item in slurm.compare(site)]
+    details = [item.detail for item in differences.compare(site)]
     assert "partition 'ib-rc': 16 nodes, and sinfo has 14" in details
     assert "partition 'ib-rc': 32 cores a node, and sinfo has 24" in details
     assert "openmpi is started with --mpi=pmix, and srun has none, pmi2" in details
     say("srun", "MPI plugin types are...\n\tpmi2\n\tpmix")
     say("sinfo", "compute|128|2|24|ib|c[1-128]")
-    faults = [f for f in slurm.compare(site) if f.verdict != "ok"]
+    faults = [f for f in differences.compare(site) if f.verdict != "ok"]
     assert faults == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError
-from roundtrip.sites import starters
+from roundtrip.sites import launchers
 from roundtrip.sites.live import judge, mend, session, told, trial
 from roundtrip.sites.live.mend import Line
 from roundtrip.sites.live.session import Place
@@ -142,11 +142,11 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
 
 
 def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
-    assert starters.ways("mpich", ["pmi2", "none"]) == [
+    assert launchers.start_options("mpich", ["pmi2", "none"]) == [
         ("srun", "--mpi=pmi2"),
         ("mpiexec", "-bind-to", "core"),
     ]
-    assert starters.ways("openmpi", []) == [("mpirun", "--bind-to", "core")]
+    assert launchers.start_options("openmpi", []) == [("mpirun", "--bind-to", "core")]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import cluster, data, lint, new, pmix, render, yamlfile
-from roundtrip.sites.libraries import Library
-from roundtrip.sites.probe import Facts, Partition, Port
+from roundtrip.sites import cluster, data, differences, lint, new, render, yamlfile
+from roundtrip.sites.probe import Facts, Library, Port
+from roundtrip.sites.slurm import Partition
 from roundtrip.sites.software import files
 
 CHECKOUT = Path(__file__).parents[2]
@@ -78,9 +78,9 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
-    assert pmix.file(data.load(folder / "site.toml", checkout), folder / "spack/packages.yaml")[
-        0
-    ].verdict == ("ok")
+    assert differences.check_pmix_package(
+        data.load(folder / "site.toml", checkout), folder / "spack/packages.yaml"
+    )[0].verdict == ("ok")
     for partition in site.partitions.values():
         assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
@@ -193,8 +193,10 @@ def test_pmix_is_built_in_the_series_of_slurms(
     assert site.pmix == wanted
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{wanted} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
-    assert pmix.slurm(site, plugins) == []
-    assert pmix.slurm(site, ["pmix_v6"]) == ['srun has PMIx of series 6: `pmix = "6"` in site.toml']
+    assert differences.pmix_mismatch(site, plugins) == []
+    assert differences.pmix_mismatch(site, ["pmix_v6"]) == [
+        'srun has PMIx of series 6: `pmix = "6"` in site.toml'
+    ]
 
 
 def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites import libraries, probe, targets
+from roundtrip.sites import probe, slurm
 from roundtrip.sites.probe import Facts, Port
 
 DATA = Path(__file__).parent / "data"
@@ -76,7 +76,7 @@ def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
 
 
 def test_nodes_that_differ_count_by_the_smallest() -> None:
-    compute, gpu, debug = probe.parse_sinfo((DATA / "sinfo.txt").read_text())
+    compute, gpu, debug = slurm.parse_sinfo((DATA / "sinfo.txt").read_text())
     assert (compute.nodes, compute.cores) == (128, 48)
     assert (gpu.cores, gpu.features) == (32, ())
     assert not debug.default
@@ -98,7 +98,7 @@ def test_every_port_is_found_and_those_down_are_marked() -> None:
 
 def test_garbage_gives_nothing() -> None:
     for text in ("", "sinfo: error: Unable to contact slurm controller", "a|b|c|d", "hca"):
-        assert probe.parse_sinfo(text) == ()
+        assert slurm.parse_sinfo(text) == ()
         assert probe.parse_ibv_devinfo(text) == ()
         assert probe.parse_ibstat(text) == ()
         assert probe.parse_lscpu(text) == (None, None, None)
@@ -116,8 +116,8 @@ def test_garbage_gives_nothing() -> None:
 )
 def test_the_target_is_what_the_processor_has(architecture: str, flags: str, target: str) -> None:
     entries = [{"field": "Architecture:", "data": architecture}, {"field": "Flags:", "data": flags}]
-    assert targets.of_lscpu(json.dumps({"lscpu": entries})) == target
-    assert targets.of_lscpu("") is None
+    assert probe.target_from_lscpu(json.dumps({"lscpu": entries})) == target
+    assert probe.target_from_lscpu("") is None
 
 
 def test_a_library_without_headers_is_told_from_one_to_build_with(
@@ -133,8 +133,8 @@ def test_a_library_without_headers_is_told_from_one_to_build_with(
     header.parent.mkdir(parents=True)
     header.touch()
 
-    def found() -> dict[str, libraries.Library]:
-        return {item.name: item for item in libraries.look(cluster, "23.11.1")}
+    def found() -> dict[str, probe.Library]:
+        return {item.name: item for item in probe.find_libraries(cluster, "23.11.1")}
 
     assert found()["slurm"].lacks == "include/slurm/slurm.h"
     assert found()["slurm"].prefix == str(prefix)
@@ -156,8 +156,8 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
         asked = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
         return asked.get(command[1]) if command[-1] == "libevent" else None
 
-    (found,) = libraries.look(run, None)
+    (found,) = probe.find_libraries(run, None)
     assert found.lacks == "lib/libevent_core.so"
     (tmp_path / "lib/libevent_core.so").touch()
-    (found,) = libraries.look(run, None)
+    (found,) = probe.find_libraries(run, None)
     assert found.lacks is None

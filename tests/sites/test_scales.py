@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.sites import scales, slurmconf
+from roundtrip.sites import scales, slurm
 
 BIG = {"nodes": 20, "cores": 48}
 SLURM_CONF = """\
@@ -76,7 +76,7 @@ def test_why_not() -> None:
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:
-    assert slurmconf.size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
-    assert slurmconf.size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
-    assert slurmconf.size(SLURM_CONF, "absent") == {}
-    assert slurmconf.expand("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]
+    assert slurm.partition_size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
+    assert slurm.partition_size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
+    assert slurm.partition_size(SLURM_CONF, "absent") == {}
+    assert slurm.expand_hosts("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]

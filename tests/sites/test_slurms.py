@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from roundtrip.campaign.site import Case, Site
-from roundtrip.sites import differences, new, probe, slurmsays
+from roundtrip.sites import differences, new, probe, slurm
 from roundtrip.sites.probe import Facts
 from roundtrip.sites.scripts import Script
-from roundtrip.sites.slurmsays import Kind
+from roundtrip.sites.slurm import Kind
 
 CHECKOUT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data" / "slurm"
@@ -85,7 +85,7 @@ def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str)
 
 def compared(site: Site, name: str, **changed: str) -> list[Any]:
     says = facts(name, **changed).says
-    return differences.compare(site, says, said(name)["scontrol show config"] or "")
+    return differences.compare_limits(site, says, said(name)["scontrol show config"] or "")
 
 
 def test_what_was_recorded_is_of_three_kinds() -> None:
@@ -108,9 +108,9 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
 
 
 def test_a_partition_that_is_down_is_not_measured() -> None:
-    broken = said("mixed")["sinfo -h -o " + probe.SINFO] or ""
+    broken = said("mixed")["sinfo -h -o " + slurm.SINFO] or ""
     only = "".join(line + "\n" for line in broken.splitlines() if line.startswith("broken"))
-    found = facts("mixed", **{"sinfo -h -o " + probe.SINFO: only})
+    found = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: only})
     assert [one.name for one in found.partitions] == ["broken"]
     assert found.covering == []
 
@@ -218,4 +218,4 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     ],
 )
 def test_slurm_writes_times_in_many_ways(text: str, seconds: int | None) -> None:
-    assert slurmsays.seconds(text) == seconds
+    assert slurm.seconds(text) == seconds

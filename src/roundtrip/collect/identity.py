@@ -15,7 +15,7 @@ from typing import Any
 
 from roundtrip.collect import confined
 from roundtrip.errors import UserError, printable
-from roundtrip.sites import slurmconf
+from roundtrip.sites import slurm
 
 MISMATCH = "mismatch: "
 #: Written by the script of a job: what Slurm allocated to it.
@@ -96,7 +96,7 @@ def expanded(listed: str) -> tuple[str, ...] | None:
     spans = re.findall(r"(\d+)-(\d+)", listed)
     if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
         return None
-    return tuple(slurmconf.expand(listed))
+    return tuple(slurm.expand_hosts(listed))
 
 
 def needs_allocation(case: Record) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtrip.sites.probe import Facts, Partition
-from roundtrip.sites.slurmsays import Limits
+from roundtrip.sites.probe import Facts
+from roundtrip.sites.slurm import Limits, Partition
 
 #: Of the job of a night: as campaigns/nightly.sbatch asks by itself.
 _USUAL_S = 6 * 3600

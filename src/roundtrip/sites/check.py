@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, differences, lint, pmix, scripts, slurm, software
+from roundtrip.sites import data, differences, lint, scripts, software
 from roundtrip.sites.findings import Finding, summarise
 
 
@@ -19,13 +19,13 @@ def check(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
-    findings = [*lint.site_file(site), *lint.partitions(site), *slurm.compare(site)]
+    findings = [*lint.site_file(site), *lint.partitions(site), *differences.compare(site)]
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:
             findings += software.files(folder, environment)
             if declared := data.from_folder(site.folder, site.checkout):
-                findings += pmix.file(declared, folder / "packages.yaml")
+                findings += differences.check_pmix_package(declared, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.schema(folder, environment)
@@ -62,7 +62,7 @@ def _scripts(site: Site, folder: Path | None) -> list[Finding]:
         rendered = scripts.render(site, scripts.choose(site, cases))
     except UserError as error:
         return [Finding("fault", subject, str(error))]
-    longer = differences.too_long(rendered, site, differences.says()[0])
+    longer = differences.too_long(rendered, site, differences.ask_slurm()[0])
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         for script in rendered:

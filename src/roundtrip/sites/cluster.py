@@ -7,9 +7,8 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from roundtrip.sites import pmix, starters, targets
-from roundtrip.sites.libraries import Library
-from roundtrip.sites.probe import Facts
+from roundtrip.sites import launchers, probe, slurm
+from roundtrip.sites.probe import Facts, Library
 
 #: The comments that explain each entry are in the shipped site.
 HEAD = """\
@@ -26,20 +25,22 @@ _WITH_PMIX = ("pmix", "hwloc", "libevent")
 
 def entries(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
     """The content of the file after the text `template`, and what is left to set."""
-    text = starters.as_started(template, facts)
-    text = text.replace(f"target={targets.USUAL}", f"target={facts.target or targets.USUAL}")
+    text = fit_packages(template, facts)
+    text = text.replace(
+        f"target={probe.USUAL_TARGET}", f"target={facts.target or probe.USUAL_TARGET}"
+    )
     if base == "tcp":
         for ucx, tcp in _OVER_TCP.items():
             text = text.replace(ucx, tcp)
-    if series := pmix.series(facts.pmi):
-        text = pmix.required(text, series)
-    slurm = facts.library("slurm")
-    if slurm is not None and slurm.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
+    if series := slurm.pmix_series(facts.pmi):
+        text = require_pmix(text, series)
+    own = facts.library("slurm")
+    if own is not None and own.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
         text = text.replace("+slurm pmi=", "~slurm pmi=")
     packages = yaml.safe_load(text)["packages"]
     unknown = [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
-    if slurm is not None:
-        packages["slurm"] = _external(slurm, f"slurm@{slurm_version(slurm.version)}")
+    if own is not None:
+        packages["slurm"] = _external(own, f"slurm@{slurm_version(own.version)}")
     else:
         unknown.append("version and prefix of slurm in `spack/packages.yaml`")
     _below(packages, facts, base)
@@ -49,7 +50,7 @@ def entries(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], lis
 def _below(packages: dict[str, Any], facts: Facts, base: str) -> None:
     """Entries of what an MPI stands on: taken from the machine where it can be built with."""
     rdma = _RDMA if facts.port else ""
-    target = f"target={facts.target or targets.USUAL}"
+    target = f"target={facts.target or probe.USUAL_TARGET}"
     for name in ("ucx", "rdma-core"):
         del packages[name]
     if base != "tcp":
@@ -74,11 +75,33 @@ def _below(packages: dict[str, Any], facts: Facts, base: str) -> None:
 def _fits(facts: Facts) -> bool:
     """Whether the installed PMIx is of the series of Slurm's."""
     installed = facts.library("pmix")
-    return installed is not None and installed.version.split(".")[0] == pmix.series(facts.pmi)
+    return installed is not None and installed.version.split(".")[0] == slurm.pmix_series(facts.pmi)
 
 
 def _external(library: Library, spec: str) -> dict[str, Any]:
     return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
+
+
+def require_pmix(text: str, wanted: str) -> str:
+    """The text of a ``packages.yaml`` with PMIx required in series `wanted`."""
+    return re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{wanted}", text)
+
+
+def fit_packages(packages: str, facts: Facts) -> str:
+    """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
+    mpich = launchers.srun_pmi("mpich", facts)
+    if mpich is None:
+        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
+    else:
+        packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
+    for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
+        chosen = launchers.srun_pmi(mpi, facts)
+        managed = f"slurm pmi_version={chosen}" if chosen else "hydra"
+        packages = packages.replace(
+            f"{fabric} process_managers=slurm pmi_version=pmi2",
+            f"{fabric} process_managers={managed}",
+        )
+    return packages
 
 
 def slurm_version(text: str) -> str:

@@ -1,29 +1,96 @@
-"""What a site asks of Slurm, held against what Slurm says that it has and allows."""
+"""Compares a site with the Slurm at hand: what it asks for, what Slurm allows, and the PMIx.
+
+Spack would take the newest PMIx.  A client of another series than the server starts by luck only,
+and fails on the nodes with messages that do not name the cause.
+"""
 
 from __future__ import annotations
 
 import getpass
 import re
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import probe, slurmsays
+from roundtrip.sites import data, slurm, yamlfile
+from roundtrip.sites.data import SiteData
 from roundtrip.sites.findings import Finding, summarise
+from roundtrip.sites.lock import Lock
 from roundtrip.sites.scripts import Script
-from roundtrip.sites.slurmsays import Limits, Says
+from roundtrip.sites.slurm import Limits, SlurmFacts
+
+_SUBJECT = "PMIx"
+
+
+def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
+    """Whether ``packages.yaml`` requires the series that the site names."""
+    if site.pmix is None or not _speaks_pmix(site):
+        return []
+    entry = (yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {})
+    versions = _versions(entry)
+    faults = []
+    if not versions:
+        faults.append(f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest")
+    faults += [
+        f"packages.yaml: pmix is {version}, and site.toml says that Slurm has {site.pmix}"
+        for version in versions
+        if version.split(".")[0] != site.pmix
+    ]
+    return summarise(_SUBJECT, faults, f"series {site.pmix}, as Slurm's")
+
+
+def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
+    """Whether every PMIx in the lock file is of the series that the site names."""
+    if site.pmix is None or not _speaks_pmix(site):
+        return []
+    built = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
+    faults = [
+        f"the lock file has pmix {version}, and Slurm has series {site.pmix}: "
+        f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
+        for version in built
+        if version.split(".")[0] != site.pmix
+    ]
+    return summarise(f"{_SUBJECT} in the lock file", faults, ", ".join(built) or "none")
+
+
+def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
+    """A line if Slurm's newest PMIx is of another series than the site says."""
+    there = slurm.pmix_series(plugins)
+    if not _speaks_pmix(site) or there is None or there == site.pmix:
+        return []
+    return [f'srun has PMIx of series {there}: `pmix = "{there}"` in site.toml']
+
+
+def _speaks_pmix(site: SiteData) -> bool:
+    return any(
+        launch.pmi and launch.pmi.startswith("pmix") and launch.launcher in (None, "srun")
+        for launch in site.launch.values()
+    )
+
+
+def _versions(entry: dict[str, Any]) -> list[str]:
+    """Versions that an entry of ``packages.yaml`` requires, or has as externals."""
+    required = entry.get("require", [])
+    texts = [required] if isinstance(required, str) else list(required)
+    texts += [item["spec"] for item in entry.get("externals", [])]
+    found = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
+    return [match[1] for match in found if match]
+
 
 _OPTION = re.compile(r"--(partition|constraint|gres|qos|account)=(.+)")
 _TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
-def says(run: probe.Runner = probe.ask) -> tuple[Says, str]:
+def ask_slurm(run: slurm.Runner = slurm.ask) -> tuple[SlurmFacts, str]:
     """What the Slurm at hand says, and its configuration; "" without a Slurm."""
     config = run("scontrol", "show", "config") or ""
-    return slurmsays.look(run, config, getpass.getuser()), config
+    return slurm.look_at_slurm(run, config, getpass.getuser()), config
 
 
-def compare(site: Site, found: Says, config: str) -> list[Finding]:
+def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
     """Findings on features, accelerators, QOS and accounts; accounting; binding; the nightly job.
 
     What Slurm does not tell is no fault.
@@ -37,19 +104,21 @@ def compare(site: Site, found: Says, config: str) -> list[Finding]:
     return [
         *findings,
         *summarise("accounting", _unaccounted(site.partitions, config), "as the scheduler needs"),
-        *summarise("task binding", _unbound(site.toolchains.values(), config), "as asked"),
+        *summarise(
+            "task binding", _unbound_toolchains(site.toolchains.values(), config), "as asked"
+        ),
         *summarise("nightly job", _nightly(site.environment, found), "Slurm would take it"),
     ]
 
 
-def too_long(rendered: Iterable[Script], site: Site, found: Says) -> list[str]:
+def too_long(rendered: Iterable[Script], site: Site, found: SlurmFacts) -> list[str]:
     """Job scripts that ask for more time than their partition allows."""
     faults = set()
     for script in rendered:
         asked = _asked(site.partitions[script.case.partition].get("access", []))
         longest = found.limits.get(asked.get("partition", ""), Limits()).longest_s
         match = _TIME.search(script.text)
-        wanted = slurmsays.seconds(match[1]) if match else None
+        wanted = slurm.seconds(match[1]) if match else None
         if longest is not None and wanted is not None and wanted > longest:
             faults.add(
                 f"{script.case.check} asks for {wanted // 60} minutes of partition "
@@ -62,7 +131,7 @@ def _asked(options: Sequence[str]) -> dict[str, str]:
     return {match[1]: match[2] for option in options if (match := _OPTION.fullmatch(option))}
 
 
-def _refused(asked: Mapping[str, str], found: Says) -> list[str]:
+def _refused(asked: Mapping[str, str], found: SlurmFacts) -> list[str]:
     """What Slurm has not, or does not let the user have, of what a partition's access asks."""
     slurms = asked["partition"]
     kinds, limits = found.kinds.get(slurms, ()), found.limits.get(slurms, Limits())
@@ -97,7 +166,7 @@ def _unaccounted(partitions: Mapping[str, Mapping[str, Any]], config: str) -> li
     ]
 
 
-def _unbound(toolchains: Iterable[Mapping[str, Any]], config: str) -> list[str]:
+def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]], config: str) -> list[str]:
     plugin = re.search(r"^TaskPlugin\s*=\s*(.*)$", config, re.MULTILINE)
     if plugin is None or "task/affinity" in plugin[1]:
         return []
@@ -112,7 +181,7 @@ def _unbound(toolchains: Iterable[Mapping[str, Any]], config: str) -> list[str]:
     ]
 
 
-def _nightly(environment: Mapping[str, str], found: Says) -> list[str]:
+def _nightly(environment: Mapping[str, str], found: SlurmFacts) -> list[str]:
     """What of the options of nightly.sbatch, by the site's `environment`, Slurm would refuse."""
     partition = environment.get("SBATCH_PARTITION")
     if not partition or not found.limits:
@@ -126,9 +195,92 @@ def _nightly(environment: Mapping[str, str], found: Says) -> list[str]:
             asked[key] = value
     faults = _refused(asked, found)
     longest = found.limits[partition].longest_s
-    wanted = slurmsays.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
+    wanted = slurm.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
     if longest is not None and wanted is not None and wanted > longest:
         faults.append(
             f"SBATCH_TIMELIMIT: {wanted // 60} minutes, and '{partition}' allows {longest // 60}"
         )
     return faults
+
+
+def compare(site: Site) -> list[Finding]:
+    """A finding on partitions, one on their sizes, one on PMI, and those of `differences`; or why
+    they were not checked."""
+    asked = {
+        name: match[1]
+        for name, partition in site.partitions.items()
+        for option in partition.get("access", [])
+        if (match := re.fullmatch(r"(?:--partition=|-p ?)(\S+)", option))
+    }
+    subject = "Slurm partitions"
+    if not asked:
+        return [Finding("not checked", subject, "the site names none")]
+    wanted = ", ".join(sorted(set(asked.values())))
+    if not shutil.which("sinfo"):
+        return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
+    done = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
+    if done.returncode:
+        return [Finding("not checked", subject, f"sinfo failed: {_last_line(done.stderr)}")]
+    there = {found.name: found for found in slurm.parse_sinfo(done.stdout)}
+    faults = [
+        f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
+        for name in sorted(set(asked.values()) - set(there))
+    ]
+    sizes = [
+        line
+        for name, slurms in asked.items()
+        if slurms in there
+        for line in _compare_size(name, site.partitions[name].get("extras", {}), there[slurms])
+    ]
+    return [
+        *summarise(subject, faults, wanted),
+        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
+        *_compare_pmi(site),
+        *compare_limits(site, *ask_slurm()),
+    ]
+
+
+def _compare_size(name: str, extras: Mapping[str, Any], there: slurm.Partition) -> list[str]:
+    """What is more than Slurm has; a site may well offer less than there is."""
+    lines = []
+    for what, count in (
+        *(("nodes", there.nodes), ("cores", there.cores), ("sockets", there.sockets)),
+    ):
+        said = extras.get(what)
+        if said is None and (count or what != "sockets"):
+            lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
+        elif said is not None and count and said > count:
+            each = "" if what == "nodes" else " a node"
+            lines.append(f"partition '{name}': {said} {what}{each}, and sinfo has {count}")
+    return lines
+
+
+def _compare_pmi(site: Site) -> list[Finding]:
+    """Every ``--mpi=`` of a toolchain is one that srun has."""
+    subject = "PMI"
+    asked = {
+        (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
+        for item in site.toolchains.values()
+        for option in item.get("extras", {}).get("launcher_options", [])
+        if option.startswith("--mpi=")
+    }
+    if not asked:
+        return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
+    if not shutil.which("srun"):
+        return [Finding("not checked", subject, "no srun on this machine")]
+    done = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True)
+    known = slurm.parse_pmi(done.stdout + done.stderr)  # some versions list on standard error
+    if not known:
+        return [Finding("not checked", subject, "`srun --mpi=list` names none")]
+    faults = [
+        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(known)}"
+        for mpi, pmi in sorted(asked)
+        if pmi not in known
+    ]
+    declared = data.from_folder(site.folder, site.checkout)
+    faults += pmix_mismatch(declared, known) if declared else []
+    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no output"])[-1]

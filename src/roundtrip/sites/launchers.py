@@ -1,8 +1,14 @@
-"""Options of launchers that do not depend on the site."""
+"""How the ranks of a launch are started, bound and placed: by srun, or by the program of the MPI.
+
+A new site starts an MPI by srun if srun has a PMI for it and binds, else by the MPI."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from roundtrip.sites.probe import Facts
 
 #: Options for more ranks than processors: no binding, and Open MPI's mpirun must allow it. srun
 #: needs none: it binds in the allocation, which has a processor for each rank.
@@ -60,7 +66,7 @@ def _key(option: str) -> str:
     return option.partition("=")[0]
 
 
-def extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
+def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
     """The extras of an environment whose ranks `launcher` starts with `options`.
 
     Without a `launcher`, the partition's launcher starts the ranks, with these options.
@@ -71,3 +77,82 @@ def extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
         if unbound := _OVERSUBSCRIBED.get(launcher):
             found["launcher_options_oversubscribed"] = list(unbound)
     return found
+
+
+#: PMIs of srun that an MPI can be built for, the one of base/slurm.toml first.
+_PMIS = {
+    "openmpi": ("pmix",),
+    "mpich": ("pmi2", "pmix"),
+    "mvapich": ("pmi2", "pmix"),
+    "mvapich2": ("pmi2", "pmix"),
+}
+#: The MPI's own program, and its option that binds a rank to a core.
+_OWN = {"openmpi": ("mpirun", "--bind-to")}
+_HYDRA = ("mpiexec", "-bind-to")
+
+
+def srun_pmi(mpi: str, facts: Facts) -> str | None:
+    """The value of srun's ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
+    if facts.binds_tasks is False or (mpi == "mvapich2" and _without_libraries(facts)):
+        return None
+    if not facts.pmi:
+        return _PMIS[mpi][0]
+    return next((name for name in _PMIS[mpi] if name in facts.pmi), None)
+
+
+def start_options(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every way to start `mpi`: launcher and options, by srun with the PMIs `offered`, or by its
+    own program."""
+    by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in offered]
+    launcher, bind = _OWN.get(mpi, _HYDRA)
+    return [*by_srun, (launcher, bind, "core")]
+
+
+def launch_tables(facts: Facts) -> str:
+    """The ``[launch]`` tables of a site.toml that differ from those of its base."""
+    text = ""
+    for mpi, (usual, *_) in _PMIS.items():
+        chosen = srun_pmi(mpi, facts)
+        if chosen is None:
+            launcher, bind = _OWN.get(mpi, _HYDRA)
+            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(mpi, facts)}\n'
+            text += f'options = ["{bind}", "core"]\n'
+        elif chosen != usual:
+            text += f'\n[launch.{mpi}]\npmi = "{chosen}" # srun has no {usual}\n'
+    return text
+
+
+def start_lines(facts: Facts) -> list[str]:
+    """How each MPI starts its ranks, for people; and what could not be found out."""
+    chosen = {mpi: srun_pmi(mpi, facts) for mpi in _PMIS}
+    told = [
+        f"{mpi}: srun --mpi={name}"
+        if name
+        else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(mpi, facts)}"
+        for mpi, name in chosen.items()
+    ]
+    return [f"how ranks start: {'; '.join(told)}"]
+
+
+def unknown_starts(facts: Facts) -> list[str]:
+    """What has to be looked up by hand."""
+    found = []
+    if not facts.pmi:
+        found.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+    if facts.binds_tasks is None:
+        found.append("whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)")
+    return found
+
+
+def _without_libraries(facts: Facts) -> bool:
+    """Whether Slurm is here without its libraries: MVAPICH2 takes its PMI from them."""
+    slurm = facts.library("slurm")
+    return slurm is not None and slurm.lacks is not None
+
+
+def _why(mpi: str, facts: Facts) -> str:
+    if facts.binds_tasks is False:
+        return "srun binds no task here: TaskPlugin lacks task/affinity"
+    if mpi == "mvapich2" and _without_libraries(facts):
+        return "Slurm's PMI library is not installed here"
+    return f"srun offers {', '.join(facts.pmi)} only"

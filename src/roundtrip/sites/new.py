@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites import advice, data, pmix, spackpart, starters
-from roundtrip.sites.probe import Facts, Partition
+from roundtrip.sites import advice, data, launchers, slurm, spackpart
+from roundtrip.sites.probe import Facts
+from roundtrip.sites.slurm import Partition
 
 #: What ReFrame loads; the data are beside it.
 _REFRAME = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
@@ -76,7 +77,11 @@ def write(
     if software == "spack":
         unknown += spackpart.write(sites / _SPACK_OF[base] / "spack", folder, facts, base)
     unknown += advice.unknown(facts, chosen)
-    found = facts.lines() + (starters.lines(facts) if chosen else []) + advice.lines(facts, chosen)
+    found = (
+        facts.lines()
+        + (launchers.start_lines(facts) if chosen else [])
+        + advice.lines(facts, chosen)
+    )
     (folder / "README.md").write_text(readme(name, base, found, unknown))
     if text := advice.environment(facts, chosen):
         (folder / "environment").write_text(text)
@@ -115,7 +120,7 @@ def site_toml(
         return text, []
     text += f"hostnames = ['^{name}-login\\d*$'] # chosen by RFM_SYSTEM all the same\n"
     unknown = []
-    if series := pmix.series(facts.pmi):
+    if series := slurm.pmix_series(facts.pmi):
         text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
     else:
         unknown.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
@@ -130,8 +135,8 @@ def site_toml(
         literal = f'"{chosen}"' if isinstance(chosen, str) else str(chosen)
         text += f"{key} = {literal}{f' # {how}' if how else ''}\n"
     sizes, unsized = _sizes(partitions)
-    text += _scheduler(facts) + sizes + starters.tables(facts)
-    return text, unknown + unsized + starters.unknown(facts)
+    text += _scheduler(facts) + sizes + launchers.launch_tables(facts)
+    return text, unknown + unsized + launchers.unknown_starts(facts)
 
 
 def _scheduler(facts: Facts) -> str:

@@ -1,7 +1,10 @@
-"""What a machine says about itself: Slurm, processors, InfiniBand or RoCE ports, installed MPIs.
+"""What a machine says of itself: processors, InfiniBand or RoCE ports, Slurm, installed libraries.
 
 Each parser takes the text of one command, so that it can be tested without the machine.
 A command that is missing or fails is no error: that fact stays unknown.
+
+A library without its headers runs programs and builds none: as an external of Spack it would end
+the configure step of an MPI, half an hour later.
 """
 
 from __future__ import annotations
@@ -9,33 +12,130 @@ from __future__ import annotations
 import getpass
 import json
 import re
-import subprocess
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.sites import libraries, slurmconf, slurmsays, targets
-from roundtrip.sites.libraries import Library
-from roundtrip.sites.slurmsays import Says
+from roundtrip.sites import slurm
+from roundtrip.sites.slurm import Partition, SlurmFacts
 
-Runner = Callable[..., str | None]
-_YES_NO = {True: "yes", False: "no", None: "not found"}
-#: Partition, nodes, sockets of a node, cores of a socket, features, names; `2+` is 2 or more.
-SINFO = "%P|%D|%X|%Y|%f|%N"
+#: Level: what the kernel lists in addition to the level below it.
+_LEVELS = {
+    "x86_64": {"lm"},
+    "x86_64_v2": {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
+    "x86_64_v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
+    "x86_64_v4": {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"},
+}
+#: Without AVX-512 by default: it changes clocks, and few clusters have it in every node.
+USUAL_TARGET = "x86_64_v3"
+
+
+def _level(flags: set[str]) -> str:
+    reached = "x86_64"
+    for level, needed in _LEVELS.items():
+        if not needed <= flags:
+            break
+        reached = level
+        if level == USUAL_TARGET:
+            break
+    return reached
 
 
 @dataclass(frozen=True)
-class Partition:
-    """A Slurm partition.  `nodes` is their number, `cores` and `sockets` those of one node, 0 if
-    not known; `hosts` are their names."""
+class Library:
+    """`name` as Spack has it; `lacks` is the file without which nothing can be built with it."""
 
     name: str
-    default: bool
-    nodes: int
-    cores: int
-    features: tuple[str, ...]
-    hosts: frozenset[str] = frozenset()
-    sockets: int = 0
+    version: str
+    prefix: str = "/usr"
+    lacks: str | None = None
+
+    def __str__(self) -> str:
+        lacking = f", without {self.lacks}" if self.lacks else ""
+        return f"{self.name} {self.version} in {self.prefix}{lacking}"
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """How to find one: `command` with its version, a program in its prefix, header and library."""
+
+    command: tuple[str, ...]
+    version: str
+    program: str | None
+    header: str
+    library: str
+
+
+_NUMBER = r"(\d+(?:\.\d+)*)"
+_SOUGHT = {
+    "ucx": _Sought(
+        ("ucx_info", "-v"),
+        rf"(?:Library version:|UCT version=)\s*{_NUMBER}",
+        "ucx_info",
+        "ucp/api/ucp.h",
+        "libucp.so",
+    ),
+    "gcc": _Sought(("gcc", "-dumpfullversion"), _NUMBER, "gcc", "", ""),
+}
+#: Known to pkg-config, which tells the prefix too: (its name, header, library).  Open MPI 5 looks
+#: for them in `lib` and `lib64` of the prefix only, not in Debian's folder of an architecture.
+_PACKAGED = {
+    "pmix": ("pmix", "pmix.h", "libpmix.so"),
+    "hwloc": ("hwloc", "hwloc.h", "libhwloc.so"),
+    "libevent": ("libevent", "event2/event.h", "libevent_core.so"),
+}
+
+
+def find_libraries(run: Callable[..., str | None], slurm: str | None) -> list[Library]:
+    """What `run` finds; `slurm` is Slurm's version if there is one."""
+    found = []
+    if slurm:
+        found.append(_library("slurm", slurm, _prefix("sinfo"), "slurm/slurm.h", "libslurm.so"))
+    for name, sought in _SOUGHT.items():
+        match = re.search(sought.version, run(*sought.command) or "")
+        if match:
+            prefix = _prefix(sought.program or name)
+            found.append(_library(name, match[1], prefix, sought.header, sought.library))
+    rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
+        "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
+    )
+    if rdma and (number := re.match(_NUMBER, rdma)):
+        header = "infiniband/verbs.h"
+        found.append(_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so"))
+    for name, (package, header, library) in _PACKAGED.items():
+        version = run("pkg-config", "--modversion", package)
+        place = run("pkg-config", "--variable=prefix", package)
+        if version and place and (number := re.match(_NUMBER, version)):
+            prefix = Path(place.strip())
+            found.append(_library(name, number[1], prefix, header, library, apart=False))
+    return found
+
+
+def _prefix(program: str) -> Path:
+    place = shutil.which(program)
+    return Path(place).parent.parent if place else Path("/usr")
+
+
+def _library(
+    name: str, version: str, prefix: Path, header: str, library: str, apart: bool = True
+) -> Library:
+    """With `apart`, the library may be in a folder of an architecture."""
+    lacks = None
+    if header and not (prefix / "include" / header).is_file():
+        lacks = f"include/{header}"
+    elif library and not any(_libraries(prefix, library, apart)):
+        lacks = f"lib/{library}"
+    return Library(name, version, str(prefix), lacks)
+
+
+def _libraries(prefix: Path, library: str, apart: bool) -> list[Path]:
+    """In ``lib``, ``lib64``, or if `apart` a folder of an architecture as Debian has them."""
+    more = prefix.glob(f"lib/*-linux-gnu*/{library}") if apart else ()
+    return [*prefix.glob(f"lib*/{library}"), *more]
+
+
+_YES_NO = {True: "yes", False: "no", None: "not found"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +164,7 @@ class Facts:
     ports: tuple[Port, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
-    says: Says = field(default_factory=Says)
+    says: SlurmFacts = field(default_factory=SlurmFacts)
 
     @property
     def usable(self) -> list[Partition]:
@@ -135,124 +235,84 @@ class Facts:
         ]
 
 
-def look(run: Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
+def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
     """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
-    run = run or ask
-    sinfo = run("sinfo", "-h", "-o", SINFO)
-    slurm = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
+    run = run or slurm.ask
+    sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
+    version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     lscpu = run("lscpu", "-J") or ""
     cpu, sockets, cores = parse_lscpu(lscpu)
     config = run("scontrol", "show", "config")
     return Facts(
-        partitions=parse_sinfo(sinfo or ""),
-        slurm=slurm[1] if slurm else None,
-        pmi=parse_pmi(run("srun", "--mpi=list") or ""),
+        partitions=slurm.parse_sinfo(sinfo or ""),
+        slurm=version[1] if version else None,
+        pmi=slurm.parse_pmi(run("srun", "--mpi=list") or ""),
         binds_tasks=None if config is None else "task/affinity" in _setting(config, "TaskPlugin"),
         accounting=None
         if config is None
         else "slurmdbd" in _setting(config, "AccountingStorageType"),
         cpu=cpu,
-        target=targets.of_lscpu(lscpu),
+        target=target_from_lscpu(lscpu),
         sockets=sockets,
         cores=cores,
         ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
         interfaces=interfaces(net),
-        libraries=tuple(libraries.look(run, slurm[1] if slurm else None)),
-        says=slurmsays.look(run, config or "", getpass.getuser()),
+        libraries=tuple(find_libraries(run, version[1] if version else None)),
+        says=slurm.look_at_slurm(run, config or "", getpass.getuser()),
     )
 
 
-def parse_sinfo(text: str) -> tuple[Partition, ...]:
-    """What sinfo prints in the format `SINFO`: a line for each kind of node of a partition.
-
-    `cores` and `sockets` are those of the least node.  Slurm's CPUs may be hardware threads: cores
-    are not.
-    """
-    found: dict[str, Partition] = {}
-    for line in text.splitlines():
-        parts = line.strip().split("|")
-        if len(parts) != 6 or not parts[1].isdigit():
-            continue
-        name, default = parts[0].rstrip("*"), parts[0].endswith("*")
-        sockets, each = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
-        cores = sockets * each
-        features = set() if parts[4] == "(null)" else set(parts[4].split(","))
-        earlier = found.get(name)
-        if earlier:
-            features |= set(earlier.features)
-            cores, sockets = min(cores, earlier.cores), min(sockets, earlier.sockets)
-        nodes = int(parts[1]) + (earlier.nodes if earlier else 0)
-        hosts = {*slurmconf.expand(parts[5]), *(earlier.hosts if earlier else ())}
-        features_ = tuple(sorted(features))
-        found[name] = Partition(name, default, nodes, cores, features_, frozenset(hosts), sockets)
-    return tuple(found.values())
-
-
-def parse_pmi(text: str) -> tuple[str, ...]:
-    """From ``srun --mpi=list``: a heading, then one plugin on a line, or several."""
-    words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
-    return tuple(dict.fromkeys(words))
-
-
-def plugins() -> tuple[str, ...]:
-    """The PMIs that this machine's srun has."""
-    return parse_pmi(ask("srun", "--mpi=list") or "")
+def target_from_lscpu(text: str) -> str | None:
+    """From ``lscpu -J``: a level of x86-64, at most `USUAL_TARGET`; else the architecture."""
+    fields = _lscpu(text)
+    machine, flags = fields.get("Architecture"), set(fields.get("Flags", "").split())
+    return _level(flags) if machine == "x86_64" and flags else machine
 
 
 def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
     """From ``lscpu -J``: model, sockets, cores of a socket."""
-    try:
-        entries = json.loads(text)["lscpu"]
-    except (json.JSONDecodeError, KeyError):
-        return None, None, None
-    flat: dict[str, str] = {}
-    while entries:
-        entry = entries.pop()
-        flat[entry["field"].rstrip(":")] = entry.get("data") or ""
-        entries += entry.get("children", [])
-    sockets, cores = (flat.get(key, "") for key in ("Socket(s)", "Core(s) per socket"))
+    fields = _lscpu(text)
+    sockets, cores = (fields.get(key, "") for key in ("Socket(s)", "Core(s) per socket"))
     return (
-        flat.get("Model name"),
+        fields.get("Model name"),
         int(sockets) if sockets.isdigit() else None,
         int(cores) if cores.isdigit() else None,
     )
 
 
+def _lscpu(text: str) -> dict[str, str]:
+    try:
+        entries = json.loads(text)["lscpu"]
+    except (json.JSONDecodeError, KeyError):
+        return {}
+    fields: dict[str, str] = {}
+    while entries:
+        entry = entries.pop()
+        fields[entry["field"].rstrip(":")] = entry.get("data") or ""
+        entries += entry.get("children", [])
+    return fields
+
+
 def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
     """From ``ibv_devinfo``: a block for each device, with a block for each port."""
-    ports = []
-    for block in re.split(r"^hca_id:\s*", text, flags=re.MULTILINE)[1:]:
-        device = block.split(maxsplit=1)[0]
-        for part in re.split(r"^\s*port:\s*", block, flags=re.MULTILINE)[1:]:
-            state = re.search(r"state:\s*(\S+)", part)
-            layer = re.search(r"link_layer:\s*(\S+)", part)
-            ports.append(
-                Port(
-                    device,
-                    int(part.split(maxsplit=1)[0]),
-                    bool(state and state[1] == "PORT_ACTIVE"),
-                    layer[1] if layer else "InfiniBand",
-                )
-            )
-    return tuple(ports)
+    return _ports(text, r"^hca_id:\s*", r"^\s*port:\s*", "state", "PORT_ACTIVE")
 
 
 def parse_ibstat(text: str) -> tuple[Port, ...]:
     """From ``ibstat``: ``CA 'mlx5_0'`` blocks with ``Port 1:`` blocks."""
+    return _ports(text, r"^CA '", r"^\s*Port (?=\d+:)", "State", "Active")
+
+
+def _ports(text: str, device: str, port: str, state: str, active: str) -> tuple[Port, ...]:
+    """`device` and `port` match before a name and a number; `active` is the `state` of a port."""
     ports = []
-    for block in re.split(r"^CA '", text, flags=re.MULTILINE)[1:]:
-        device = block.split("'", 1)[0]
-        for part in re.split(r"^\s*Port (?=\d+:)", block, flags=re.MULTILINE)[1:]:
-            state = re.search(r"State:\s*(\S+)", part)
-            layer = re.search(r"Link layer:\s*(\S+)", part)
-            ports.append(
-                Port(
-                    device,
-                    int(part.split(":", 1)[0]),
-                    bool(state and state[1] == "Active"),
-                    layer[1] if layer else "InfiniBand",
-                )
-            )
+    for block in re.split(device, text, flags=re.MULTILINE)[1:]:
+        name = re.split(r"[\s']", block, maxsplit=1)[0]
+        for part in re.split(port, block, flags=re.MULTILINE)[1:]:
+            number = re.split(r"[\s:]", part, maxsplit=1)[0]
+            is_active = re.search(rf"\b{state}:\s*{active}\b", part) is not None
+            layer = re.search(r"[Ll]ink[_ ]layer:\s*(\S+)", part)
+            ports.append(Port(name, int(number), is_active, layer[1] if layer else "InfiniBand"))
     return tuple(ports)
 
 
@@ -269,13 +329,3 @@ def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
 def _setting(config: str, name: str) -> str:
     match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
     return match[1] if match else ""
-
-
-def ask(*command: str) -> str | None:
-    """What a command of this machine prints; None if it is missing or fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # Some versions of srun list their plugins on standard error.
-    return (done.stdout or done.stderr) if done.returncode == 0 else None

@@ -18,7 +18,7 @@ from typing import Any
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.host import facts
-from roundtrip.sites import data, launchers, scales, slurmconf, toolchains
+from roundtrip.sites import data, launchers, scales, slurm, toolchains
 from roundtrip.sites.data import Launch, Partition, SiteData
 from roundtrip.sites.scales import SIMULATED
 from roundtrip.toolchains.spec import Catalogue, Mpi, Toolchain, catalogue
@@ -170,7 +170,7 @@ def _plain(system: str, toolchain: Toolchain, site: SiteData, known: Catalogue) 
         toolchain.name,
         toolchain,
         {**site.variables, **_variables(launch)},
-        launchers.extras(launch.launcher, _options(launch, site)),
+        launchers.launcher_extras(launch.launcher, _options(launch, site)),
         suites_in=None if toolchain.boost == last else f"{toolchain.mpi.name}-{last.name}",
         netpipe=True,
     )
@@ -193,7 +193,7 @@ def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, 
         {
             "toolchain": f"{toolchain.mpi.title} over {transport.over}",
             "transport": transport.over,
-            **launchers.extras(launch.launcher, _options(launch, site)),
+            **launchers.launcher_extras(launch.launcher, _options(launch, site)),
         },
     )
 
@@ -256,7 +256,7 @@ def _extras(one: Partition) -> dict[str, Any]:
         extras["sockets"] = facts.read_host().sockets
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
-        extras |= slurmconf.size(file.read_text(errors="replace"), one.name)
+        extras |= slurm.partition_size(file.read_text(errors="replace"), one.name)
     return extras
 
 

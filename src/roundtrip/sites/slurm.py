@@ -1,96 +1,286 @@
-"""Compares a site with the Slurm at hand: partitions, their sizes, PMI, and `differences`."""
+"""What Slurm says of a cluster: nodes, kinds of nodes, limits, QOS, accounts, switches, PMIs.
+
+Each parser takes the text of one command, so that it can be tested without the machine.
+A command that is missing or fails is no error: that fact stays unknown.
+"""
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from roundtrip.campaign.site import Site
-from roundtrip.sites import data, differences, pmix, probe
-from roundtrip.sites.findings import Finding, summarise
+Runner = Callable[..., str | None]
+#: Partition, nodes, sockets of a node, cores of a socket, features, names; `2+` is 2 or more.
+SINFO = "%P|%D|%X|%Y|%f|%N"
+#: Partition, nodes, sockets of a node, cores of a socket, features, accelerators and such.
+_KINDS = "%P|%D|%X|%Y|%f|%G"
+_PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
+_TOPOLOGY = ("scontrol", "show", "topology")
+_QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
+_ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
+_ANY = ("ALL", "")
+#: The oldest series that Spack's packages release v2025.11 can build.
+_OLDEST = 4
 
 
-def compare(site: Site) -> list[Finding]:
-    """A finding on partitions, one on their sizes, one on PMI, and those of `differences`; or why
-    they were not checked."""
-    asked = {
-        name: match[1]
-        for name, partition in site.partitions.items()
-        for option in partition.get("access", [])
-        if (match := re.fullmatch(r"(?:--partition=|-p ?)(\S+)", option))
+@dataclass(frozen=True)
+class Partition:
+    """A Slurm partition.  `nodes` is their number, `cores` and `sockets` those of one node, 0 if
+    not known; `hosts` are their names."""
+
+    name: str
+    default: bool
+    nodes: int
+    cores: int
+    features: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
+    sockets: int = 0
+
+
+def partition_size(text: str, partition: str) -> dict[str, int]:
+    """``nodes`` of a partition; ``cores`` and ``sockets`` of the least of them, as far as `text`
+    says them."""
+    lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
+    usual: dict[str, str] = {}
+    cores: dict[str, int] = {}
+    sockets: dict[str, int] = {}
+    for line in lines:
+        if line.get("NodeName") == "DEFAULT":
+            usual |= line
+        elif "NodeName" in line:
+            here = {**usual, **line}
+            count = int(here.get("Sockets", 1)) * int(here.get("CoresPerSocket", 0))
+            names = expand_hosts(here["NodeName"])
+            cores |= dict.fromkeys(names, count or int(here.get("CPUs", 0)))
+            sockets |= dict.fromkeys(names, int(here.get("Sockets", 0)))
+    for line in lines:
+        if line.get("PartitionName") == partition:
+            names = expand_hosts(line.get("Nodes", ""))
+            known = {
+                what: [counts[name] for name in names if counts.get(name)]
+                for what, counts in (("cores", cores), ("sockets", sockets))
+            }
+            return {"nodes": len(names)} | {what: min(some) for what, some in known.items() if some}
+    return {}
+
+
+def expand_hosts(hosts: str) -> list[str]:
+    """Names that a Slurm host list stands for: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1."""
+    found = []
+    for part in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", hosts):
+        prefix, bracket, numbers = part.partition("[")
+        if not bracket:
+            found.append(prefix)
+            continue
+        for item in numbers.rstrip("]").split(","):
+            first, _, last = item.partition("-")
+            found += [
+                f"{prefix}{number:0{len(first)}d}"
+                for number in range(int(first), int(last or first) + 1)
+            ]
+    return found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Nodes of a partition that are alike; `gres` as Slurm writes it (``gpu:a100:2``), or ""."""
+
+    nodes: int
+    cores: int
+    features: tuple[str, ...]
+    gres: str
+
+    def __str__(self) -> str:
+        parts = [f"{self.nodes} of {self.cores} cores", *self.features]
+        return ", ".join([*parts, *([self.gres] if self.gres else [])])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a partition takes.  `longest_s` is the longest job, None without a limit; `qos` and
+    `accounts` are those that may use it, empty if all may."""
+
+    up: bool = True
+    longest_s: int | None = None
+    qos: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    tier: int = 1
+
+
+@dataclass(frozen=True)
+class SlurmFacts:
+    """All of it; empty where nothing was found.  `qos` has the longest job of each in seconds, None
+    without a limit; `switches` the nodes of each leaf switch."""
+
+    kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    qos: Mapping[str, int | None] = field(default_factory=dict)
+    accounts: tuple[str, ...] = ()
+    switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    preempts: bool = False
+    crontab: bool = False
+
+    def up(self, partition: str) -> bool:
+        """Whether the partition starts jobs, as far as that is known."""
+        return self.limits.get(partition, Limits()).up
+
+
+def look_at_slurm(run: Runner, config: str, user: str) -> SlurmFacts:
+    """Ask Slurm; `run(*command)` returns what a command prints, or None if it fails.
+
+    `config` is the output of ``scontrol show config``, `user` who would measure.
+    """
+    mode = re.search(r"^PreemptType\s*=\s*(\S+)", config, re.MULTILINE)
+    return SlurmFacts(
+        kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
+        limits=parse_partitions(run(*_PARTITIONS) or ""),
+        qos=parse_qos(run(*_QOS) or ""),
+        accounts=parse_accounts(run(*_ACCOUNTS) or "", user),
+        switches=parse_topology(run(*_TOPOLOGY) or ""),
+        preempts=mode is not None and mode[1] != "preempt/none",
+        crontab=re.search(r"^ScronParameters\s*=.*enable", config, re.MULTILINE) is not None,
+    )
+
+
+def parse_sinfo(text: str) -> tuple[Partition, ...]:
+    """What sinfo prints in the format `SINFO`: a line for each kind of node of a partition.
+
+    `cores` and `sockets` are those of the least node.
+    """
+    partitions: dict[str, Partition] = {}
+    for name, nodes, sockets, cores, features, names in _sinfo_lines(text):
+        hosts, earlier = frozenset(expand_hosts(names)), partitions.get(name.rstrip("*"))
+        if earlier:
+            nodes, hosts = nodes + earlier.nodes, hosts | earlier.hosts
+            cores, sockets = min(cores, earlier.cores), min(sockets, earlier.sockets)
+            features = (*features, *earlier.features)
+        partitions[name.rstrip("*")] = Partition(
+            name.rstrip("*"),
+            name.endswith("*"),
+            nodes,
+            cores,
+            tuple(sorted(set(features))),
+            hosts,
+            sockets,
+        )
+    return tuple(partitions.values())
+
+
+def _sinfo_lines(text: str) -> Iterator[tuple[str, int, int, int, tuple[str, ...], str]]:
+    """Partition, nodes, sockets and cores of a node, features, and the last field of each line.
+
+    Slurm's CPUs may be hardware threads: cores are not.
+    """
+    for line in text.splitlines():
+        parts = [part.replace("(null)", "") for part in line.strip().split("|")]
+        if len(parts) == 6 and parts[1].isdigit():
+            sockets, each = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
+            features = tuple(filter(None, parts[4].split(",")))
+            yield parts[0], int(parts[1]), sockets, sockets * each, features, parts[5]
+
+
+def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
+    """From sinfo: the kinds of nodes of each partition, the most first.
+
+    Slurm lists nodes in other states apart; here they are the same kind.
+    """
+    found: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
+    for name, nodes, _, cores, features, gres in _sinfo_lines(text):
+        found[name.rstrip("*")][cores, features, gres.split("(")[0]] += nodes
+    return {
+        name: tuple(
+            Kind(count, *kind)
+            for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+        )
+        for name, kinds in found.items()
     }
-    subject = "Slurm partitions"
-    if not asked:
-        return [Finding("not checked", subject, "the site names none")]
-    wanted = ", ".join(sorted(set(asked.values())))
-    if not shutil.which("sinfo"):
-        return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
-    done = subprocess.run(["sinfo", "-h", "-o", probe.SINFO], capture_output=True, text=True)
-    if done.returncode:
-        return [Finding("not checked", subject, f"sinfo failed: {_last_line(done.stderr)}")]
-    there = {found.name: found for found in probe.parse_sinfo(done.stdout)}
-    faults = [
-        f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
-        for name in sorted(set(asked.values()) - set(there))
-    ]
-    sizes = [
-        line
-        for name, slurms in asked.items()
-        if slurms in there
-        for line in _size(name, site.partitions[name].get("extras", {}), there[slurms])
-    ]
-    return [
-        *summarise(subject, faults, wanted),
-        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
-        *_pmi(site),
-        *differences.compare(site, *differences.says()),
-    ]
 
 
-def _size(name: str, extras: Mapping[str, Any], there: probe.Partition) -> list[str]:
-    """What is more than Slurm has; a site may well offer less than there is."""
-    lines = []
-    for what, count in (
-        *(("nodes", there.nodes), ("cores", there.cores), ("sockets", there.sockets)),
-    ):
-        said = extras.get(what)
-        if said is None and (count or what != "sockets"):
-            lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
-        elif said is not None and count and said > count:
-            each = "" if what == "nodes" else " a node"
-            lines.append(f"partition '{name}': {said} {what}{each}, and sinfo has {count}")
-    return lines
+def parse_pmi(text: str) -> tuple[str, ...]:
+    """From ``srun --mpi=list``: a heading, then one plugin on a line, or several."""
+    words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
+    return tuple(dict.fromkeys(words))
 
 
-def _pmi(site: Site) -> list[Finding]:
-    """Every ``--mpi=`` of a toolchain is one that srun has."""
-    subject = "PMI"
-    asked = {
-        (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
-        for item in site.toolchains.values()
-        for option in item.get("extras", {}).get("launcher_options", [])
-        if option.startswith("--mpi=")
-    }
-    if not asked:
-        return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
-    if not shutil.which("srun"):
-        return [Finding("not checked", subject, "no srun on this machine")]
-    done = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True)
-    known = probe.parse_pmi(done.stdout + done.stderr)  # some versions list on standard error
-    if not known:
-        return [Finding("not checked", subject, "`srun --mpi=list` names none")]
-    faults = [
-        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(known)}"
-        for mpi, pmi in sorted(asked)
-        if pmi not in known
-    ]
-    declared = data.from_folder(site.folder, site.checkout)
-    faults += pmix.slurm(declared, known) if declared else []
-    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
+def plugins() -> tuple[str, ...]:
+    """The PMIs that this machine's srun has."""
+    return parse_pmi(ask("srun", "--mpi=list") or "")
 
 
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no output"])[-1]
+def pmix_series(plugins: Iterable[str]) -> str | None:
+    """The series to build MPIs with for a Slurm that has these PMI `plugins`; None: not told.
+
+    ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
+    """
+    found = [int(name.removeprefix("pmix_v")) for name in plugins if name.startswith("pmix_v")]
+    return str(max(*found, _OLDEST)) if found else None
+
+
+def parse_partitions(text: str) -> dict[str, Limits]:
+    """From ``scontrol show partition --oneliner``."""
+    found = {}
+    for line in text.splitlines():
+        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if "PartitionName" not in said:
+            continue
+        tier = said.get("PriorityTier", "1")
+        found[said["PartitionName"]] = Limits(
+            up=said.get("State", "UP") == "UP",
+            longest_s=seconds(said.get("MaxTime", "")),
+            qos=_names(said.get("AllowQos", "ALL")),
+            accounts=_names(said.get("AllowAccounts", "ALL")),
+            tier=int(tier) if tier.isdigit() else 1,
+        )
+    return found
+
+
+def parse_qos(text: str) -> dict[str, int | None]:
+    """From ``sacctmgr show qos``: name and longest job."""
+    pairs = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
+    return {name: seconds(longest) for name, longest in pairs if name}
+
+
+def parse_accounts(text: str, user: str) -> tuple[str, ...]:
+    """From ``sacctmgr show assoc``: the accounts of `user`."""
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
+    return tuple(sorted({account for account, who, _ in rows if who == user}))
+
+
+def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
+    """From ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
+    found = {}
+    for line in text.splitlines():
+        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if said.get("Level") == "0" and "SwitchName" in said:
+            found[said["SwitchName"]] = tuple(expand_hosts(said.get("Nodes", "")))
+    return found
+
+
+def seconds(text: str) -> int | None:
+    """Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes); None without a limit."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
+    if not match:
+        return None
+    days, first, second, third = (int(part) if part else 0 for part in match.groups())
+    if match[1] or match[4]:  # D-H, D-H:M, D-H:M:S
+        hours, minutes, rest = first, second, third
+    else:  # M, M:S
+        hours, minutes, rest = 0, first, second
+    return ((24 * days + hours) * 60 + minutes) * 60 + rest
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return () if text in _ANY or text == "(null)" else tuple(text.split(","))
+
+
+def ask(*command: str) -> str | None:
+    """What a command of this machine prints; None if it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # Some versions of srun list their plugins on standard error.
+    return (done.stdout or done.stderr) if done.returncode == 0 else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, matrix, pmix, spack, toolchains, yamlfile
+from roundtrip.sites import data, differences, matrix, spack, toolchains, yamlfile
 from roundtrip.sites import lock as locks
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.lock import Concrete, Lock
@@ -75,7 +75,7 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
                 f"{len(wanted)} roots, all in the lock file",
             ),
             *one_to_one(lock, list(site.toolchains.values())),
-            *(pmix.lock(declared, lock) if declared else []),
+            *(differences.check_pmix_lock(declared, lock) if declared else []),
         ]
     except UserError as error:
         return [Finding("fault", "lock file", str(error))]

@@ -231,7 +231,7 @@ def _environment(
                 for feature, package in _OFFERS.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
-            **launchers.extras(launcher, options),
+            **launchers.launcher_extras(launcher, options),
         },
         "target_systems": [system],
     }

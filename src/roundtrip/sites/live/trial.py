@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import data, probe, starters
+from roundtrip.sites import data, launchers, slurm
 from roundtrip.sites.findings import Finding
 from roundtrip.sites.live import judge, mend, session
 from roundtrip.sites.live.mend import Line
@@ -109,11 +109,11 @@ def _wrong(site: Site, trial: Trial) -> str | None:
 def _others(site: Site, place: Place) -> list[Start]:
     """Every other way to start the ranks of this MPI here."""
     extras = site.toolchains[place.environ].get("extras", {})
-    offered = probe.plugins() if shutil.which("srun") else ()
+    offered = slurm.plugins() if shutil.which("srun") else ()
     said = (extras.get("launcher") or "srun", *extras.get("launcher_options", []))
     return [
         start
-        for start in starters.ways(str(extras.get("mpi")), offered)
+        for start in launchers.start_options(str(extras.get("mpi")), offered)
         if not set(start) <= set(said)
     ]
 
