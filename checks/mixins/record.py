@@ -24,8 +24,12 @@ from .simulation import Simulation
 
 _catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-#: What a job's script writes down of its allocation.
-_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)='"
+#: What a job's script writes down of its allocation, and of the other jobs on its nodes.
+_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
+_OTHERS = (
+    'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
+    "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
+)
 #: By which a site itself brings other libraries than those that a program links.
 _OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s")
 
@@ -169,7 +173,11 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     @run_before("run")
     def note_the_allocation(self):
         if self.in_slurm and not self.simulated:
-            self.prerun_cmds = [f"{_ALLOCATED} > {identity.ALLOCATION}", *self.prerun_cmds]
+            others = f"{_OTHERS} >> {identity.ALLOCATION}"
+            allocated = f"{_ALLOCATED} > {identity.ALLOCATION}"
+            self.prerun_cmds = [allocated, others, *self.prerun_cmds]
+            # The status of the launch stays that of the job.
+            self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {others}; (exit $status)"]
             self.keep_files = [*self.keep_files, identity.ALLOCATION]
 
     @run_before("sanity", always_last=True)

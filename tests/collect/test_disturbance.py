@@ -118,7 +118,8 @@ def test_a_kernel_that_counts_no_waiting_leaves_the_time_of_the_processor() -> N
     facts = {"waited_s": [None, None], "cpu_s": [8.9, 4.5]}
     assert reasons(**facts) == (), "it may have slept"
     (reason,) = reasons(voluntary_context_switches=[30, 30], **facts)
-    assert reason == "starved: rank 1 waited for a processor in 50 % of the time"
+    told = "starved: rank 1 waited for a processor in 50 % of the time"
+    assert reason == f"{told}, while other programs ran on processor 1"
     assert reasons(voluntary_context_switches=[30, 9000], **facts) == ()
 
 
@@ -126,7 +127,8 @@ def test_ranks_that_share_processors_wait_for_each_other() -> None:
     waits = {"waited_s": [4.0, 4.0]}
     assert len(reasons(**waits)) == 1
     unbound = [{**place, "cpus": [0, 1]} for place in PLACEMENT]
-    assert len(reasons(placement=unbound, **waits)) == 1
+    (told,) = reasons(placement=unbound, **waits)
+    assert told.endswith("while other programs ran on its processors")
     for shared in ([0], [0, 1]):
         crowd = [{"rank": rank, "host": "vm", "cpus": shared} for rank in range(4)]
         assert reasons(placement=crowd, **waits) == ()
@@ -165,7 +167,7 @@ def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("load", "starved: rank 0 waited for a processor in 31 % of the time"),
+        ("load", "starved: rank 0 waited for a processor in 31 % of the time, while other "),
         ("throttled", "throttled: the CPU limit of the cgroup of rank 1 stopped it for 3.10 s"),
         ("partial", "throttled: the CPU limit of the cgroup of rank 0 stopped it for 5.74 s"),
         ("stopped", "suspended: a signal stopped rank 1 (1 x SIGCONT, 2.0 s without"),

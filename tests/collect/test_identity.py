@@ -281,6 +281,27 @@ def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, 
 
 
 @pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ([], ""),
+        (["7|1000|a[1-2]"], ""),  # the job itself
+        (["8|1000|b[1-9]"], ""),
+        (["8|65534|a[2-3]", "8|65534|a[2-3]"], "job 8 of another user on node a2"),
+        (["8|1000|a[1-2]", "9|0|a1"], "job 8 of the same user and 1 more on node a1, node a2"),
+        (["x|0|a1", "8|0", "8|0|a[1-99999999]"], ""),
+    ],
+)
+def test_other_jobs_on_the_nodes_of_a_launch_are_named(
+    tmp_path: Path, others: list[str], told: str
+) -> None:
+    text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
+    lines = "".join(f"OTHER_JOB={other}\n" for other in others)
+    (tmp_path / identity.ALLOCATION).write_text(text + lines)
+    said = f"co-scheduled: Slurm ran {told} at the same time" if told else ""
+    assert Allocation.read(tmp_path).beside == said
+
+
+@pytest.mark.parametrize(
     "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b"]
 )
 def test_what_is_no_list_of_nodes_is_told(tmp_path: Path, listed: str) -> None:
@@ -392,6 +413,22 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker)
     assert first == ""
     assert second.startswith("mismatch: program netpipe (/build/netpipe): sha256 was 8b8b")
     assert " when the run began, and is cdcd" in second
+
+
+def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(make_tree: Maker) -> None:
+    tree = make_tree(launches=2, environs=(ENVIRON,))
+    for number in (1, 2):
+        folder = tree.folder(number, ENVIRON)
+        case = json.loads((folder / "case.json").read_text())
+        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
+        text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
+        other = "OTHER_JOB=49|65534|thunderbolt\n" if number == 2 else ""
+        (folder / identity.ALLOCATION).write_text(text + other)
+    assert reasons(tree) == ["", ""]
+    held = data.read(bundle.build(tree.path)).launches.sort("launch")
+    first, second = held["disturbed_why"]
+    assert "co-scheduled" not in (first or "")
+    assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
 
 
 def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(make_tree: Maker) -> None:

@@ -130,7 +130,12 @@ def _starved(
         return
     fraction, rank = max(_waits(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
-        yield f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time"
+        cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
+        where = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
+        yield (
+            f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time, "
+            f"while other programs ran on {where}"
+        )
 
 
 def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:

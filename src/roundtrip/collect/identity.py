@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,12 @@ _MOST_SHARE = 1 / 2
 #: Characters of a value that are shown, of a sentence and of a word (a path, a digest).
 _LONGEST, _LONGEST_WORD = 80, 200
 #: As Slurm writes a list of nodes, and how far a range of them may go.
+_OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
 _RANGES = r"\d{1,9}(-\d{1,9})?"
 _HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
 _MOST_NODES = 100_000
+#: So many nodes are named.
+_FEW_NODES = 4
 
 Record = Mapping[str, Any]
 
@@ -65,11 +68,15 @@ Record = Mapping[str, Any]
 @dataclass(frozen=True)
 class Allocation:
     """The nodes of a job by their names in Slurm, the host where it was submitted, or "", and the
-    job's number, or ""."""
+    job's number, or "".
+
+    `beside`: which other jobs ran on these nodes when the launch began or ended, in words, or "".
+    """
 
     nodes: tuple[str, ...]
     submitted: str
     job: str = ""
+    beside: str = ""
 
     @staticmethod
     def read(folder: Path, root: Path | None = None) -> Allocation:
@@ -81,7 +88,8 @@ class Allocation:
         if nodes is None:
             raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
         submitted = _short(told.get("SLURM_SUBMIT_HOST", ""))
-        return Allocation(nodes, submitted, told.get("SLURM_JOB_ID", ""))
+        job = told.get("SLURM_JOB_ID", "")
+        return Allocation(nodes, submitted, job, _beside(lines, nodes, told))
 
     def other_job(self, submitted: str | None) -> str:
         """That the launch ran in another job than the `submitted` one; "" if it did not."""
@@ -89,6 +97,24 @@ class Allocation:
             return ""
         ran = f"in job {self.job}" if self.job else "outside of any job of Slurm"
         return MISMATCH + printable(f"ran {ran}, but job {submitted} was submitted")
+
+
+def _beside(lines: Iterable[str], nodes: Sequence[str], told: Mapping[str, str]) -> str:
+    """The other jobs that squeue has listed in `lines`, in words; "" without one."""
+    found = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
+    shared = {
+        (job, uid): {*nodes} & {*(expanded(listed) or ())}
+        for job, uid, listed in found
+        if job != told.get("SLURM_JOB_ID")
+    }
+    others = [key for key, both in shared.items() if both]
+    if not others:
+        return ""
+    job, uid = others[0]
+    whose = "the same user" if uid == told.get("SLURM_JOB_UID") else "another user"
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    where = ", ".join(f"node {one}" for one in sorted(set().union(*shared.values()))[:_FEW_NODES])
+    return f"co-scheduled: Slurm ran job {job} of {whose}{more} on {where} at the same time"
 
 
 def expanded(listed: str) -> tuple[str, ...] | None:

@@ -56,12 +56,13 @@ class Launch:
 
 @dataclass(frozen=True)
 class Contents:
-    """case.json and run.json (empty if bad), the nodes of its job, the digest of samples.csv and
-    that of its rows, the first fault or ""."""
+    """case.json and run.json (empty if bad), the nodes of its job, the other jobs on them in words
+    or "", the digest of samples.csv and that of its rows, the first fault or ""."""
 
     case: dict[str, Any]
     run: dict[str, Any]
     nodes: tuple[str, ...]
+    beside: str
     digest: str
     rows: str
     fault: str
@@ -80,11 +81,11 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
     nodes: tuple[str, ...] = ()
-    digest = rows = ""
+    beside = digest = rows = ""
     try:
         case = records.read(folder / "case.json", root)
         allocation = _allocation(folder, root, case)
-        nodes = allocation.nodes if allocation else ()
+        nodes, beside = (allocation.nodes, allocation.beside) if allocation else ((), "")
         run = records.read(folder / "run.json", root)
         content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
         digest, rows = seal.digest(content), seal.digest_of_rows(content)
@@ -95,7 +96,7 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         fault = fault or _other_identity(case, run, allocation, read)
     except UserError as error:
         fault = str(error)
-    return Contents(case, run, nodes, digest, rows, fault.replace(f"{folder}/", ""))
+    return Contents(case, run, nodes, beside, digest, rows, fault.replace(f"{folder}/", ""))
 
 
 def other_identity(folder: Path) -> str:

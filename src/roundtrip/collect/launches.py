@@ -202,7 +202,7 @@ class _Session:
         if not came_back and (why := displaced.why(reason, error, self._is_lost(folder))):
             return replace(found, status="displaced", reason=why)
         down = () if came_back else self._nodes_down(folder, error, read)
-        gone = f"Slurm took node {', '.join(down)} for down" if down else ""
+        gone = f"Slurm took node {', node '.join(down)} for down" if down else ""
         # Where a node is gone, the ranks that were left blame each other.
         parts = [reason or read.fault or "left unfinished", gone or first_failure.words(error)]
         return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
@@ -225,6 +225,8 @@ class _Session:
         disturbed = disturbance.reasons(read.run, self.limits, self.cores, one_machine)
         if preloaded := identity.preloaded(read.case, read.run):
             disturbed = (preloaded, *disturbed)
+        if read.beside:
+            disturbed = (read.beside, *disturbed)
         if lack := disturbance.partial(read.run, self.limits):
             return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
         return replace(

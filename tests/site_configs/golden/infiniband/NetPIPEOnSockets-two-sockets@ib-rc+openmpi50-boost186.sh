@@ -22,6 +22,8 @@ export OMPI_MCA_pml=ucx
 export OMPI_MCA_osc=ucx,sm
 export OMPI_MCA_pml_ucx_tls=any
 export OMPI_MCA_pml_ucx_devices=any
-env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
 grep -H . /sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id > sockets.txt
 srun --mpi=pmix --cpu-bind=cores --kill-on-bad-exit=1 --distribution=block:cyclic @SPACK_ENV@/.spack-view/roundtrip-workloads-main-oyeq55b/bin/netpipe @OPTIONS@
+status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)

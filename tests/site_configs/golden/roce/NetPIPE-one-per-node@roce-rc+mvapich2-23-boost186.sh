@@ -24,5 +24,7 @@ export MV2_ENABLE_AFFINITY=0
 export MV2_USE_HUGEPAGES=1
 export MV2_USE_RoCE=1
 export MV2_DEFAULT_GID_INDEX=3
-env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
 srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 @SPACK_ENV@/.spack-view/roundtrip-workloads-main-rjqmax5/bin/netpipe @OPTIONS@
+status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)

@@ -15,5 +15,7 @@ export FI_UDP_IFACE=eth1
 export UCX_NET_DEVICES=eth1
 export MPIR_CVAR_CH4_NETMOD=ofi
 export FI_PROVIDER='udp;ofi_rxd'
-env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
 @CHECKOUT@/testbed/vcluster lease --rtt=4ms --record=link.json --for='NetPIPEWan %wan_rtt=4 %placement=one-per-node %variants=five %mode=pingpong' -- srun --mpi=pmi2 --kill-on-bad-exit=1 @CHECKOUT@/build/mpich50-boost181/netpipe/netpipe @OPTIONS@
+status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)

@@ -16,5 +16,7 @@ export OMPI_MCA_pml=ob1
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
-env | grep -E '^SLURM_(JOB_ID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
+env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
 srun --mpi=pmix --kill-on-bad-exit=1 @CHECKOUT@/build/openmpi50-boost181/ring/ring --samples samples.csv --budget=30 --precision=2 --end=16777216 --interface=eth1
+status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)
