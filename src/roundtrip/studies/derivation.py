@@ -148,6 +148,18 @@ def within_launch(
     )
 
 
+def ratios_by_size(
+    medians: pl.DataFrame, variant: str, base: str, time: str = "seconds"
+) -> dict[int, list[float]]:
+    """Speeds of `variant` over those of `base` by size in bytes, one for each launch with both.
+
+    `medians` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    """
+    both = medians.filter(pl.col("variant").is_in([variant, base]))
+    ratios = within_launch(both, ["launch", "case_id"], base, time)
+    return dict(ratios.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
+
+
 def toolchain_speeds(
     values: pl.DataFrame, what: pl.Expr, **columns: pl.Expr | str | None
 ) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Tone
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.derivation import within_launch
+from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import P, Panels
 from roundtrip.studies.study import Claim, Contrast, Study
 
@@ -78,11 +78,9 @@ def claims(
     for panel in panels.panels:
         mine = panels.of(values, panel)
         for contrast in study.contrasts:
-            both = mine.filter(pl.col("variant").is_in([contrast.arm, contrast.base]))
-            formed = within_launch(both, ["launch", "case_id"], contrast.base, time)
-            by_size = formed.group_by("size_bytes").agg("ratio").sort("size_bytes")
-            for size, of_launches in by_size.iter_rows():
-                found[Comparison(study.name, panel.key, contrast, size)] = of_launches
+            by_size = ratios_by_size(mine, contrast.arm, contrast.base, time)
+            for size, ratios in by_size.items():
+                found[Comparison(study.name, panel.key, contrast, size)] = ratios
     return found
 
 

@@ -30,7 +30,7 @@ from roundtrip.stats.summaries import (
     median_interval,
     median_intervals,
 )
-from roundtrip.studies.derivation import METRICS, within_launch
+from roundtrip.studies.derivation import METRICS
 
 #: How the samples of a launch become one value.
 OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
@@ -143,6 +143,12 @@ class Panels(Generic[P]):
         case = {"case": known["case"]} if "case" in known else {}
         return self._origins.key(self._cases[panel.key], size_bytes, **{**case, **names})
 
+    def batches(self, panel: Panel) -> dict[tuple[str, int], list[int]]:
+        """Events in a sample by variant and size in bytes, one number for each launch."""
+        points = self.of(self.points, panel).filter(pl.col("batch") > 0)
+        counts = points.group_by("variant", "size_bytes").agg("batch")
+        return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
+
     @cached_property
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
         """The case ids of each panel, by its key."""
@@ -180,12 +186,6 @@ class CasePanels(Panels[Panel]):
         """Interval of `values`: columns `by`, variant, size_bytes, median, low, high, n."""
         keys = [*self.by, "variant", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
-
-    def ratios(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
-        """At each size the value of `base` over that of `variant`, one a launch that has both."""
-        both = self.of(self.values, panel).filter(pl.col("variant").is_in([variant, base]))
-        found = within_launch(both, ["launch", "case_id"], base, "value")
-        return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
     def _panel(self, row: Row) -> Panel:
         """A panel named by toolchain, ranks and placement, and by what else distinguishes it."""

@@ -11,7 +11,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ring import Thresholds
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import TONES, Finding, comparison, findings
+from roundtrip.studies.ring.section import TONES, Finding, comparison, findings
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
@@ -58,7 +58,7 @@ def test_the_outcome_over_the_compared_sizes(
     verdicts: tuple[Verdict | None, ...], verdict: str, in_the_answer: str
 ) -> None:
     finding = finding_of(verdicts)
-    shown = [text.replace("\xa0", " ") for text in (finding.verdict, finding.told)]
+    shown = [text.replace("\xa0", " ") for text in (finding.verdict, finding.sentence)]
     assert shown == [verdict, in_the_answer]
 
 

@@ -1,10 +1,11 @@
-"""The curves of the ring section: one panel for each toolchain and placement.
+"""The curves of the ring section: one panel for each toolchain and placement, and its figure.
 
 How passes grow with the nodes of the ring, too: a lap has as many passes as ranks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,10 +14,14 @@ import polars as pl
 
 from roundtrip.collect.columns import setting_number
 from roundtrip.report import units
+from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
+from roundtrip.report.plot import LINK
+from roundtrip.report.units import Level, Unit
 from roundtrip.stats.summaries import Interval, median_intervals
-from roundtrip.studies import growth, panel
-from roundtrip.studies.derivation import within_launch
+from roundtrip.studies import display, growth, panel
+from roundtrip.studies.derivation import ratios_by_size
+from roundtrip.studies.display import INTERVAL
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.ring import (
@@ -30,6 +35,7 @@ from roundtrip.studies.ring import (
     STUDY,
     derived,
 )
+from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 _BY = ["case_id", "case", "variant", "size_bytes"]
 _LAUNCH = ["launch", "case_id"]
@@ -100,8 +106,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def laps(self) -> pl.DataFrame:
-        """Single laps of all launches together: columns case_id, case, variant, size_bytes, laps;
-        p1, p50, p90 and p99 in seconds.
+        """Single laps of all launches together, seconds.
 
         At the smallest size, at LAP_SIZE, and at each transport's largest size.  Columns: case_id,
         case, variant, size_bytes, laps (their number), and p<percentile> for each of PERCENTILES.
@@ -124,7 +129,7 @@ class Curves(Panels[Panel]):
 
     def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
         """Ratios of effective bandwidth, one for each launch, by size in bytes."""
-        return _ratios(self.of(self.values, panel), variant, base)
+        return ratios_by_size(self.of(self.values, panel), variant, base)
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
@@ -138,7 +143,7 @@ class Curves(Panels[Panel]):
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.of(self.values, panel)
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
-        return _ratios(both, variant, "best")
+        return ratios_by_size(both, variant, "best")
 
     def gain_when_read(self, panel: Panel) -> Interval | None:
         """A region by reference over MPI two-sided at the study's size, every byte read."""
@@ -194,16 +199,10 @@ class Curves(Panels[Panel]):
         )
 
 
-def _ratios(medians: pl.DataFrame, variant: str, base: str) -> dict[int, list[float]]:
-    both = medians.filter(pl.col("variant").is_in([variant, base]))
-    found = within_launch(both, _LAUNCH, base)
-    return dict(found.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
-
-
 def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
     """Passes of a lap inside nodes and between them; computed from `case` if not recorded."""
-    if told := details.get("passes_per_lap"):
-        return int(told["shared"]), int(told["network"])
+    if passes := details.get("passes_per_lap"):
+        return int(passes["shared"]), int(passes["network"])
     nodes = [int(ranks) for ranks in case.split()[-1].split("+")]
     return (nodes[0], 0) if len(nodes) == 1 else (sum(nodes) - len(nodes), len(nodes))
 
@@ -224,3 +223,96 @@ def node_growth(curves: Curves) -> Growth:
     ]
     times = shown.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
     return Growth.over_nodes(times, curves.launches, growth.constant, curves.level)
+
+
+def caption(level: Level) -> Text:
+    """What the figures show, with intervals at `level`."""
+    return level.within(
+        "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
+        "the region x passes / elapsed time, one token under way; median over launches, bands "
+        "are {level} rank intervals. Of a region that is handed over in place and not read "
+        "this is not a rate of transfer: nothing is transferred, so the line rises with the size "
+        "for ever. The axis ends at the decade above the fastest pass that moves or reads all "
+        "bytes; a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
+        "receiver reads every byte. In a hybrid ring a region goes by reference inside a node, "
+        "and by message between nodes. Dashed: the study in 2002, of the same placement."
+    )
+
+
+_READ = {derived.read_of(name): name for name in (REGION, "mpi")}
+_BETWEEN = {REGION: "MPI", REGION_UDP: "UDP"}
+_STUDY = "study"
+_LINK = "link"
+_COLOURS: dict[str, Colour] = {
+    **{name: arm.colour for name, arm in ARMS.items() if name != FLOOR},
+    derived.read_of(REGION): ("#1b7837", "#8fd49a"),
+    derived.read_of("mpi"): ("#8c510a", "#d8b365"),
+    _STUDY: PINK,
+    _LINK: GREY,
+}
+
+
+def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """One figure a panel; all with the same axes."""
+    frames = [_frame(curves, panel) for panel in panels]
+    physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
+    domain = display.decades(frames)[0], display.decades(physical)[1]
+    drawings = [
+        display.drawing(f"ring-{number}", panel, frame, _arms(panel))
+        for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
+    ]
+    return display.over_size(
+        drawings,
+        "Effective bandwidth over region size",
+        "Effective bandwidth",
+        Unit.MB_S,
+        domain,
+        "Region size",
+    )
+
+
+def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of what moves or reads all bytes; all there are if nothing does."""
+    by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
+    moved = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY]))
+    return frame if moved.is_empty() else moved
+
+
+def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
+    shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
+    ours = display.curve_rows(shown).select(*INTERVAL, "n", "arm", "x")
+    rows = [
+        {"arm": _STUDY, "x": size, "median": rate}
+        for line in derived.PUBLISHED
+        if line.ranks_on_nodes == panel.case
+        for size, rate in line.points
+    ]
+    if panel.hub_mbit_s:
+        ends = {float(x) for x in (ours["x"].min(), ours["x"].max())}  # type: ignore[arg-type]
+        rows += [{"arm": _LINK, "x": x, "median": panel.hub_mbit_s / 8} for x in sorted(ends)]
+    return pl.concat([ours, pl.DataFrame(rows, schema=ours.schema)])
+
+
+def _arms(panel: Panel) -> dict[str, Arm]:
+    return {
+        name: Arm(
+            _name(name, panel),
+            colour,
+            point=0 if name == _LINK else 3.0,
+            is_dashed=name == _STUDY,
+            is_bound=name == _LINK,
+        )
+        for name, colour in _COLOURS.items()
+    }
+
+
+def _name(variant: str, panel: Panel) -> str:
+    if variant == _LINK:
+        return LINK
+    if variant == _STUDY:
+        return "The study, 2002"
+    if variant in _READ:
+        return f"{panel.title(_READ[variant])}, all read"
+    if panel.shared and panel.network and variant in _BETWEEN:
+        return f"Region, {_BETWEEN[variant]} between nodes"  # its whole title has no room
+    return panel.title(variant)

@@ -141,7 +141,7 @@ def read_of(transport: str) -> str:
 def title(variant: str, shared: int, network: int) -> str:
     """Name of a transport in a ring with so many passes a lap inside nodes and between them."""
     if not network or variant not in (REGION, REGION_UDP):
-        return ARMS[variant].title
+        return ARMS[variant].title if variant in ARMS else variant
     way = "UDP" if variant == REGION_UDP else "MPI's messages"
     return f"Region by reference in a node and by {way} between" if shared else f"Region by {way}"
 

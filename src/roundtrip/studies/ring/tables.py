@@ -1,24 +1,33 @@
-"""The tables of the ring section: what a pass costs, on a hub and when the receiver reads
-everything, and what follows for the study's reasons.
+"""The tables of the ring section: what a pass costs, on a hub too, and when everything is read.
+
+Then how the launches went: percentiles of single laps, how laps are batched and waited for, and the
+transports that launches left out, with the reason: nothing is left out silently.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Table,
+    text_cells,
+)
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
-from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import Statement
-from roundtrip.studies.ring.findings import Finding
+from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
 _MICRO = 1e6
 _OURS = (REGION, REGION_UDP, FLOOR)
@@ -101,55 +110,6 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
             Column("From", "right", Unit.BYTES),
         ),
         tuple(rows),
-    )
-
-
-def reasons(
-    curves: Curves, statement: Statement, ours: Sequence[Finding], settings: Thresholds
-) -> Table:
-    """One reason of the study: our ratios, and whether it holds."""
-    rows = []
-    for finding in ours:
-        evidence = dict(finding.evidence)
-        ratios = [
-            display.verdict(
-                evidence.get(size),
-                base=finding.panel.title(finding.base),
-                series=curves.series_key(finding.panel, finding.variant, size),
-            )
-            for size in settings.compared_sizes
-        ]
-        pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
-        outcome = Cell("", finding.tone, finding.verdict)
-        rows.append((Cell(finding.panel.label), Cell(pair), *ratios, outcome))
-    return Table(
-        f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
-        (
-            Column("Toolchain and placement"),
-            Column("Pair"),
-            *(Column(units.size(size), "right") for size in settings.compared_sizes),
-            Column("The reason"),
-        ),
-        tuple(rows),
-    )
-
-
-def verdicts(all_findings: Sequence[Finding]) -> Table:
-    """A row for each panel, and a column for each pair."""
-    pairs = {
-        pair: f"{s.short} ({' / '.join(pair)})" for s in derived.STATEMENTS for pair in s.pairs
-    }
-    found = {
-        panel: {(f.variant, f.base): f.cell for f in all_findings if f.panel == panel}
-        for panel in dict.fromkeys(finding.panel for finding in all_findings)
-    }
-    return display.grid(
-        "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
-        "sizes.",
-        "Toolchain and placement",
-        pairs,
-        [(panel.label, row) for panel, row in found.items()],
-        {pair: ARMS[pair[1]].title for pair in pairs},
     )
 
 
@@ -323,3 +283,108 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
                 ]
                 rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *shares))
     return rows
+
+
+#: What a rank does when it has looked often enough, in words.
+_THEN = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something comes (poll)"}
+
+
+def laps(curves: Curves) -> list[Block]:
+    """What the percentiles are of, and a table a panel."""
+    of_what = (
+        "Time per pass of single laps: the time of a lap over its passes, reading the clock "
+        "included. Percentiles are over the laps of all launches, at the smallest size, at "
+        f"{units.size(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
+        "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
+        "timed as one."
+    )
+    tables = [(panel.label, _percentiles(curves, panel)) for panel in curves.panels]
+    folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables if of.rows]
+    return [Heading(3, "Latency per pass"), Paragraph((of_what,)), *folds] if folds else []
+
+
+def _percentiles(curves: Curves, panel: Panel) -> Table:
+    batches = curves.batches(panel)
+    found: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
+    for row in curves.of(curves.laps, panel).iter_rows(named=True):
+        name, size = row["variant"], row["size_bytes"]
+        times = [
+            Cell(
+                Quantity(value=row[f"p{part}"] / panel.passes * 1e6, unit=Unit.US, percentile=part)
+            )
+            for part in PERCENTILES
+        ]
+        measured = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
+        batch = batches.get((name, size))
+        counted = Cell(units.counts(batch)) if batch else display.NONE
+        found[name].append((Cell(panel.title(name)), *measured, *times, counted))
+    lap = units.plural(panel.passes, "pass", "passes")
+    columns = (
+        *(Column("Size", "right"), Column("Laps", "right")),
+        *(Column(f"{part} %", "right") for part in PERCENTILES),
+        Column("Laps in a batch", "right"),
+    )
+    return Table(
+        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
+        (Column("Transport"), *columns),
+        tuple(row for rows in found.values() for row in rows),
+        (Unit.US,),
+    )
+
+
+def _waiting(curves: Curves, panel: Panel) -> str:
+    waits = [details["wait"] for _, details in curves.details_of(panel)]
+    policies = dict.fromkeys(_policy(wait, panel) for wait in waits if wait)
+    return f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
+
+
+def _policy(wait: dict[str, object], panel: Panel) -> str:
+    then = _THEN.get(str(wait["then"]), wait["then"] or "")
+    if not panel.in_one_node:
+        duration = f"for {wait['network_yields_ms'] or 0} ms"
+        return f"looks and gives up the processor in turn {duration}, then {then}"
+    looks, yields = wait["spins"] or 0, wait["yields"] or 0
+    return f"looks {looks} times, then gives up the processor {yields} times, then {then}"
+
+
+def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
+    """Panel, transports and reason; None if nothing was left out, or the bundle does not say."""
+    known = {name: number for number, name in enumerate(ARMS)}
+
+    def order(variant: str) -> int:
+        return known.get(variant, len(known))
+
+    rows = []
+    for panel in panels:
+        launches: dict[tuple[str, str], set[str]] = {}
+        for launch, variant, reason in _skipped(curves, panel):
+            launches.setdefault((reason, variant), set()).add(launch)
+        together: dict[tuple[str, int], list[str]] = {}
+        for (reason, variant), those in launches.items():
+            together.setdefault((reason, len(those)), []).append(variant)
+        for (reason, count), variants in together.items():
+            names = "; ".join(map(panel.title, sorted(variants, key=order)))
+            some = (units.count(count), f" of {panel.launches}")
+            rows.append((*text_cells(panel.label, names, reason), Cell(some)))
+    if not rows:
+        return None
+    return Table(
+        "Transports that were left out, and why.",
+        (
+            Column("Toolchain and placement"),
+            Column("Transport"),
+            Column("Reason"),
+            Column("Launches", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _skipped(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
+    """(launch, transport, reason): of whole launches, and from a size on."""
+    for launch, details in curves.details_of(panel):
+        for one in details["skipped"] or ():
+            yield launch, one["variant"], one["reason"]
+    for point in curves.of(curves.points, panel).filter(samples=0).iter_rows(named=True):
+        size = units.size(point["size_bytes"])
+        yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
