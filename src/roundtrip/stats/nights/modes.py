@@ -57,6 +57,11 @@ class Habit:
     stays: float = 0.5
     leaves: float = 0.5
 
+    @property
+    def visits(self) -> float:
+        """So many visits of a series of its own the site's are worth."""
+        return self.leaves - Habit.leaves
+
 
 def habit(every: Sequence[Modes | None]) -> Habit:
     """What the series of a site say together, if most have modes; None is one without."""
@@ -94,7 +99,7 @@ def _are_visits(lengths: np.ndarray, of_site: Habit, settings: Settings) -> np.n
     stays, leaves = of_site.stays + nights.sum() - nights, of_site.leaves + visits
     longer = betaln(stays + lengths - 1, leaves) - betaln(stays, leaves)
     is_usual = -longer - np.log(visits + 1) < settings.mode_evidence
-    return np.asarray((visits >= _VISITS) & is_usual)
+    return np.asarray((visits + of_site.visits >= _VISITS) & is_usual)
 
 
 def modes(logs: np.ndarray, least: float, of_site: Habit, settings: Settings) -> Modes | None:
@@ -125,7 +130,8 @@ def modes(logs: np.ndarray, least: float, of_site: Habit, settings: Settings) ->
     rare, usual = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
     lengths, between_visits = _lengths(rare), _lengths(usual)
     are_visits = lengths <= _VISIT
-    is_rare = min(are_visits.sum(), (between_visits <= _VISIT).sum()) < _VISITS
+    both = min(are_visits.sum(), (between_visits <= _VISIT).sum())
+    is_rare = both + of_site.visits < _VISITS
     if is_usual:
         are_visits = _are_visits(lengths, of_site, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
