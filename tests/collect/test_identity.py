@@ -20,7 +20,7 @@ from roundtrip.collect.identity import Allocation
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.report import data
-from roundtrip.report.sections import launches as section
+from roundtrip.report.sections import launches
 
 Maker = Callable[..., Any]
 
@@ -453,7 +453,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     record(tree, 3)
     held = data.read(bundle.build(tree.path))
     found = [
-        "".join(getattr(part, "text", part) for part in one.text) for one in section.answers(held)
+        "".join(getattr(part, "text", part) for part in one.text) for one in launches.answers(held)
     ]
     told = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
     other = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")

@@ -12,7 +12,7 @@ import pytest
 from roundtrip.collect import bundle, samples, seal
 from roundtrip.collect.launches import scan
 from roundtrip.report import data
-from roundtrip.report.sections import launches as section
+from roundtrip.report.sections import launches
 from roundtrip.studies.netpipe import output as netpipe_output
 
 ENVIRON = "openmpi41-boost181"
@@ -104,12 +104,12 @@ def test_an_unsealed_launch_is_read_and_the_report_says_so(make_tree: Maker) -> 
     tree = make_tree(launches=2, environs=(ENVIRON,))
     sealed = data.read(bundle.build(tree.path))
     assert sealed.launches["sealed"].to_list() == [True, True]
-    assert "not sealed" not in repr(section.part(sealed))
+    assert "not sealed" not in repr(launches.part(sealed))
     unseal(tree.folder(2, ENVIRON))
     some = data.read(bundle.build(tree.path))
     assert some.launches["status"].to_list() == ["passed", "passed"]
     assert some.launches["sealed"].to_list() == [True, False]
-    assert "1 launch of 2 is not sealed" in repr(section.part(some))
+    assert "1 launch of 2 is not sealed" in repr(launches.part(some))
 
 
 def test_a_forged_digest_is_no_text(make_tree: Maker) -> None:

@@ -83,7 +83,7 @@ def alone(revision: Path) -> Path:
 
 def said(revision: Path) -> Confirmed:
     held = read(revision)
-    return confirmation.of(held, history.tonight(held))
+    return confirmation.confirmed(held, history.tonight(held))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, wo
 
 def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
     held = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
-    again = confirmation.of(held, history.tonight(held))
+    again = confirmation.confirmed(held, history.tonight(held))
     for one in again.series.values():
         assert one.sentence.endswith("of the control; 18 on other nodes than the night's")
         assert (again.record(one.line) or {})["on_other_nodes"] == 18
@@ -155,14 +155,14 @@ def test_a_night_that_launched_nothing_again_says_why(
     if note is not None:
         (revision / "bundle" / "env" / rounds.CONFIRMED).write_text(json.dumps(note))
     held = read(redigested(revision))
-    assert confirmation.of(held, history.tonight(held)).sentence == words
+    assert confirmation.confirmed(held, history.tonight(held)).sentence == words
     assert words in markdown.render(build(held))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
     held = read(redigested(revision))
-    assert confirmation.of(held, history.tonight(held)) == Confirmed({})
+    assert confirmation.confirmed(held, history.tonight(held)) == Confirmed({})
     assert "aunched again" not in markdown.render(build(held))
 
 

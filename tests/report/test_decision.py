@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.report import build, data, decision
+from roundtrip.report import build, data
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
@@ -30,7 +30,7 @@ def read(tree: Any) -> data.Data:
 
 def why(tree: Any) -> str | None:
     held = read(tree)
-    return decision.undecided(held, build.verdicts(held))
+    return build.undecided(held, build.judge_report(held))
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def why(tree: Any) -> str | None:
 def test_the_advice_counts_the_launches_that_were_made(
     values: int, would_do: int | None, made: int, told: str
 ) -> None:
-    assert decision.advice({"a": judged(values, would_do)}, made) == told
+    assert build.advice({"a": judged(values, would_do)}, made) == told
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
     claims = {"a": judged(14, None), "b": judged(7, 11), "c": judged(10, 14)}
-    assert decision.launches_needed(claims, 14) == 22
-    assert decision.launches_needed({"a": judged(14, None)}, 14) is None
+    assert build.launches_needed(claims, 14) == 22
+    assert build.launches_needed({"a": judged(14, None)}, 14) is None
 
 
 def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:
@@ -82,4 +82,4 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
     held = read(make_tree(launches=1, environs=(ENVIRON,)))
-    assert decision.undecided(held, {}) == decision.NO_CLAIM
+    assert build.undecided(held, {}) == build.NO_CLAIM

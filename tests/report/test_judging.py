@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from roundtrip.collect import bundle
-from roundtrip.report import data, decision
+from roundtrip.report import build, data
 from roundtrip.report.blocks import Table
-from roundtrip.report.build import build
 from roundtrip.report.data import Data
-from roundtrip.report.sections.toolchains_data import ToolchainComparison, Toolchains
+from roundtrip.report.speeds import ToolchainComparison, Toolchains
 from roundtrip.stats import sequential, verdicts
 
 
@@ -38,11 +37,11 @@ def test_the_campaign_says_which_test(
     }
     assert held.is_sequential is is_sequential
     assert claims
-    assert decision.judge(held, claims) == judge.judge(claims, held.analysis.statistics)
+    assert build.judge(held, claims) == judge.judge(claims, held.analysis.statistics)
 
 
 def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
-    made = build(read(True))
+    made = build.build(read(True))
     assert "Sequential: " in {getattr(notice[0], "text", "") for notice in made.notices}
     (families,) = [part for part in made.parts if part.anchor == "claims"]
     (table,) = [block for block in families.blocks if isinstance(block, Table)]
@@ -56,5 +55,5 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
     told = str(audit.blocks)
     assert "are not those of Benjamini-Hochberg" not in told
     assert "do not follow from interval and q" not in told
-    plain = build(read(False))
+    plain = build.build(read(False))
     assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain.notices}

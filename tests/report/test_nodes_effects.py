@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtrip.history.nodes import Name
-from roundtrip.report.sections import nodes_effects
+from roundtrip.report.sections import nodes
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from roundtrip.report.sections import nodes_effects
 )
 def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, told: str) -> None:
     name = Name("netpipe", "smp", "openmpi", "latency", False, level, unit)
-    assert nodes_effects._level(name) == told
+    assert nodes._level(name) == told

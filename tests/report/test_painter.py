@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip.report import painter, svg
+from roundtrip.report.blocks import Cell
 from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
     TRIANGLE,
-    Cell,
     Curve,
     Heat,
     Plot,

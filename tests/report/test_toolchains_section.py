@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.collect import bundle, rounds
-from roundtrip.report import data
+from roundtrip.report import data, speeds
 from roundtrip.report.blocks import Items, Part, Table
-from roundtrip.report.sections import toolchains, toolchains_data
-from roundtrip.report.sections.toolchains_data import ToolchainComparison
+from roundtrip.report.sections import toolchains
+from roundtrip.report.speeds import ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.study import Claim
 
@@ -208,17 +208,17 @@ def matrix(mpis: int, boosts: int) -> dict[str, tuple[str, str]]:
 
 def compared(made_of: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
     there = set(made_of.values())
-    asked = toolchains_data.asked(made_of)
+    asked = speeds.compared_pairs(made_of)
     assert len(asked) == len(set(asked)) and all(one < other for one, other in asked)
     return {
         (one, other)
         for one, other in asked
-        if toolchains_data.depends_on(made_of[one], made_of[other], there)
+        if speeds.may_differ(made_of[one], made_of[other], there)
     }
 
 
 def test_a_few_toolchains_are_compared_each_with_each() -> None:
-    few = matrix(toolchains_data.MOST_ENVIRONS, 1)
+    few = matrix(speeds.MOST_ENVIRONS, 1)
     assert len(compared(few)) == 32 * 31 // 2
     assert len(compared(matrix(8, 4))) == 4 * (8 * 7 // 2) + 8 * (4 * 3 // 2)
 
@@ -244,7 +244,7 @@ def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
 def test_the_page_says_how_many_pairs_were_asked(
     make_tree: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolchains_data, "MOST_ENVIRONS", 2)
+    monkeypatch.setattr(speeds, "MOST_ENVIRONS", 2)
     monkeypatch.setattr(toolchains, "MOST_ENVIRONS", 2)
     part, told = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
     assert "3 toolchains have 3 pairs, of which " in refusals(part)

@@ -6,7 +6,7 @@ import polars as pl
 
 from roundtrip import studies
 from roundtrip.collect import samples
-from roundtrip.report.yardsticks import by_launch
+from roundtrip.report.sections.spread import yardsticks
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 
 
@@ -27,7 +27,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
         ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
     ]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    found = by_launch(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    found = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
     shown = {f"{row['name']}, {row['unit']}": row for row in found.to_dicts()}
     assert shown["MPI, pass at 10 kB, µs"]["median"] == 2.0
     assert shown["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
@@ -39,7 +39,7 @@ def test_two_metrics_are_two_figures() -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
     rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    found = by_launch(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    found = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
     assert found.sort("metric")["median"].to_list() == [1.0, 5.0]
 
 

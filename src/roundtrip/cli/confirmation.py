@@ -49,7 +49,7 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
         return
     held = data.read(revision / "bundle")
     judged = history.tonight(held)
-    again = confirmation.of(held, judged)
+    again = confirmation.confirmed(held, judged)
     say(again.sentence)
     every = [] if again.why_not else list(again.series.values())
     for one in every[:_MOST]:

@@ -137,7 +137,7 @@ def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed
     from roundtrip.report import confirmation
 
     try:
-        return confirmation.of_site(reports / campaign / site, judged)
+        return confirmation.confirmed_of_site(reports / campaign / site, judged)
     except UserError as error:
         print(f"warning: {printable(str(error))}", file=sys.stderr)
     return confirmation.NOTHING

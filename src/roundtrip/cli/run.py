@@ -149,10 +149,10 @@ def run(
 
 def _says_what_is_decided(bundle: Path, declared: model.Campaign) -> bool:
     """Whether the report of this bundle decides anything; says why if it does not."""
-    from roundtrip.report import build, data, decision
+    from roundtrip.report import build, data
 
     held = data.read(bundle)
-    if not (why := decision.undecided(held, build.verdicts(held))):
+    if not (why := build.undecided(held, build.judge_report(held))):
         return True
     _say(f"measured, but nothing can be decided: {why}")
     if not declared.allow_untold:

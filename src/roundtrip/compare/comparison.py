@@ -19,7 +19,7 @@ from roundtrip.compare import model, provenance
 from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Side, Unit
 from roundtrip.errors import UserError
-from roundtrip.report import data, decision, speeds
+from roundtrip.report import build, data, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.sequential import rounds_to_come
@@ -143,7 +143,9 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     levels = with_least(new.data.analysis.statistics, fail_on)
     matches = _match(base, new)
     values = [
-        speeds.of(side.data, [str(row["launch"]) for unit in units for row in unit.launches])
+        speeds.speeds_of_launches(
+            side.data, [str(row["launch"]) for unit in units for row in unit.launches]
+        )
         for side, units in zip((base, new), zip(*matches.pairs, strict=True), strict=False)
     ]
     rows: list[Row] = []
@@ -158,7 +160,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
                 ratios[series] = _paired(pairing, point, values, new.data.is_abba)
             rows.append(_unjudged_row(series, values, levels, why))
     ratios = {series: found for series, found in ratios.items() if found}
-    judged = decision.judge(new.data, ratios, levels)
+    judged = build.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
     each = 2 if new.data.is_abba else 1
     rows = [

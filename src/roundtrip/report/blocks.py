@@ -11,7 +11,7 @@ from typing import Literal
 
 from roundtrip.report.pages.series import link
 from roundtrip.report.plot import Heat, Plot
-from roundtrip.report.units import Level, Quantity
+from roundtrip.report.units import Level, Quantity, count
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
 Align = Literal["left", "right"]
@@ -259,6 +259,21 @@ def plain(text: Text) -> str:
 def text_cells(*texts: str) -> tuple[Cell, ...]:
     """A row of plain cells."""
     return tuple(Cell(text) for text in texts)
+
+
+def count_cells(*counts: int) -> tuple[Cell, ...]:
+    """A row of cells that say how many."""
+    return tuple(Cell(count(one)) for one in counts)
+
+
+def text_columns(*names: str) -> tuple[Column, ...]:
+    """Columns of words."""
+    return tuple(Column(name) for name in names)
+
+
+def number_columns(*names: str) -> tuple[Column, ...]:
+    """Columns of numbers, whose unit the numbers or their row print."""
+    return tuple(Column(name, "right") for name in names)
 
 
 def flat(blocks: tuple[Block, ...]) -> Iterator[Block]:

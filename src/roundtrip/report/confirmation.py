@@ -19,6 +19,7 @@ from roundtrip.collect import reader, rounds
 from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.history import published
 from roundtrip.report import data, units
+from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
 from roundtrip.stats.nights.confirmation import Beyond, Confirmation, decide
@@ -151,7 +152,7 @@ def cases(judged: Judged) -> set[str]:
     return {str(one.series.names["case_id"]) for two in pairs(judged) for one in two if one}
 
 
-def of_site(site: Path, judged: Judged) -> Confirmed:
+def confirmed_of_site(site: Path, judged: Judged) -> Confirmed:
     """What the newest night of a site's published reports launched again.
 
     UserError if its bundle cannot be read.
@@ -160,11 +161,11 @@ def of_site(site: Path, judged: Judged) -> Confirmed:
     for one in published.counting(site)[0] if digests else ():
         if one.digest in digests:
             reader.require(one.bundle)
-            return of(data.read(one.bundle), judged)
+            return confirmed(data.read(one.bundle), judged)
     return NOTHING
 
 
-def of(held: Data, judged: Judged) -> Confirmed:
+def confirmed(held: Data, judged: Judged) -> Confirmed:
     """What the bundle of the newest night of `judged` says of the series that were worse.
 
     Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
@@ -213,3 +214,59 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[Beyond, int]
     worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
     away = launched["nodes"] != value.nodes if value.nodes else pl.Series([False])
     return Beyond(int(worse.sum()), launched.height), int(away.sum())
+
+
+_SHOWN = 12
+_TONES: dict[Confirmation, Tone] = {
+    Confirmation.CONFIRMED: "bad",
+    Confirmation.MACHINE: "warn",
+    Confirmation.NOT_CONFIRMED: "good",
+}
+_RULE = (
+    "These cases were launched again in what was left of the night, on the same nodes where the "
+    "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
+    "the controls. A launch counts if it is worse than "
+    "what the nights before predict of one night. Confirmed: so many count that chance does it "
+    "less often than the false discovery level allows (sign test, corrected over these series), "
+    "and not more than half of the control's. These launches take no part in the night's values."
+)
+
+
+def blocks(again: Confirmed) -> Iterator[Block]:
+    """One row for each series that was worse last night; nothing where nothing was asked."""
+    if not again.series:
+        return
+    yield Heading(3, "Launched again")
+    if again.why_not:
+        yield Paragraph((again.sentence,))
+        return
+    yield Paragraph((_RULE,), is_note=True)
+    rows = tuple(_row(one) for one in again.series.values())
+    table = Table(
+        "Launches that are worse than predicted, of those made again and not disturbed.",
+        (
+            Column("Series"),
+            Column("Verdict"),
+            Column("Worse launches", "right"),
+            Column("Control"),
+            Column("Its worse launches", "right"),
+            Column("Launches on other nodes", "right"),
+        ),
+        rows,
+    )
+    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+
+
+def _row(one: Again) -> tuple[Cell, ...]:
+    return (
+        Cell(one.line.label, series=one.line.series.key),
+        Cell(str(one.verdict), _TONES.get(one.verdict, "plain")),
+        _beyond_cell(one.found),
+        Cell(one.control.label if one.control else "every series changed"),
+        _beyond_cell(one.of_control) if one.of_control else Cell(""),
+        Cell(units.count(one.elsewhere)),
+    )
+
+
+def _beyond_cell(one: Beyond) -> Cell:
+    return Cell((units.count(one.beyond), f" of {one.launches}"))

@@ -58,10 +58,14 @@ class Data:
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
     @cached_property
+    def completed(self) -> pl.DataFrame:
+        """The launches that completed, columns as in `launches`."""
+        return self.launches.filter(pl.col("status") == "passed")
+
+    @cached_property
     def origins(self) -> Origins:
         """Which series of the history its values are."""
-        passed = self.launches.filter(pl.col("status") == "passed")
-        return Origins(self.medians.join(passed, on="launch", how="semi"))
+        return Origins(self.medians.join(self.completed, on="launch", how="semi"))
 
     @cached_property
     def of_nodes(self) -> pl.DataFrame:
@@ -96,8 +100,8 @@ class Data:
 
         Columns as in `launches`.
         """
-        mine = (pl.col("study") == study) & (pl.col("status") == "passed")
-        return self.launches.filter(mine, ~pl.col("launch").is_in(self.pairs["launch"].to_list()))
+        in_pairs = pl.col("launch").is_in(self.pairs["launch"].to_list())
+        return self.completed.filter(pl.col("study") == study, ~in_pairs)
 
     def told(self, study: str) -> dict[str, dict[str, Any]]:
         """By launch: what the workload of a study told, as its room's `record` has it."""

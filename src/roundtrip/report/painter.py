@@ -17,7 +17,7 @@ from markupsafe import Markup
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, SMALL, Drawing, SmallDrawing
-from roundtrip.report.plot import Cell, Heat, Plot, Rule, Scale, View
+from roundtrip.report.plot import Heat, MapCell, Plot, Rule, Scale, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
 #: A cell of a map is this wide and high, and its name this large, in pixels.
@@ -171,7 +171,7 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
         x, y = left + middle, foot + 6.0
         turned = f"rotate(-90 {number(x)} {number(y)})"
         yield svg.text(name, x, y, transform=turned, **attributes)
-    shades: dict[int, list[Cell]] = {}
+    shades: dict[int, list[MapCell]] = {}
     for cell in heat.cells:
         shades.setdefault(_shade(cell.effect), []).append(cell)
     for shade in sorted(shades):

@@ -177,7 +177,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MapCell:
     """The value between row and column, by number, with its unit; `effect` in percent of usual.
 
     A positive effect is worse.  `n` launches are behind it.
@@ -202,7 +202,7 @@ class Heat:
     what: str
     names: tuple[str, ...]
     marked: frozenset[str]
-    cells: tuple[Cell, ...]
+    cells: tuple[MapCell, ...]
 
     @property
     def about(self) -> str:

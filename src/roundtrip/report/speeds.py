@@ -1,18 +1,22 @@
-"""The values of launches by which toolchains, nights and sites are compared, from every study."""
+"""The speeds of launches, from every study; and toolchains that these compare, paired by round."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from roundtrip import studies
+from roundtrip.collect.columns import setting_texts
+from roundtrip.report import labels
 from roundtrip.report.data import Data
-from roundtrip.report.origins import Origins
-from roundtrip.stats.rounds import RoundLaunch
+from roundtrip.stats.rounds import Pairing, RoundLaunch, in_twos, pair_by_round
+from roundtrip.stats.verdicts import Family
 from roundtrip.studies.derivation import ORIGIN
 from roundtrip.studies.study import BOOST, MPI
 
@@ -37,9 +41,12 @@ class Value(NamedTuple):
 
 #: Launch -> point -> value.
 Values = Mapping[str, Mapping[Point, Value]]
+#: More toolchains than these in a setting are not compared each with each (`compared_pairs`): pairs
+#: grow with the square of their number, and so do the claims that are corrected together.
+MOST_ENVIRONS = 32
 
 
-def of(data: Data, launches: Collection[str]) -> Values:
+def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
     """The values of these launches, which passed."""
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
     chosen = data.launches.filter(pl.col("launch").is_in(list(launches)))
@@ -47,20 +54,17 @@ def of(data: Data, launches: Collection[str]) -> Values:
     for study in studies.load():
         if study.name not in present:
             continue
-        mine = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-        frame = study.speeds(data.samples.filter(mine), data.analysis)
+        own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
+        frame = study.speeds(data.samples.filter(own), data.analysis)
         for row in frame.iter_rows(named=True):
             launch, number = row.pop("launch"), row.pop("value")
             origin = {name: row.pop(name) for name in ORIGIN}
+            names = {name: value for name, value in origin.items() if value is not None}
             point = Point(**row)
-            series = _series(data.origins, cases[launch], point, origin)
+            size = point.size_bytes or 0
+            series = data.origins.key([cases[launch]], size, **names) if names else ""
             values[launch][point] = Value(number, series)
     return values
-
-
-def _series(origins: Origins, case_id: str, point: Point, origin: Mapping[str, str | None]) -> str:
-    named = {name: told for name, told in origin.items() if told is not None}
-    return origins.key([case_id], point.size_bytes or 0, **named) if named else ""
 
 
 def launched(row: Mapping[str, Any]) -> RoundLaunch:
@@ -71,13 +75,13 @@ def launched(row: Mapping[str, Any]) -> RoundLaunch:
     return RoundLaunch(str(row["launch"]), number, str(row.get("started") or ""))
 
 
-def made_of(row: Mapping[str, Any]) -> tuple[str, str]:
+def software(row: Mapping[str, Any]) -> tuple[str, str]:
     """(MPI library, Boost) of a launch, as the program itself reports them."""
     return str(row.get("mpi_library")), str(row.get("boost"))
 
 
 def differs(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
-    """What values must depend on to tell two toolchains apart, as `made_of` has them: MPI, BOOST.
+    """What values must depend on to tell two toolchains apart, each as `software`: MPI, BOOST.
 
     Both, if they differ in both or in neither.
     """
@@ -85,3 +89,222 @@ def differs(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
     if same_mpi == same_boost:
         return (MPI, BOOST)
     return (BOOST,) if same_mpi else (MPI,)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A case without its toolchain; `kind` says that it is emulated or simulated, else ""."""
+
+    study: str
+    check: str
+    place: str
+    parameters: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class ToolchainComparison:
+    """A claim of the report: the speed with one toolchain over that with the other."""
+
+    setting: Setting
+    one: str
+    other: str
+    what: str
+    size_bytes: int | None
+
+    @property
+    def family(self) -> Family:
+        """What it is corrected together with."""
+        return Family.TOOLCHAINS
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The values of both sides of a comparison in `unit`, one for each shared round of `numbers`.
+
+    `series` as in `Cell`: those of the one and of the other.  `is_abba`: rounds are in twos.
+    """
+
+    pairing: Pairing
+    numbers: tuple[int, ...]
+    ones: tuple[float, ...]
+    others: tuple[float, ...]
+    unit: str
+    lower_is_better: bool
+    series: tuple[str, str]
+    is_abba: bool
+
+    @cached_property
+    def ratios(self) -> list[float]:
+        """Speed of the one over that of the other, one for each round or two; above 1 is faster."""
+        both = zip(self.ones, self.others, strict=True)
+        found = [b / a if self.lower_is_better else a / b for a, b in both]
+        return in_twos(dict(zip(self.numbers, found, strict=True))) if self.is_abba else found
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Two toolchains that are not compared in a setting, and why."""
+
+    setting: Setting
+    one: str
+    other: str
+    reason: str
+
+
+class Toolchains:
+    """Every pair of toolchains of a bundle that differ in one thing."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._groups = _groups(data)
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """Title of each environment's toolchain, with the environment's name if two are alike."""
+        named = {
+            environ: str(rows[0]["toolchain"])
+            for group in self._groups.values()
+            for environ, rows in group.items()
+        }
+        count = Counter(named.values())
+        return {
+            environ: title if count[title] == 1 else f"{title} ({environ})"
+            for environ, title in named.items()
+        }
+
+    @cached_property
+    def too_many(self) -> dict[Setting, tuple[int, int]]:
+        """Settings with too many toolchains for all pairs: their number, and that of the pairs."""
+        pairs = Counter(setting for setting, *_ in self._pairs)
+        return {
+            setting: (len(group), pairs[setting])
+            for setting, group in self._groups.items()
+            if len(group) > MOST_ENVIRONS
+        }
+
+    @cached_property
+    def refused(self) -> list[Refused]:
+        """Pairs whose launches were not interleaved."""
+        return [
+            Refused(setting, one, other, pairing.refused)
+            for setting, one, other, pairing, _ in self._pairs
+            if pairing.refused
+        ]
+
+    @cached_property
+    def compared(self) -> dict[ToolchainComparison, Compared]:
+        """Every comparison that has values, in the order to be shown."""
+        found: dict[ToolchainComparison, Compared] = {}
+        for setting, one, other, pairing, differing in self._pairs:
+            measured = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
+            points = [point for point in measured if point.depends_on in differing]
+            for point in sorted(points, key=lambda point: (point.what, point.size_bytes or 0)):
+                compared = self._compared(pairing, point)
+                if compared and compared.ratios:
+                    key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
+                    found[key] = compared
+        return found
+
+    def _compared(self, pairing: Pairing, point: Point) -> Compared | None:
+        """Of the rounds in which both sides have a value above 0; None without one."""
+        values = self._values
+        both = {
+            number: (values[a][point], values[b][point])
+            for number, (a, b) in zip(pairing.numbers, pairing.pairs, strict=True)
+            if point in values.get(a, {}) and point in values.get(b, {})
+        }
+        both = {n: pair for n, pair in both.items() if min(one.number for one in pair) > 0}
+        if not both:
+            return None
+        ones, others = zip(*both.values(), strict=True)
+        return Compared(
+            pairing,
+            tuple(both),
+            tuple(value.number for value in ones),
+            tuple(value.number for value in others),
+            point.unit,
+            point.lower_is_better,
+            (_single(ones), _single(others)),
+            self._data.is_abba,
+        )
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
+        found = []
+        for setting, group in self._groups.items():
+            made_of = {environ: software(rows[0]) for environ, rows in group.items()}
+            launches = {environ: [launched(row) for row in rows] for environ, rows in group.items()}
+            known = set(made_of.values())
+            for one, other in compared_pairs(made_of):
+                if differing := may_differ(made_of[one], made_of[other], known):
+                    pairing = pair_by_round(launches[one], launches[other])
+                    found.append((setting, one, other, pairing, differing))
+        return found
+
+    @cached_property
+    def _values(self) -> Values:
+        groups = self._groups.values()
+        rows = [row for group in groups for rows in group.values() for row in rows]
+        return speeds_of_launches(self._data, [row["launch"] for row in rows])
+
+
+def _single(values: Iterable[Value]) -> str:
+    """The series that all of them are of; "" if there are several."""
+    found = {value.series for value in values}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
+    """Setting -> environment -> its launches, of settings with two environments or more."""
+    apart = {study.name: study.elsewhere for study in studies.load()}
+    groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
+    for row in data.completed.sort("launch").iter_rows(named=True):
+        parameters = setting_texts(row["parameters"])
+        if row["study"] in apart and not apart[row["study"]] & parameters.keys():
+            setting = Setting(
+                str(row["study"]),
+                str(row.get("check")),
+                f"{row.get('system')}:{row.get('partition')}",
+                ", ".join(f"{key} {value}" for key, value in sorted(parameters.items())),
+                labels.kind(row["emulation"], row["simulated"]),
+            )
+            groups[setting][str(row.get("environ"))].append(row)
+    chosen = [setting for setting, group in groups.items() if len(group) > 1]
+    order = list(apart)
+    chosen.sort(key=lambda one: (order.index(one.study), one.check, one.place, one.parameters))
+    return {setting: dict(groups[setting]) for setting in chosen}
+
+
+def compared_pairs(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+    """Which environments are compared, of what each is made of: MPI and Boost.
+
+    Each pair of a few.  Of many, each with the first by name of all, of those with its MPI, and of
+    those with its Boost, so that none is left without a comparison.  What is tested must not depend
+    on what was measured: these are names and versions, no values.
+    """
+    environs = sorted(made_of)
+    if len(environs) <= MOST_ENVIRONS:
+        return list(combinations(environs, 2))
+    firsts: dict[tuple[str, str], str] = {}
+    pairs: set[tuple[str, str]] = set()
+    for environ in environs:
+        mpi, boost = made_of[environ]
+        for alike in (("all", ""), ("MPI", mpi), ("Boost", boost)):
+            first = firsts.setdefault(alike, environ)
+            if first != environ:
+                pairs.add((first, environ))
+    return sorted(pairs)
+
+
+def may_differ(
+    one: tuple[str, str], other: tuple[str, str], known: set[tuple[str, str]]
+) -> tuple[str, ...]:
+    """What may differ between two toolchains, MPI or Boost; () if they are not compared.
+
+    Two that differ in both are left out if a third one of those `known` shares its MPI with one of
+    them and its Boost with the other.
+    """
+    between = {(one[0], other[1]), (other[0], one[1])}
+    is_crossed = one[0] != other[0] and one[1] != other[1]
+    return () if is_crossed and between & known else differs(one, other)

@@ -141,7 +141,7 @@ def history(of: Source) -> History | None:
     if not any(one.newest and one.newest.is_outside for one in found.known.values()):
         return found
     try:
-        return replace(found, again=confirmation.of_site(site, found.judged))
+        return replace(found, again=confirmation.confirmed_of_site(site, found.judged))
     except UserError as error:
         notices = [*found.notices, (Strong("Not read: "), _relative(str(error), site))]
         return replace(found, notices=notices)

@@ -31,7 +31,6 @@ from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import young
 from roundtrip.report.pages.verdict import TONES
-from roundtrip.report.sections import confirmed
 from roundtrip.report.sections.history_answers import answers
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
@@ -57,11 +56,11 @@ def part(data: Data) -> Part:
     if data.history.nights.is_empty():
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
     judged = tonight(data)
-    again = confirmation.of(data, judged)
+    again = confirmation.confirmed(data, judged)
     if young.is_young(judged):
         blocks: list[Block] = [*_pairs(judged)]
     else:
-        blocks = [*_alone(judged), *confirmed.blocks(again), *_changes(judged)]
+        blocks = [*_alone(judged), *confirmation.blocks(again), *_changes(judged)]
         blocks += [*_flapping(judged), *_revised(judged), *_small(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
     return Part(

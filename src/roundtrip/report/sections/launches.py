@@ -1,8 +1,10 @@
-"""Which launches did not complete, which were disturbed, and what that changed."""
+"""Which launches did not complete or were disturbed, whose clocks disagree, and what it changed."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +13,8 @@ import polars as pl
 from roundtrip.collect import displaced, identity, silences
 from roundtrip.collect.bundle_rows import STATUSES
 from roundtrip.collect.counts import Counts, of_rows
-from roundtrip.report import labels, units, yardsticks
+from roundtrip.report import labels, units
+from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
     Answer,
     Block,
@@ -25,21 +28,27 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    count_cells,
+    number_columns,
     text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import clocks, spread
+from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
+from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
+#: Wall clocks of nodes that differ by more are not set by NTP.
+_UTC_LIMIT_S = 1.0
 #: Of every part of ours.
 _FACTS = Facts(
     summaries=(
-        yardsticks.OF_LAUNCH,
+        spread.OF_LAUNCH,
         Summary("a figure of a study", Kind.COST, "launches", MEDIAN),
     ),
-    ratios=(Ratio("disturbed over undisturbed launches", yardsticks.OF_LAUNCH, Pairing.APART),),
+    ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.APART),),
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS = "pairs.json"
@@ -55,19 +64,60 @@ _TONES: dict[str, Tone] = {
 }
 
 
+def odd_clock_answers(data: Data) -> Iterator[Answer]:
+    """Nodes whose clocks run at another rate than those of others, or tell another time."""
+    environs = labels.by_environ(data.launches)
+    mark = words.marked(environs, environs)
+    limit = data.analysis.disturbance.clock_rate
+    for odd in odd_clocks(_rates(data), math.log1p(limit)):
+        title, rest = _named_clock(odd, f"runs {math.exp(odd.excess):.4g} times as fast as")
+        yield Answer((Strong(f"{title}{mark} "), f"{rest}: its times are wrong."), "bad")
+    for odd in odd_clocks(_offsets(data), _UTC_LIMIT_S):
+        side = "ahead of" if odd.excess > 0 else "behind"
+        title, rest = _named_clock(odd, f"is {abs(odd.excess):.3g} s {side}", "wall clock")
+        yield Answer((Strong(f"{title}{mark} "), f"{rest}: its logs are misdated."), "warn")
+
+
+def _named_clock(odd: OddClock, differs: str, clock: str = "clock") -> tuple[str, str]:
+    if odd.other:
+        others = f"that of {odd.other}; of two alone nobody knows which is right"
+    else:
+        which = "those" if odd.partners > 1 else "that"
+        others = f"{which} of {units.plural(odd.partners, 'other node')}"
+    return f"The {clock} of {odd.node}", f"{differs} {others}"
+
+
+def _rates(data: Data) -> Iterator[ClockComparison]:
+    for one, other, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
+        if rate > 0:
+            yield ClockComparison(one, other, math.log(rate), error / rate)
+
+
+def _offsets(data: Data) -> Iterator[ClockComparison]:
+    for one, other, (ahead_s,) in _against_root(data, "utc_ahead_s"):
+        yield ClockComparison(one, other, ahead_s, 0.0)
+
+
+def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
+    """The host of rank 0, that of another rank of the launch, and what its clock was against it."""
+    if data.placement.is_empty():
+        return
+    hosts = data.placement.select("launch", "rank", "host")
+    root = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
+    known = data.disturbance.select("launch", "rank", *names).drop_nulls()
+    rows = known.join(hosts, on=["launch", "rank"]).join(root, on="launch")
+    for one, other, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
+        yield one, other, tuple(values)
+
+
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
     found = _compared(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data)]
     blocks += [*_out_of_use(data), *_displaced(data), *_silences(data)]
     blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
-    return Part(
-        "launches",
-        "Launches: completed, failed and disturbed",
-        tuple(blocks),
-        answers=answers(data),
-        question=QUESTION,
-    )
+    title = "Launches: completed, failed and disturbed"
+    return Part("launches", title, tuple(blocks), answers=answers(data), question=QUESTION)
 
 
 def answers(data: Data) -> tuple[Answer, ...]:
@@ -77,23 +127,21 @@ def answers(data: Data) -> tuple[Answer, ...]:
 
 
 def _faults(data: Data) -> Iterator[Answer]:
-    counts = dict(data.launches.group_by("status").len().iter_rows())
-    passed = counts.get("passed", 0)
-    if missing := counts.get("missing", 0):
-        told = units.plural(missing, "expected launch", "expected launches")
-        yield Answer((Strong("Incomplete: "), f"{told} missing."), "bad")
-    if partial := counts.get("partial", 0):
-        told = units.plural(partial, "launch", "launches")
-        yield Answer((Strong("Partial: "), f"{told} measured too few sizes; left out."), "bad")
-    if failed := counts.get("failed", 0):
+    counts = Counter(data.launches["status"])
+    if missing := counts["missing"]:
+        launches = units.plural(missing, "expected launch", "expected launches")
+        yield Answer((Strong("Incomplete: "), f"{launches} missing."), "bad")
+    if partial := counts["partial"]:
+        launches = units.plural(partial, "launch", "launches")
+        yield Answer((Strong("Partial: "), f"{launches} measured too few sizes; left out."), "bad")
+    if failed := counts["failed"]:
         attempts = units.plural(failed, "attempt", "attempts")
         yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
     yield from _mismatches(data)
-    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
-    if disturbed:
-        told = f"{units.plural(disturbed, 'launch', 'launches')} of {passed}"
-        yield Answer((Strong("Disturbed: "), told, "; kept and marked."), "warn")
-    yield from clocks.answers(data)
+    if disturbed := int(data.launches["disturbed"].fill_null(False).sum()):
+        launches = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
+        yield Answer((Strong("Disturbed: "), launches, "; kept and marked."), "warn")
+    yield from odd_clock_answers(data)
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:
@@ -128,13 +176,10 @@ def _counts(data: Data) -> Table:
         counts = [int((status == name).sum()) for name in STATUSES]
         disturbed = group.filter(pl.col("disturbed").fill_null(False)).height
         case = Cell(f"{case_id} {kinds.get(str(case_id), '')}".strip())
-        rows.append((case, *(Cell(units.count(one)) for one in (*counts, disturbed))))
+        rows.append((case, *count_cells(*counts, disturbed)))
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
-    return Table(
-        "Every case of the campaign.",
-        (Column("Case"), *(Column(name, "right") for name in names)),
-        tuple(rows),
-    )
+    columns = (Column("Case"), *number_columns(*names))
+    return Table("Every case of the campaign.", columns, tuple(rows))
 
 
 def _kinds(data: Data) -> dict[str, str]:
@@ -144,43 +189,35 @@ def _kinds(data: Data) -> dict[str, str]:
     return {case_id: mark for case_id, mark in marks if mark}
 
 
-def _unsealed(data: Data) -> list[Block]:
+def _unsealed(data: Data) -> Iterator[Block]:
     """Says for how many launches nothing proves that their samples are as they were written."""
-    passed = data.launches.filter(pl.col("status") == "passed")
-    count = passed.filter(~pl.col("sealed").fill_null(False)).height
-    if not count:
-        return []
-    told = f"{units.plural(count, 'launch', 'launches')} of {passed.height}"
-    verb = "is" if count == 1 else "are"
-    reason = " not sealed: run.json has no digest of samples.csv to hold the rows against."
-    return [Paragraph((f"{told} {verb}{reason}",))]
+    if count := data.completed.filter(~pl.col("sealed").fill_null(False)).height:
+        launches = f"{units.plural(count, 'launch', 'launches')} of {data.completed.height}"
+        verb = "is" if count == 1 else "are"
+        reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
+        yield Paragraph((f"{launches} {verb} {reason}",))
 
 
-def _silences(data: Data) -> list[Block]:
+def _silences(data: Data) -> Iterator[Block]:
     """When the scheduler did not answer; nothing for a bundle without such a record."""
-    record = data.environment.get("scheduler.json")
-    told = silences.recorded(record)
-    if not told:
-        return []
-    why = "Launches that failed because of it were repeated and count against no case."
-    return [Paragraph((f"{told}. {why}",))]
+    if silent := silences.recorded(data.environment.get("scheduler.json")):
+        why = "Launches that failed because of it were repeated and count against no case."
+        yield Paragraph((f"{silent}. {why}",))
 
 
-def _out_of_use(data: Data) -> list[Block]:
+def _out_of_use(data: Data) -> Iterator[Block]:
     """Nodes that Slurm had taken out; where nodes are compared, their own part lists them."""
-    nodes = data.manifest.data.get("nodes_not_measured") or []
-    if not nodes or _PAIRS in data.environment:
-        return []
-    rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in nodes)
     caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
-    return [Table(caption, (Column("Node"), Column("State"), Column("Reason")), rows)]
+    table = nodes.excluded_nodes(data, caption)
+    if table and _PAIRS not in data.environment:
+        yield table
 
 
-def _displaced(data: Data) -> list[Block]:
+def _displaced(data: Data) -> Iterator[Block]:
     """How many launches Slurm displaced, by reason; nothing if none."""
     shown = data.launches.filter(pl.col("status") == displaced.STATUS)
-    told = displaced.told(shown["reason"].fill_null(""))
-    return [Paragraph((f"{told}.",))] if told else []
+    if reasons := displaced.told(shown["reason"].fill_null("")):
+        yield Paragraph((f"{reasons}.",))
 
 
 def _lost(data: Data) -> list[Block]:
@@ -201,46 +238,38 @@ def _lost(data: Data) -> list[Block]:
                 *text_cells(reason or "no reason given", named),
             )
         )
+    caption = "Left out of every number above, each with its reason."
     return [
         heading,
-        Table(
-            "Left out of every number above, each with its reason.",
-            (Column("Case"), Column("Status"), Column("Reason"), Column("Launch")),
-            tuple(rows),
-        ),
+        Table(caption, text_columns("Case", "Status", "Reason", "Launch"), tuple(rows)),
     ]
 
 
 def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
-    passed = data.launches.filter(pl.col("status") == "passed")
-    disturbed = passed.filter(pl.col("disturbed"))
+    disturbed = data.completed.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if disturbed.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
-    rows = tuple(
+    facts = ("launch", "toolchain", "emulation", "simulated", "disturbed_why")
+    rows = [
         text_cells(launch, f"{toolchain} {labels.kind(emulation, simulated)}".strip(), why)
-        for launch, toolchain, emulation, simulated, why in disturbed.select(
-            "launch", "toolchain", "emulation", "simulated", "disturbed_why"
-        ).iter_rows()
-    )
-    listed = Table(
-        "Something other than the benchmark used the machine during these launches.",
-        (Column("Launch"), Column("Toolchain"), Column("Why")),
-        rows,
-    )
-    told = (
-        f"{units.plural(disturbed.height, 'launch', 'launches')} of {passed.height} marked as "
-        "disturbed. They are kept in every number of this report."
+        for launch, toolchain, emulation, simulated, why in disturbed.select(facts).iter_rows()
+    ]
+    caption = "Something other than the benchmark used the machine during these launches."
+    listed = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
+    kept = (
+        f"{units.plural(disturbed.height, 'launch', 'launches')} of {data.completed.height} "
+        "marked as disturbed. They are kept in every number of this report."
     )
     effect = _effect(data, found)
     tables: list[Block] = [effect] if effect.rows else []
-    return [heading, Paragraph((told,)), *tables, Fold("The disturbed launches", (listed,))]
+    return [heading, Paragraph((kept,)), *tables, Fold("The disturbed launches", (listed,))]
 
 
 def _effect(data: Data, found: pl.DataFrame) -> Table:
     """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
-    keys = ["number", *yardsticks.SAME]
+    keys = ["number", *spread.SAME]
     for _, group in found.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
@@ -249,7 +278,7 @@ def _effect(data: Data, found: pl.DataFrame) -> Table:
         calm = group.filter(~pl.col("disturbed"))
         shown = [_figure(frame, first["unit"]) for frame in (group, calm)]
         shown.append(_change(group.filter(pl.col("disturbed")), calm))
-        series = yardsticks.traced(data.origins, first)
+        series = spread.series_of_yardstick(data.origins, first)
         named = text_cells(f"{first['toolchain']} {kind}".strip(), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
         rows.append((*named, figure, *(Cell(one, series=series) for one in shown)))
@@ -257,11 +286,8 @@ def _effect(data: Data, found: pl.DataFrame) -> Table:
         "What leaving the disturbed launches out would change: median over launches; and the "
         "median of the disturbed ones against that of the others.",
         (
-            Column("Toolchain"),
-            Column("Case"),
-            Column("Figure"),
-            Column("All launches", "right"),
-            Column("Undisturbed only", "right"),
+            *text_columns("Toolchain", "Case", "Figure"),
+            *number_columns("All launches", "Undisturbed only"),
             Column("Disturbed / undisturbed", "right", base="Undisturbed only"),
         ),
         tuple(rows),
@@ -285,5 +311,5 @@ def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> Text:
 def _compared(data: Data) -> pl.DataFrame:
     """The yardsticks of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
-    passed = data.launches.filter(pl.col("status") == "passed").select(facts)
-    return yardsticks.by_launch(data.samples).join(passed, on="launch", maintain_order="left")
+    launches = data.completed.select(facts)
+    return spread.yardsticks(data.samples).join(launches, on="launch", maintain_order="left")

@@ -1,29 +1,40 @@
-"""Which node is sick: the answer, its evidence, a map of all pairs, and each node's nights."""
+"""Which node is sick: the answer, its evidence, maps of all pairs, and the nights of each node."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from roundtrip.history import nodes as measured
-from roundtrip.history.pairs import FAILURE
+from roundtrip.history.nodes import Name
+from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
     Answer,
     Block,
-    Column,
+    Cell,
+    Figure,
+    Fold,
+    Gallery,
     Heading,
     Items,
     Paragraph,
     Part,
     Strong,
     Table,
+    count_cells,
+    number_columns,
     text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import nodes_effects, nodes_map
+from roundtrip.report.origins import Origins
+from roundtrip.report.plot import Heat, MapCell
+from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
 from roundtrip.stats.nodes.judge import judge
 from roundtrip.stats.nodes.verdicts import Judged
@@ -39,9 +50,193 @@ FACTS = Facts(
     tables=("nodes",),
 )
 _SHOWN = 12
+#: Nights behind a map: the newest ones.
+_NIGHTS = 16
+_MAPPED = (LATENCY, BANDWIDTH)
 #: Launches that were made and have no value.
 _LOST = ("failed", "partial")
 _FAILED = pl.col("status").is_in(_LOST)
+
+
+def evidence_table(found: Judged, origins: Origins, marks: Mapping[str, str]) -> Iterator[Block]:
+    """Why each unit is named: a row for each measure; `marks`: what is emulated, by environment."""
+    rows = []
+    for one in found.named:
+        for each in one.evidence:
+            name, tested = words.of(each), each.tested
+            effect = (*words.effect(tested.effect, name.measure), words.interval(each))
+            series = _series(origins, name, tested.unit.name)
+            rows.append(
+                (
+                    Cell(one.name, "bad"),
+                    *text_cells(words.what_of(name), words.where(name, marks)),
+                    Cell(effect, unit=Unit.PERCENT, series=series),
+                    *count_cells(tested.launches, tested.partners, tested.nights),
+                    Cell(words.chance(each.q)),
+                )
+            )
+    if rows:
+        yield Table(
+            "What stands out, and why. Effects are those of the node alone, over what is usual "
+            "there: median over its launches with the rank interval. “q”: the chance of a false "
+            "discovery, by all launches together. It names a node, also where few launches saw no "
+            "effect, so that the interval holds none.",
+            (
+                *text_columns("Node, switch or link", "Measure", "Where"),
+                *number_columns("Effect", "Launches", "Partners", "Nights", "q"),
+            ),
+            tuple(rows),
+        )
+
+
+def _series(origins: Origins, of: measured.Name, unit: str) -> str:
+    """The series of a node in a measure, as `Cell.series`; "" for a switch or a link."""
+    case_id, case = measured.case(of)
+    return origins.key([case_id], 0, case=case, variant=unit, phase=of.measure)
+
+
+def effect_tables(
+    found: Judged, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
+) -> Iterator[Block]:
+    """Every node's effect in every measure, the worst first; with its switch if any is known.
+
+    `switches` go by node, `marks`, what is emulated, by environment.
+    """
+    sick = {member for one in found.named for member in one.members}
+    has_switches = any(switches.values())
+    for name, sight in found.sight.items():
+        assert isinstance(name, measured.Name)  # noqa: S101  every measure here has such a name
+        rows = []
+        for one in sorted(sight.effects, key=lambda one: -one.effect):
+            node = one.unit.name
+            series = _series(origins, name, node)
+            effect, newest = (
+                Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
+                for value in (one.effect, one.newest)
+            )
+            switch = [switches[node] or units.NOTHING] if has_switches else []
+            named = (Cell(node, "bad" if node in sick else "plain"), *text_cells(*switch))
+            rows.append((*named, effect, *count_cells(one.launches, one.nights), newest))
+        if rows:
+            what = f"{words.what_of(name).capitalize()}, {words.where(name, marks)}."
+            see = words.size(sight.would_see, name.measure) if sight.would_see else "nothing"
+            caption = f"{what} Usual: {_level(name)}. An effect of {see} would have been seen."
+            columns = (
+                *text_columns("Node", *(["Switch"] if has_switches else [])),
+                *number_columns("Effect", "Launches", "Nights", "In its newest night"),
+            )
+            yield Fold(f"Effects of all nodes: {what}", (Table(caption, columns, tuple(rows)),))
+
+
+def _level(name: measured.Name) -> str:
+    if name.unit == "s":
+        return f"{units.number(name.level * 1e6)}\N{NO-BREAK SPACE}µs"
+    if name.unit == "1":
+        return f"mean over median {units.number(name.level)}"
+    return f"{units.number(name.level)}\N{NO-BREAK SPACE}{name.unit}"
+
+
+def node_maps(pairs: pl.DataFrame, found: Judged, marks: Mapping[str, str]) -> Iterator[Block]:
+    """A map of latency and one of bandwidth for each partition and toolchain.
+
+    `pairs` has rows of all nights, columns `PAIRS`; `marks`: what is emulated, by environment.
+    """
+    newest = sorted(set(pairs["night"]))[-_NIGHTS:]
+    rows = pairs.filter(pl.col("night").is_in(newest), pl.col("other") != "")
+    sick = {member for one in found.named for member in one.members}
+    shown = [one for one in measured.split(rows) if one[0].measure in _MAPPED]
+    shown.sort(key=lambda one: _MAPPED.index(one[0].measure))
+    figures = []
+    for number, (name, frame) in enumerate(shown, 1):
+        heat = _between(name, frame, sick, marks)
+        figures.append(Figure(f"nodes-{number}", heat.about, heat))
+    if figures:
+        yield Heading(3, "Node by node")
+        nights = units.plural(len(newest), "night")
+        caption = (
+            f"Median over the launches of each pair in the newest {nights}: a launch against what "
+            "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
+        )
+        members: dict[str, list[str]] = {}
+        for node, switch in measured.switches(rows).items():
+            members.setdefault(switch, []).append(node)
+        if any(members):
+            caption += " Nodes of one switch stand together."
+        yield Gallery((caption,), tuple(figures))
+        if any(members):
+            listed = tuple(
+                text_cells(switch or "not known", ", ".join(members[switch]))
+                for switch in sorted(members)
+            )
+            by = f"As Slurm told the ranks{words.marked(marks, marks)}."
+            table = Table(by, text_columns("Switch", "Nodes"), listed)
+            yield Fold("Nodes of each switch", (table,))
+
+
+def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
+    """Processor by processor: launches on one node whose two ranks were bound to one each.
+
+    `marks`: what is emulated, by environment.
+    """
+    bound = (
+        data.placement.filter(pl.col("cpus").list.len() == 1)
+        .with_columns(cpu=pl.col("cpus").list.get(0))
+        .sort("launch", "rank")
+        .group_by("launch", maintain_order=True)
+        .agg("cpu", ranks=pl.len())
+        .filter(pl.col("ranks") == 2)
+    )
+    rows = data.pairs.filter(pl.col("other") == "").join(bound.drop("ranks"), on="launch")
+    figures = []
+    for number, (name, frame) in enumerate(measured.split(rows), 1):
+        pairs = frame.with_columns(
+            host=pl.col("cpu").list.get(0).cast(pl.String),
+            other=pl.col("cpu").list.get(1).cast(pl.String),
+        )
+        if name.measure in _MAPPED and pairs["host"].n_unique() + pairs["other"].n_unique() > 2:
+            heat = _between(name, pairs, set(), marks)
+            figures.append(Figure(f"cores-{number}", heat.about, heat))
+    if figures:
+        yield Heading(3, "Processor by processor, inside a node")
+        caption = "Median over this night's launches on all nodes, by the processors of the ranks."
+        yield Gallery((caption,), tuple(figures))
+
+
+def _between(name: Name, rows: pl.DataFrame, sick: set[str], marks: Mapping[str, str]) -> Heat:
+    switches = {} if name.is_alone else measured.switches(rows)
+    names = sorted(
+        {*rows["host"], *rows["other"]}, key=lambda one: (switches.get(one, ""), _in_order(one))
+    )
+    at = {host: number for number, host in enumerate(names)}
+    cells: dict[tuple[int, int], MapCell] = {}
+    for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
+        excess = float(np.median(pair["excess"].to_numpy()))
+        value = _value(name, excess)
+        effect = words.percent(excess, name.measure) * (-1 if name.measure == BANDWIDTH else 1)
+        one, two = at[str(host)], at[str(other)]
+        for place in ((one, two), (two, one)):
+            # Two launches of a pair may have had their ranks the other way round: the most count.
+            if place not in cells or cells[place].n < pair.height:
+                cells[place] = MapCell(*place, value, effect, pair.height)
+    what = words.what_of(name)
+    return Heat(
+        what.capitalize(),
+        words.where(name, marks),
+        what,
+        tuple(names),
+        frozenset(sick & set(names)),
+        tuple(cells[place] for place in sorted(cells)),
+    )
+
+
+def _value(name: Name, excess: float) -> str:
+    if name.measure == BANDWIDTH:
+        return f"{units.number(name.level * math.exp(-excess))}\N{NO-BREAK SPACE}{name.unit}"
+    return f"{units.number(name.level * math.exp(excess) * 1e6)}\N{NO-BREAK SPACE}µs"
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    return (int(name) if name.isdecimal() else -1, name)
 
 
 def part(data: Data) -> Part | None:
@@ -59,10 +254,10 @@ def part(data: Data) -> Part | None:
     # A night all of whose launches failed says by the nights before it what was emulated.
     known = labels.of_history(data.history.provenance) | labels.by_environ(data.launches)
     blocks: list[Block] = [
-        *nodes_effects.evidence(found, data.nights, known),
-        *nodes_map.galleries(nodes_map.Nights(pairs, known, found)),
-        *nodes_map.cores(data, known),
-        *nodes_effects.effects(found, data.nights, measured.switches(pairs), known),
+        *evidence_table(found, data.nights, known),
+        *node_maps(pairs, found, known),
+        *core_maps(data, known),
+        *effect_tables(found, data.nights, measured.switches(pairs), known),
         *_not_measured(data, words.marked(known, known)),
         _basis(pairs, found),
     ]
@@ -98,8 +293,8 @@ def _answers(
     known: Mapping[str, str],
 ) -> Iterator[Answer]:
     for one in found.named:
-        told = f"{words.named(one, found, slow.get(one.name))}."
-        yield Answer((Strong(f"{words.title(one, known)}: "), told), "bad")
+        why = f"{words.named(one, found, slow.get(one.name))}."
+        yield Answer((Strong(f"{words.title(one, known)}: "), why), "bad")
     for how, some in counts.items():
         for each in some:
             verdict = "is flaky" if how == "failed" else "stands out"
@@ -109,9 +304,9 @@ def _answers(
         yield Answer((words.healthy(found, known),), "good" if _sees(found) else "plain")
     if found.too_few and _sees(found):
         yield Answer((words.too_few(found.too_few),))
-    if gone := data.manifest.data.get("nodes_not_measured"):
-        first = f"{gone[0]['node']} ({gone[0]['state']})"
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    if excluded := data.manifest.data.get("nodes_not_measured"):
+        first = f"{excluded[0]['node']} ({excluded[0]['state']})"
+        more = f" and {len(excluded) - 1} more" if len(excluded) > 1 else ""
         yield Answer((Strong("Not measured: "), f"{first}{more}."), "warn")
 
 
@@ -120,30 +315,32 @@ def _sees(found: Judged) -> bool:
 
 
 def _not_measured(data: Data, mark: str) -> Iterator[Block]:
-    gone = data.manifest.data.get("nodes_not_measured") or []
-    if gone:
-        yield Heading(3, "Not measured")
-        columns = (Column("Node"), Column("State"), Column("Reason"))
-        rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in gone)
-        yield Table(f"Nodes that could not be measured this night{mark}.", columns, rows)
-    if names := _few(data):
-        yield Items(tuple((one,) for one in names))
-
-
-def _few(data: Data) -> list[str]:
-    """Pairs of which no launch completed this night."""
+    caption = f"Nodes that could not be measured this night{mark}."
+    if table := excluded_nodes(data, caption):
+        yield from (Heading(3, "Not measured"), table)
+    if data.pairs.is_empty():
+        return
     known = data.launches.filter(_FAILED).drop_nulls("hosts")
-    pairs = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
-    passed = data.pairs.filter(pl.col("measure") != FAILURE)
-    came = {tuple(sorted(row)) for row in passed.select("host", "other").unique().rows()}
-    lost = sorted(pairs - came) if not data.pairs.is_empty() else []
-    told = [f"{one} and {other}: no launch between them completed." for one, other in lost[:_SHOWN]]
-    return told + ([f"and {len(lost) - _SHOWN} more pairs"] if len(lost) > _SHOWN else [])
+    failed = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
+    passed = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
+    lost = sorted(failed - {tuple(sorted(row)) for row in passed.rows()})
+    items = [(f"{a} and {b}: no launch between them completed.",) for a, b in lost[:_SHOWN]]
+    if len(lost) > _SHOWN:
+        items.append((f"and {len(lost) - _SHOWN} more pairs",))
+    if items:
+        yield Items(tuple(items))
+
+
+def excluded_nodes(data: Data, caption: str) -> Table | None:
+    """The nodes that Slurm had taken out of use when the run began; None without one."""
+    nodes = data.manifest.data.get("nodes_not_measured") or []
+    rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in nodes)
+    return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None
 
 
 def _basis(pairs: pl.DataFrame, found: Judged) -> Paragraph:
     launches = pairs.select("night", "launch").n_unique()
     nights = units.plural(pairs["night"].n_unique(), "night")
-    told = f"{launches} launches of {nights} on {units.plural(len(found.nodes), 'node')}, "
+    tested = f"{launches} launches of {nights} on {units.plural(len(found.nodes), 'node')}, "
     how = "false discoveries are controlled over all nodes, measures and windows of nights."
-    return Paragraph((f"{told}{found.tests} tests; {how}",), is_note=True)
+    return Paragraph((f"{tested}{found.tests} tests; {how}",), is_note=True)

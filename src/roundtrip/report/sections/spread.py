@@ -1,41 +1,50 @@
-"""Where the noise is: in launches or between them, and how the same time would be spent better."""
+"""The yardsticks of all studies, and where their noise is: in launches or between them.
+
+A yardstick is a figure that shows how the launches of one case differ.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from statistics import median
+from typing import Any
 
 import polars as pl
 
-from roundtrip.report import labels, units, yardsticks
+from roundtrip import studies
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Block,
     Cell,
-    Column,
     Heading,
     Items,
     Table,
     Text,
+    number_columns,
     text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.origins import Origins
-from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.report.units import TIMES, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.summaries import DEVIATION, Kind, Summary, median_interval
+from roundtrip.stats.summaries import DEVIATION, MEDIAN, Kind, Summary, median_interval
+from roundtrip.studies.study import Yardstick
 
+#: What the samples of a figure of a launch have in common, with its number: no metric is mixed with
+#: another.
+SAME = ("case_id", "case", "variant", "metric")
+#: What else tells series apart.
+ONE = ("size_bytes", "phase")
+#: How the samples of a launch become a figure.
+OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
 #: The column with the test of Shapiro and Wilk.
 _NORMAL = "Normal, p"
 #: What the spread between launches and the plans rest on.
-DEVIATED = Summary(
-    "the logarithm of a figure",
-    Kind.COST,
-    "launches",
-    DEVIATION,
-    _NORMAL,
-)
+DEVIATED = Summary("the logarithm of a figure", Kind.COST, "launches", DEVIATION, _NORMAL)
 _READING: tuple[Text, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
@@ -60,29 +69,62 @@ _READING: tuple[Text, ...] = (
 )
 
 
+def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
+    """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
+
+    Columns: number, name and unit of the yardstick, launch, those of `SAME`, median, and samples in
+    the order in which they were taken; both in that unit.  Also `ONE`, null where the samples have
+    several.
+    """
+    keys = ["launch", *SAME]
+    declared = [(study.name, one) for study in studies.load() for one in study.yardsticks]
+    frames = []
+    for number, (study, yardstick) in enumerate(declared):
+        own = _samples(rows.filter(pl.col("study") == study), yardstick).sort("rep")
+        median, samples = OF_LAUNCH.aggregate("shown"), pl.col("shown")
+        launches = own.group_by(keys).agg(*map(_only, ONE), median=median, samples=samples)
+        name, unit = pl.lit(yardstick.name), pl.lit(str(yardstick.unit))
+        frames.append(launches.with_columns(number=pl.lit(number), name=name, unit=unit))
+    return pl.concat(pl.collect_all(frames)).sort("number", *keys)
+
+
+def series_of_yardstick(origins: Origins, row: Mapping[str, Any]) -> str:
+    """The series of the history that a row of `yardsticks` is of, as `Cell.series`."""
+    size = row["size_bytes"]
+    names = {name: row[name] for name in ("case", "variant", "phase", "metric")}
+    if size is None or None in names.values():
+        return ""
+    return origins.key([row["case_id"]], size, **names)
+
+
+def _only(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
+
+
+def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
+    """The rows of one study that belong to the yardstick, with the column `shown`."""
+    matches = [pl.col(column) == value for column, value in yardstick.where]
+    value, unit = pl.col("value"), yardstick.unit
+    timed = pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIMES.get(unit, 1)
+    shown = pl.when(pl.col("unit") == Unit.S).then(timed).otherwise(value)
+    return rows.filter(*matches).with_columns(shown=shown)
+
+
 def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
-    """A table of `found` (`yardsticks.by_launch`, with the facts of each launch)."""
+    """A table of `found` (`yardsticks`, with the facts of each launch)."""
     levels = data.analysis.statistics
-    level = levels.confidence_level
     overhead = _overhead(data)
     rows = tuple(_rows(data.origins, found, overhead, levels))
     if not rows:
         return []
-    told = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
+    rest = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
+    caption = f"Noise in a launch and between launches, at {{level}}.{rest}"
     names = (
-        *("Half-width in a launch", "Spread between launches"),
-        *("Half-width as launched", "For the same time"),
+        *("Launches", "Half-width in a launch", "Spread between launches"),
+        *("Half-width as launched", "For the same time", _NORMAL),
     )
-    table = Table(
-        Level(level).within(f"Noise in a launch and between launches, at {{level}}.{told}"),
-        (
-            *(Column(name) for name in ("Toolchain", "Case", "Figure")),
-            Column("Launches", "right"),
-            *(Column(name, "right") for name in names),
-            Column(_NORMAL, "right"),
-        ),
-        rows,
-    )
+    columns = (*text_columns("Toolchain", "Case", "Figure"), *number_columns(*names))
+    table = Table(Level(levels.confidence_level).within(caption), columns, rows)
     return [Heading(3, "Where the noise is"), table, Items(_READING)]
 
 
@@ -94,7 +136,7 @@ def is_shown(block: Block) -> bool:
 def _rows(
     origins: Origins, found: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
-    keys = ["number", *yardsticks.SAME]
+    keys = ["number", *SAME]
     for _, group in found.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
         samples = group["samples"].to_list()
@@ -105,7 +147,7 @@ def _rows(
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         yield (
             *text_cells(f"{first['toolchain']} {kind}".strip(), f"{first['case']}"),
-            Cell(f"{first['name']}, {first['unit']}", series=yardsticks.traced(origins, first)),
+            Cell(f"{first['name']}, {first['unit']}", series=series_of_yardstick(origins, first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
             _between(group["median"].to_list(), parts),
@@ -133,9 +175,8 @@ def _share(of_value: float | None) -> Cell:
 def _between(medians: list[float], parts: Components | None) -> Cell:
     if parts is not None:
         return _share(math.sqrt(parts.between))
-    logs = pl.Series([math.log(median) for median in medians if median > 0])
-    spread = logs.to_frame("log").select(DEVIATED.aggregate("log")).item()
-    return _share(spread)
+    logs = pl.DataFrame({"log": [math.log(median) for median in medians if median > 0]})
+    return _share(logs.select(DEVIATED.aggregate("log")).item())
 
 
 def _normal(medians: list[float]) -> Cell:
@@ -165,15 +206,10 @@ def _plan(launches: int, seconds: float, width: float) -> Cell:
 
 def _overhead(data: Data) -> float | None:
     """Median seconds from the end of a launch to the start of the next; None if untold."""
-    passed = data.launches.filter(pl.col("status") == "passed").drop_nulls(["started", "elapsed_s"])
-    spans = (
-        passed.select(pl.col("started").str.to_datetime(time_zone="UTC", strict=False), "elapsed_s")
-        .drop_nulls()
-        .sort("started")
-        .rows()
-    )
+    started = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
+    spans = data.completed.select(started, "elapsed_s").drop_nulls().sort("started").rows()
     gaps = [
         (after - before).total_seconds() - elapsed
         for (before, elapsed), (after, _) in pairwise(spans)
     ]
-    return max(0.0, float(pl.Series(gaps).median())) if gaps else None  # type: ignore[arg-type]
+    return max(0.0, median(gaps)) if gaps else None

@@ -1,9 +1,12 @@
-"""The section that compares toolchains: MPI with MPI, Boost with Boost, build with build."""
+"""The section that compares toolchains: MPI with MPI, Boost with Boost; which one is fastest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
@@ -21,10 +24,12 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    number_columns,
+    text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import toolchains_best as best
-from roundtrip.report.sections.toolchains_data import (
+from roundtrip.report.speeds import (
     MOST_ENVIRONS,
     Compared,
     Setting,
@@ -37,6 +42,23 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
 
+QUESTION = "Which MPI and which Boost is fastest here?"
+_ON_PAR, _UNKNOWN = "on par", "cannot tell"
+_MOST_ROWS = 12
+#: So many of the toolchains that none is faster than are named in a cell.
+_MOST_NAMED = 6
+_MOST_ANSWERS = 6
+#: So many places where one is faster are named at the top.
+_MOST_PLACES = 3
+_HOW: Text = (
+    "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
+    "compared only with those of the same round, which were launched side by side in random "
+    "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
+    "that launched either, and in how many the first of the two came first. Launches that share "
+    "no round, such as those of a second campaign, are never compared. For two toolchains that "
+    "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
+    "what depends on Boost.",
+)
 #: What stands behind the numbers of this part, for the report's audit.
 _OF_LAUNCH = Summary("a study's value of a launch", Kind.COST, "the samples of a launch", MEDIAN)
 FACTS = Facts(
@@ -46,10 +68,189 @@ FACTS = Facts(
     ),
     ratios=(Ratio("one toolchain over another", _OF_LAUNCH, Pairing.ROUND, OVER_LAUNCHES),),
 )
-_MOST_ANSWERS = 6
-#: So many places where one is faster are named at the top.
-_MOST_NAMED = 3
 Pair = tuple[str, str]
+_What = tuple[Setting, str, int | None]
+_NONE: Mapping[ToolchainComparison, Compared] = {}
+
+
+@dataclass(frozen=True)
+class Race:
+    """Toolchains that were compared with each other at one quantity and size.
+
+    `judged` has a verdict on the speed of the first over that of the second of a pair; `series`
+    has those of the runners, as in `Cell`.
+    """
+
+    setting: Setting
+    what: str
+    size_bytes: int | None
+    runners: tuple[str, ...]
+    judged: Mapping[Pair, ClaimVerdict]
+    series: Mapping[str, str] = field(default_factory=dict)
+
+    def _verdict(self, one: str, other: str) -> Verdict:
+        if (one, other) in self.judged:
+            return self.judged[one, other].verdict
+        turned = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
+        back = self.judged.get((other, one))
+        return turned.get(back.verdict, back.verdict) if back else Verdict.CANNOT_TELL
+
+    @cached_property
+    def leaders(self) -> tuple[str, ...]:
+        """Those that none was found faster than."""
+        slower = {
+            one if found.verdict is Verdict.SLOWER else other
+            for (one, other), found in self.judged.items()
+            if found.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        }
+        return tuple(one for one in self.runners if one not in slower)
+
+    @cached_property
+    def winner(self) -> str | None:
+        """The one that was found faster than each of the others, if there is one."""
+        for one in self.leaders:
+            others = [other for other in self.runners if other != one]
+            if all(self._verdict(one, other) is Verdict.FASTER for other in others):
+                return one
+        return None
+
+    @property
+    def margin(self) -> float:
+        """How much faster the winner is than the next, as a part: 0.12 for 12 %."""
+        ratios = []
+        for (one, other), found in self.judged.items():
+            if one == self.winner:
+                ratios.append(found.interval.median)
+            elif other == self.winner:
+                ratios.append(1 / found.interval.median)
+        return min(ratios) - 1
+
+    @property
+    def outcome(self) -> str:
+        """The winner's environment, "on par" or "cannot tell"."""
+        if self.winner:
+            return self.winner
+        pairs = list(combinations(self.leaders, 2))
+        par = bool(pairs) and all(self._verdict(*pair) is Verdict.ON_PAR for pair in pairs)
+        return _ON_PAR if par else _UNKNOWN
+
+    def cell(self, names: Mapping[str, str]) -> Cell:
+        """The winner with its margin, or who leads and that no winner can be told."""
+        if self.winner:
+            margin = f"{units.percent(self.margin)} faster"
+            return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
+        left = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
+        known = [names[one] for one in left]
+        if len(known) > _MOST_NAMED:
+            known[_MOST_NAMED:] = [f"{len(known) - _MOST_NAMED} more"]
+        if self.outcome == _ON_PAR:
+            return Cell(", ".join(known), "plain", _ON_PAR)
+        return Cell(" or ".join(known), "warn", _UNKNOWN)
+
+
+def races(
+    judged: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, Compared] = _NONE
+) -> list[Race]:
+    """All comparisons of toolchains, those put together that share a quantity and a size."""
+    groups: dict[_What, dict[Pair, ClaimVerdict]] = {}
+    series: dict[_What, dict[str, str]] = {}
+    for key, one in judged.items():
+        if isinstance(key, ToolchainComparison):
+            what = (key.setting, key.what, key.size_bytes)
+            groups.setdefault(what, {})[key.one, key.other] = one
+            if key in compared:
+                both = zip((key.one, key.other), compared[key].series, strict=True)
+                series.setdefault(what, {}).update(both)
+    found = []
+    for what, pairs in groups.items():
+        for runners in _connected(pairs):
+            own = {pair: pairs[pair] for pair in pairs if pair[0] in runners}
+            found.append(Race(*what, runners, own, series.get(what, {})))
+    return found
+
+
+def _connected(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+    """Toolchains that a chain of comparisons joins, sorted."""
+    found: list[set[str]] = []
+    for pair in pairs:
+        touched = [group for group in found if group & set(pair)]
+        found = [group for group in found if group not in touched]
+        found.append(set(pair).union(*touched))
+    return sorted(tuple(sorted(group)) for group in found)
+
+
+def race_answers(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
+    """How often which toolchain is fastest; nothing without comparisons."""
+    if not found:
+        return ()
+    winners = Counter(_names(race, titles)[race.winner] for race in found if race.winner)
+    others = Counter(race.outcome for race in found if not race.winner)
+    words = [f"{name} is fastest in {count}" for name, count in winners.most_common()]
+    words += [f"{name} in {others[name]}" for name in (_ON_PAR, _UNKNOWN) if others[name]]
+    answer = f"Of {units.plural(len(found), 'comparison')}: {', '.join(words)}."
+    return (Answer((answer,), "warn" if others[_UNKNOWN] == len(found) else "plain"),)
+
+
+def top_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
+    """The first rows of `race_tables`, as many as fit the top of a report."""
+    left, kept = _MOST_ROWS, []
+    for table in race_tables(found, titles):
+        rows = table.rows[:left]
+        left -= len(rows)
+        more = len(table.rows) - len(rows)
+        caption = f"{table.caption} {more} more below." if more else table.caption
+        if rows:
+            kept.append(replace(table, rows=rows, words=caption))
+    return tuple(kept)
+
+
+def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
+    """A table for each study: a row for each quantity and a column for each size."""
+    studies = dict.fromkeys(race.setting.study for race in found)
+    return tuple(
+        _race_table([race for race in found if race.setting.study == study], titles)
+        for study in studies
+    )
+
+
+def _race_table(own: Sequence[Race], titles: Mapping[str, str]) -> Table:
+    sizes = sorted({race.size_bytes for race in own}, key=lambda size: size or 0)
+    several = len({race.setting for race in own}) > 1
+    rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
+    for race in own:
+        setting = race.setting
+        where = (setting.parameters, setting.place, setting.kind)
+        what = [race.what, *(filter(None, where) if several or setting.kind else ())]
+        shared = ", ".join(_shared(race, titles)) or f"{len(race.runners)} toolchains"
+        row = rows.setdefault((", ".join(what), shared), {})
+        row[race.size_bytes] = race.cell(_names(race, titles))
+    none = Cell(units.NOTHING, "muted")
+    names = ("All" if size is None else units.size(size) for size in sizes)
+    return Table(
+        "The fastest toolchain and its margin over the next: median of the ratios paired by "
+        "round, corrected for all comparisons.",
+        text_columns("What", "With", *names),
+        tuple(
+            (*text_cells(*named), *(cells.get(size, none) for size in sizes))
+            for named, cells in rows.items()
+        ),
+    )
+
+
+def _shared(race: Race, titles: Mapping[str, str]) -> list[str]:
+    """What the titles of all runners have in common, such as the Boost."""
+    first, *rest = (titles[one].split(", ") for one in race.runners)
+    return [part for part in first if all(part in parts for parts in rest)]
+
+
+def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
+    """The part of each title in which the runners differ; the title where that is nothing."""
+    shared = set(_shared(race, titles))
+    return {
+        one: ", ".join(part for part in titles[one].split(", ") if part not in shared)
+        or titles[one]
+        for one in race.runners
+    }
 
 
 class ToolchainsSection:
@@ -69,7 +270,7 @@ class ToolchainsSection:
 
     def _too_many(self) -> list[Block]:
         """Where toolchains are too many to compare each with each, and what is compared there."""
-        told: list[Text] = [
+        items: list[Text] = [
             (
                 f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs, of "
                 f"which {pairs} are asked: each toolchain with the first by name of those with "
@@ -80,7 +281,7 @@ class ToolchainsSection:
             )
             for setting, (count, pairs) in self._toolchains.too_many.items()
         ]
-        return [Items(tuple(told))] if told else []
+        return [Items(tuple(items))] if items else []
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Ratios of speed with one toolchain over another, one for each shared round."""
@@ -88,55 +289,51 @@ class ToolchainsSection:
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
-        blocks: list[Block] = [Paragraph(_HOW)]
-        blocks += self._too_many()
+        blocks: list[Block] = [Paragraph(_HOW), *self._too_many()]
         pairs = list(self._of_pair)
-        tables = [self._table(pair, judged) for pair in pairs]
-        for pair, table in zip(pairs, tables, strict=True):
-            if len(pairs) > _MOST_ANSWERS:
-                blocks.append(Fold(self._versus(pair), (table,)))
-            else:
-                blocks += [Heading(3, self._versus(pair)), table]
-        if refused := self._toolchains.refused:
-            told: list[Text] = [
-                (f"{self._versus((one.one, one.other))}, {_case(one.setting)}: {one.reason}.",)
-                for one in refused
-            ]
-            reasons = Items(tuple(told))
-            if len(told) > _MOST_ANSWERS:
-                blocks.append(Fold(f"Not compared, and why: {len(told)} pairs", (reasons,)))
-            else:
-                blocks += [Heading(3, "Not compared, and why"), reasons]
-        found, titles = best.races(judged, self._toolchains.compared), self._toolchains.titles
+        for pair in pairs:
+            title, table = self._versus(pair), self._table(pair, judged)
+            is_long = len(pairs) > _MOST_ANSWERS
+            blocks += [Fold(title, (table,))] if is_long else [Heading(3, title), table]
+        reasons: list[Text] = [
+            (f"{self._versus((one.one, one.other))}, {_case(one.setting)}: {one.reason}.",)
+            for one in self._toolchains.refused
+        ]
+        if len(reasons) > _MOST_ANSWERS:
+            title = f"Not compared, and why: {len(reasons)} pairs"
+            blocks.append(Fold(title, (Items(tuple(reasons)),)))
+        elif reasons:
+            blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
+        found, titles = races(judged, self._toolchains.compared), self._toolchains.titles
         return Part(
             "toolchains",
             "Toolchains compared",
             tuple(blocks),
-            answers=best.answers(found, titles),
-            verdicts=best.tables(found, titles),
-            question=best.QUESTION,
+            answers=race_answers(found, titles),
+            verdicts=race_tables(found, titles),
+            question=QUESTION,
             each=tuple(self._each(pairs, judged)),
-            summary=best.summary(found, titles),
+            summary=top_tables(found, titles),
         )
 
     def _each(self, pairs: Sequence[Pair], judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             return [Answer((Strong("Toolchains: "), text))]
-        return [Answer((Strong(self._versus(p)), f": {self._told(p, judged)}.")) for p in pairs]
+        return [Answer((Strong(self._versus(p)), f": {self._counts(p, judged)}.")) for p in pairs]
 
-    def _told(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> str:
+    def _counts(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
         found: dict[Verdict, list[str]] = {}
         for key in self._of_pair[pair]:
-            found.setdefault(judged[key].verdict, []).append(_what(key))
-        told = []
+            found.setdefault(judged[key].verdict, []).append(_quantity(key))
+        counts = []
         for verdict in (v for v in Verdict if v in found):
             where = dict.fromkeys(found[verdict])
-            named = f" ({'; '.join(where)})" if len(where) <= _MOST_NAMED else ""
-            told.append(f"{self._outcome(pair, verdict)} in {len(found[verdict])}{named}")
-        count = sum(map(len, found.values()))
-        return f"of {units.plural(count, 'comparison')}, {', '.join(told)}"
+            named = f" ({'; '.join(where)})" if len(where) <= _MOST_PLACES else ""
+            counts.append(f"{self._outcome(pair, verdict)} in {len(found[verdict])}{named}")
+        comparisons = units.plural(sum(map(len, found.values())), "comparison")
+        return f"of {comparisons}, {', '.join(counts)}"
 
     def _outcome(self, pair: Pair, verdict: Verdict) -> str:
         """The verdict with the name of the faster one."""
@@ -151,23 +348,18 @@ class ToolchainsSection:
     def _table(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> Table:
         rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
-        return Table(
-            self._level.within(
-                f"{self._versus(pair)}: medians over the rounds that launched both, and the "
-                f"median of the paired ratio, with {{level}} rank intervals. Above 1 {one} is "
-                "faster."
-            ),
-            (
-                Column("Case"),
-                Column("What"),
-                Column(one, "right"),
-                Column(f"{other} (base)", "right"),
-                Column("Ratio of speeds", "right", base=f"{other} (base)"),
-                Column("q", "right"),
-                Column("Rounds", "right"),
-            ),
-            tuple(rows),
+        base = f"{other} (base)"
+        columns = (
+            *text_columns("Case", "What"),
+            *number_columns(one, base),
+            Column("Ratio of speeds", "right", base=base),
+            *number_columns("q", "Rounds"),
         )
+        caption = self._level.within(
+            f"{self._versus(pair)}: medians over the rounds that launched both, and the median of "
+            f"the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
+        )
+        return Table(caption, columns, tuple(rows))
 
     def _row(
         self, pair: Pair, key: ToolchainComparison, one: Compared, judged: ClaimVerdict
@@ -177,7 +369,7 @@ class ToolchainsSection:
         n = len(one.ones)
         return (
             Cell(_case(key.setting)),
-            Cell(f"{_what(key)}, {one.unit}", unit=one.unit),
+            Cell(f"{_quantity(key)}, {one.unit}", unit=one.unit),
             *(
                 Cell(Quantity.over(median_interval(side, self._level), one.unit), series=series)
                 for side, series in zip((one.ones, one.others), one.series, strict=True)
@@ -188,29 +380,17 @@ class ToolchainsSection:
         )
 
 
-def _what(key: ToolchainComparison) -> str:
+def _quantity(key: ToolchainComparison) -> str:
     return key.what if key.size_bytes is None else f"{key.what}, {units.size(key.size_bytes)}"
 
 
 def _case(setting: Setting) -> str:
-    told = f"{setting.check}, {setting.parameters}, on {setting.place}"
-    return f"{told}, {setting.kind}" if setting.kind else told
+    case = f"{setting.check}, {setting.parameters}, on {setting.place}"
+    return f"{case}, {setting.kind}" if setting.kind else case
 
 
 def section(data: Data) -> ToolchainsSection | None:
     """The section, if two toolchains ran the same case."""
     toolchains = Toolchains(data)
-    if not toolchains.compared and not toolchains.refused:
-        return None
-    return ToolchainsSection(data, toolchains)
-
-
-_HOW: Text = (
-    "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
-    "compared only with those of the same round, which were launched side by side in random "
-    "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
-    "that launched either, and in how many the first of the two came first. Launches that share "
-    "no round, such as those of a second campaign, are never compared. For two toolchains that "
-    "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
-    "what depends on Boost.",
-)
+    is_asked = toolchains.compared or toolchains.refused
+    return ToolchainsSection(data, toolchains) if is_asked else None
