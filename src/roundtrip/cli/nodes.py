@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roundtrip.history.absent import Absent
     from roundtrip.history.nodes import SlowProcessor
     from roundtrip.stats.nodes.failures import Flaky
-    from roundtrip.stats.nodes.verdicts import Judged, Named
+    from roundtrip.stats.nodes.launches import NodeVerdicts, Outlier
 
 #: More characters of a reason to drain a node tell an operator nothing.
 _REASON = 200
@@ -38,7 +38,7 @@ class _Verdict:
     `slow`: nodes whose processor is slow.  `marks`: what is not real hardware, by environment.
     """
 
-    judged: Judged
+    judged: NodeVerdicts
     slow: dict[str, SlowProcessor]
     flaky: tuple[Flaky, ...]
     gone: list[Absent]
@@ -223,7 +223,7 @@ def _record(site: str, found: Mapping[str, _Verdict], hosts: HostNames) -> dict[
     return record | {"hosts": {key: host for key, host in hosts.known.items() if key in text}}
 
 
-def _named(campaign: str, one: Named, verdict: _Verdict) -> dict[str, Any]:
+def _named(campaign: str, one: Outlier, verdict: _Verdict) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
     marks = verdict.marks

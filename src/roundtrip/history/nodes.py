@@ -12,9 +12,9 @@ import polars as pl
 from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
+from roundtrip.stats.nodes.healthy import effects
 from roundtrip.stats.nodes.judge import Measure
 from roundtrip.stats.nodes.launches import NOBODY, Launches
-from roundtrip.stats.nodes.nightly import effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
@@ -112,7 +112,7 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
     """
     alike = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
     rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
-    return Outcomes.of(
+    return Outcomes.from_rows(
         ([down] if down else [host, *filter(None, [other])], bool(failed), night, kind)
         for host, other, down, failed, night, kind in rows.select(
             "host", "other", "down", "excess", "night", alike.alias("kind")

@@ -11,8 +11,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import Flaky
-from roundtrip.stats.nodes.launches import Kind
-from roundtrip.stats.nodes.verdicts import Evidence, Judged, Named, TooFew
+from roundtrip.stats.nodes.launches import Evidence, Kind, NodeVerdicts, Outlier, TooFew
 
 #: From here on an effect is told as a factor, not in percent.
 _FACTOR = 3.0
@@ -71,7 +70,7 @@ def chance(q: float) -> Quantity | str:
     return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE, decimals=6)
 
 
-def named(one: Named, found: Judged, processor: SlowProcessor | None = None) -> str:
+def named(one: Outlier, found: NodeVerdicts, processor: SlowProcessor | None = None) -> str:
     """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence.
 
     Of a node with a slow `processor` that comes first.
@@ -134,7 +133,7 @@ def marked(environs: Iterable[str], marks: Mapping[str, str]) -> str:
     return f" ({'; '.join(told)})" if told else ""
 
 
-def title(one: Named, marks: Mapping[str, str]) -> str:
+def title(one: Outlier, marks: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
     mark = marked((of(each).environ for each in one.evidence), marks)
     if one.kind is Kind.LINK:
@@ -144,7 +143,7 @@ def title(one: Named, marks: Mapping[str, str]) -> str:
     return f"{one.name} is sick{mark}"
 
 
-def healthy(judged: Judged, marks: Mapping[str, str]) -> str:
+def healthy(judged: NodeVerdicts, marks: Mapping[str, str]) -> str:
     """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
 
     Where these launches can show nothing: how many more rounds would do.  `marks`: by environment.
@@ -179,7 +178,7 @@ def counted(count: int, one: str) -> str:
     return f"{number} {one}{'s' * (count != 1)}"
 
 
-def _with(one: Named, evidence: Evidence, nodes: int) -> str:
+def _with(one: Outlier, evidence: Evidence, nodes: int) -> str:
     """`nodes` of its partition were measured: a node meets no others."""
     told, name = evidence.tested, of(evidence)
     if one.kind is Kind.LINK or name.is_alone:

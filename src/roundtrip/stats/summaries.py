@@ -97,6 +97,15 @@ class Summary:
         return f"{self.what}: {self.statistic.name} over {self.over}"
 
 
+#: The standard deviation of a normal distribution over its median absolute deviation.
+MAD = 1.4826
+
+
+def robust_sd(values: np.ndarray) -> float:
+    """Standard deviation of normal `values`, at least one, by their median absolute deviation."""
+    return MAD * float(np.median(np.abs(values - np.median(values))))
+
+
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     """sum(work) / sum(times): the rate of the whole, in the unit of work per second.
 
@@ -114,8 +123,6 @@ def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     return sum(work) / sum(times)
 
 
-#: The standard deviation of a normal distribution over its median absolute deviation.
-MAD = 1.4826
 #: How values of several launches become one, wherever an interval stands.
 OVER_LAUNCHES = MEDIAN
 

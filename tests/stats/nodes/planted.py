@@ -8,8 +8,7 @@ import numpy as np
 
 from roundtrip.collect import analysis
 from roundtrip.stats.nodes.judge import Measure, judge
-from roundtrip.stats.nodes.launches import Launches
-from roundtrip.stats.nodes.verdicts import Judged
+from roundtrip.stats.nodes.launches import Launches, NodeVerdicts
 
 SETTINGS = analysis.default().nodes
 LEAST = SETTINGS.least(is_tail=False)
@@ -57,11 +56,11 @@ def launches(
     return Launches(names, made.switches, cost + 0.4 * made.crosses, pairs, night, round_)
 
 
-def judged(*some: Launches) -> Judged:
+def judged(*some: Launches) -> NodeVerdicts:
     """What is told of launches, each a measure with a number for a name."""
     measures = [Measure(number, one, LEAST) for number, one in enumerate(some)]
     return judge(measures, SETTINGS, 0.95)
 
 
-def names(found: Judged) -> set[str]:
+def names(found: NodeVerdicts) -> set[str]:
     return {one.name for one in found.named}

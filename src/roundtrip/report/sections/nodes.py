@@ -37,7 +37,7 @@ from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
 from roundtrip.stats.nodes.judge import judge
-from roundtrip.stats.nodes.verdicts import Judged
+from roundtrip.stats.nodes.launches import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts
 
@@ -58,7 +58,9 @@ _LOST = ("failed", "partial")
 _FAILED = pl.col("status").is_in(_LOST)
 
 
-def evidence_table(found: Judged, origins: Origins, marks: Mapping[str, str]) -> Iterator[Block]:
+def evidence_table(
+    found: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
+) -> Iterator[Block]:
     """Why each unit is named: a row for each measure; `marks`: what is emulated, by environment."""
     rows = []
     for one in found.named:
@@ -96,7 +98,7 @@ def _series(origins: Origins, of: measured.Name, unit: str) -> str:
 
 
 def effect_tables(
-    found: Judged, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
+    found: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
 ) -> Iterator[Block]:
     """Every node's effect in every measure, the worst first; with its switch if any is known.
 
@@ -136,7 +138,9 @@ def _level(name: measured.Name) -> str:
     return f"{units.number(name.level)}\N{NO-BREAK SPACE}{name.unit}"
 
 
-def node_maps(pairs: pl.DataFrame, found: Judged, marks: Mapping[str, str]) -> Iterator[Block]:
+def node_maps(
+    pairs: pl.DataFrame, found: NodeVerdicts, marks: Mapping[str, str]
+) -> Iterator[Block]:
     """A map of latency and one of bandwidth for each partition and toolchain.
 
     `pairs` has rows of all nights, columns `PAIRS`; `marks`: what is emulated, by environment.
@@ -272,7 +276,7 @@ def can_tell(data: Data) -> bool:
     return bool(found.named) or _sees(found)
 
 
-def _judged(data: Data, pairs: pl.DataFrame) -> Judged:
+def _judged(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
     return judge(measured.measures(pairs, settings), settings, confidence)
 
@@ -282,11 +286,11 @@ def _tonight(data: Data, wrong: pl.Expr) -> Outcomes:
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     ended = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
     rows = ended.select(hosts, wrong=wrong, kind="case_id").drop_nulls("hosts").rows()
-    return Outcomes.of((list(hosts), bad, "", kind) for hosts, bad, kind in rows)
+    return Outcomes.from_rows((list(hosts), bad, "", kind) for hosts, bad, kind in rows)
 
 
 def _answers(
-    found: Judged,
+    found: NodeVerdicts,
     slow: Mapping[str, measured.SlowProcessor],
     counts: Mapping[str, Sequence[Flaky]],
     data: Data,
@@ -310,7 +314,7 @@ def _answers(
         yield Answer((Strong("Not measured: "), f"{first}{more}."), "warn")
 
 
-def _sees(found: Judged) -> bool:
+def _sees(found: NodeVerdicts) -> bool:
     return any(one.would_see is not None for one in found.sight.values())
 
 
@@ -338,7 +342,7 @@ def excluded_nodes(data: Data, caption: str) -> Table | None:
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None
 
 
-def _basis(pairs: pl.DataFrame, found: Judged) -> Paragraph:
+def _basis(pairs: pl.DataFrame, found: NodeVerdicts) -> Paragraph:
     launches = pairs.select("night", "launch").n_unique()
     nights = units.plural(pairs["night"].n_unique(), "night")
     tested = f"{launches} launches of {nights} on {units.plural(len(found.nodes), 'node')}, "

@@ -1,7 +1,7 @@
 """Which nodes fail more launches than the others, by all launches of the newest nights.
 
 A failed launch counts against each of its nodes.  The node that explains failures best is put aside
-with all its launches, then the next one, as in `outliers`: so the partners of a flaky node are
+with all its launches, then the next one, as in `judge`: so the partners of a flaky node are
 judged by their other launches.  A node is flaky if two tests say so:
 
 * its failures are too many for the rate at which the other nodes failed in all nights: the
@@ -23,16 +23,13 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
+from roundtrip.stats.nodes.judge import MOST_ASIDE, PATIENCE
 from roundtrip.stats.settings import NodeSettings
 
 #: Jeffreys' prior of a rate.
 _PRIOR = 0.5
 #: Rates of healthy nodes differ by 1/sqrt(3) of their mean, as if even from 0 to twice as much.
 _SHAPE = 3.0
-#: At most this share of the nodes is put aside, as in the search for slow ones.
-_MOST_ASIDE = 1 / 3
-#: After so many nodes that are not flaky, no more are put aside.
-_PATIENCE = 2
 #: Below this probability of so many launches since the last failure, a node fails no longer.
 _RECOVERED = 0.05
 
@@ -57,7 +54,7 @@ class Outcomes:
     node: np.ndarray
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[Collection[str], bool, str, str]]) -> Outcomes:
+    def from_rows(cls, rows: Iterable[tuple[Collection[str], bool, str, str]]) -> Outcomes:
         """From the nodes of each launch, whether it failed, its night, and what it is like."""
         known = list(rows)
         names = sorted({name for nodes, *_ in known for name in nodes})
@@ -124,8 +121,8 @@ class _Window:
         """The last node put aside that is flaky ends the list, as in the test of many outliers."""
         groups: list[tuple[int, ...]] = []
         found = patience = 0
-        most = int(_MOST_ASIDE * len(self.outcomes.names))
-        while patience < _PATIENCE and len(groups) < most:
+        most = int(MOST_ASIDE * len(self.outcomes.names))
+        while patience < PATIENCE and len(groups) < most:
             aside = [node for group in groups for node in group]
             group = self._most_likely(aside)
             if not group:
@@ -221,8 +218,7 @@ def _chance(bad: _Count, every: _Count, away: _Count, well: _Count) -> np.ndarra
     # The upper tail itself: 1 minus the lower one is as small as its rounding error.
     counts = np.arange(np.max(every) + 1)[:, None]
     each = scipy.stats.betabinom.pmf(counts, np.atleast_1d(every), *map(np.atleast_1d, rates))
-    found: np.ndarray = np.where(counts >= bad, each, 0.0).sum(axis=0)
-    return found
+    return np.asarray(np.where(counts >= bad, each, 0.0).sum(axis=0))
 
 
 def _numbers(values: Iterable[_Value]) -> dict[_Value, int]:
@@ -237,5 +233,4 @@ def _counts(failed: np.ndarray) -> tuple[int, int]:
 @cache
 def _hypergeometric(every: int, wrong: int, mine: int) -> np.ndarray:
     counts = np.arange(min(wrong, mine) + 1)
-    found: np.ndarray = scipy.stats.hypergeom.pmf(counts, every, wrong, mine)
-    return found
+    return np.asarray(scipy.stats.hypergeom.pmf(counts, every, wrong, mine))

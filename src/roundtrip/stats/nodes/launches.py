@@ -1,8 +1,8 @@
-"""Launches between nodes as arrays, and the units whose effects are asked for."""
+"""Launches between nodes as arrays, the units that may be sick, and what is found of these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,12 +41,16 @@ class Launches:
     def crosses(self) -> np.ndarray:
         """Whether a launch was between nodes of two switches that are known."""
         switch = np.array([*self.switches, ""])[self.nodes]
-        found: np.ndarray = (switch[:, 0] != switch[:, 1]) & (switch != "").all(axis=1)
-        return found
+        return np.asarray((switch[:, 0] != switch[:, 1]) & (switch != "").all(axis=1))
 
     def count(self) -> np.ndarray:
         """Launches of each node."""
         return np.bincount(self.nodes[self.nodes >= 0], minlength=len(self.names))
+
+    @property
+    def measured(self) -> dict[int, str]:
+        """Name of each node that has launches, by its index."""
+        return {node: self.names[node] for node in np.flatnonzero(self.count()).tolist()}
 
 
 class Kind(StrEnum):
@@ -75,8 +79,8 @@ class Unit:
 
 def units(launches: Launches) -> list[Unit]:
     """Every node, switch of two or more nodes, and pair of nodes that launches were on."""
-    there = np.flatnonzero(launches.count()).tolist()
-    found = [Unit(Kind.NODE, launches.names[one], (one,)) for one in there]
+    there = launches.measured
+    found = [Unit(Kind.NODE, name, (node,)) for node, name in there.items()]
     by_switch: dict[str, list[int]] = {}
     for one in there:
         by_switch.setdefault(launches.switches[one], []).append(one)
@@ -90,3 +94,80 @@ def units(launches: Launches) -> list[Unit]:
         name = f"{launches.names[one]} - {launches.names[other]}"
         found.append(Unit(Kind.LINK, name, (one, other)))
     return found
+
+
+@dataclass(frozen=True)
+class UnitEffect:
+    """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
+
+    `low` and `high` are None with too few launches for an interval.  `p`: how likely healthy
+    launches alone are so bad; `newest`: the median effect in the newest night in which it was
+    measured.  `nights` were used, of the `window`.
+    """
+
+    unit: Unit
+    effect: float
+    low: float | None
+    high: float | None
+    p: float
+    launches: int
+    partners: int
+    nights: int
+    window: int
+    newest: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a unit is named in one measure: its window with the least `q`."""
+
+    measure: Hashable
+    tested: UnitEffect
+    q: float
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A node, switch or link that stands out; the strongest evidence comes first."""
+
+    kind: Kind
+    name: str
+    members: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class TooFew:
+    """A node with too few launches for a verdict, and how many more rounds would do."""
+
+    name: str
+    launches: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What one measure can show: all nodes in all nights of the widest window.
+
+    `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
+    would be told with the power asked for; None if these launches can show none, and then `rounds`
+    more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the number of
+    nodes with launches, also those with too few for a verdict.
+    """
+
+    effects: tuple[UnitEffect, ...]
+    would_see: float | None
+    rounds: int
+    spread: float
+    measured: int
+
+
+@dataclass(frozen=True)
+class NodeVerdicts:
+    """All that is found.  `nodes` were measured, `tests` were made."""
+
+    named: tuple[Outlier, ...]
+    too_few: tuple[TooFew, ...]
+    sight: Mapping[Hashable, Sensitivity]
+    nodes: tuple[str, ...]
+    tests: int
