@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.campaign import matrix, model
 from roundtrip.campaign.site import Site
-from roundtrip.sites import scripts
+from roundtrip.sites import check
 
 CHECKOUT = Path(__file__).parents[2]
 CAMPAIGN = """\
@@ -100,7 +100,7 @@ def upstream_script_over_the_link(made: matrix.Matrix, folder: Path) -> str:
         for one in made.expected
         if one.case.check == "NPBWan" and wanted.items() <= dict(one.case.parameters).items()
     ]
-    (script,) = scripts.render(Site("virtual", CHECKOUT), [case])
+    (script,) = check.render_scripts(Site("virtual", CHECKOUT), [case])
     return script.text
 
 
@@ -116,7 +116,7 @@ def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Mat
     over_link = [one.case for one in made.expected if one.case.check == "NPBWan"]
     cg = [case for case in over_link if dict(case.parameters)["benchmark"] == "CG"]
     found = {}
-    for script in scripts.render(Site("virtual", CHECKOUT), cg):
+    for script in check.render_scripts(Site("virtual", CHECKOUT), cg):
         parameters = dict(script.case.parameters)
         lines = script.text.splitlines()
         found[parameters["ranks"], parameters["placement"]] = (

@@ -11,7 +11,7 @@ import pytest
 
 from roundtrip.campaign import matrix, model
 from roundtrip.campaign.site import Site
-from roundtrip.sites import scripts
+from roundtrip.sites import check
 
 CHECKOUT = Path(__file__).parents[2]
 CAMPAIGN = """\
@@ -97,7 +97,7 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix
         in (("nodes_4", "all-cores"), ("all", "all-cores"), ("all", "one-per-node"))
     ]
     found = {}
-    for script in scripts.render(site, wanted):
+    for script in check.render_scripts(site, wanted):
         options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.text, re.MULTILINE))
         benchmark = dict(script.case.parameters).get("benchmark", "")
         key = (*scale_of(script.case.id), benchmark)

@@ -10,7 +10,7 @@ import pytest
 from roundtrip.campaign import claims, matrix, model
 from roundtrip.campaign.site import Site
 from roundtrip.collect import analysis
-from roundtrip.sites import scripts
+from roundtrip.sites import check
 
 CHECKOUT = Path(__file__).parents[2]
 CAMPAIGN = """\
@@ -63,7 +63,7 @@ def test_simulators_are_there_and_nothing_else_is(site: Site) -> None:
 def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
     listed = site.cases(["checks/npb/simulated.py"])
     case = next(one for one in listed if one.check == "NPBHostSpeeds")
-    (script,) = scripts.render(site, [case])
+    (script,) = check.render_scripts(site, [case])
     command = script.text.splitlines()[-1].split()
     assert command[1:5] == ["-m", "roundtrip.studies.npb.sweep", "--samples", "samples.csv"]
 

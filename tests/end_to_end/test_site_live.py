@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from support.virtual import CHECKOUT, Virtual, booted, lacking, patient
 
-from roundtrip.sites import data
-from roundtrip.sites.live import mend
+from roundtrip.sites import data, live
 
 pytestmark = [
     pytest.mark.nightly,
@@ -68,7 +67,7 @@ def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:
     return file, data.load(file, checkout)
 
 
-def live(done: subprocess.CompletedProcess[str]) -> str:
+def live_output(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout.partition("job scripts: ")[2]
 
 
@@ -82,7 +81,7 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     assert new.launch["openmpi"].launcher == "mpirun"
 
     mended = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
-    told = live(mended)
+    told = live_output(mended)
     assert mended.returncode == 0, mended.stdout + mended.stderr  # in the end
     assert "submitting   a job to tcp: which network interfaces its nodes have" in told
     assert "there is no interface 'eth0' on a" in told
@@ -93,10 +92,10 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     assert "PMIx client 4.2.2" in told
 
     text = file.read_text()
-    file.write_text(mend.written(text, mend.start("openmpi", ("srun", "--mpi=pmix"))))
+    file.write_text(live.apply_lines(text, live.lines_to_start("openmpi", ("srun", "--mpi=pmix"))))
     wrong = roundtrip(cluster, "site", "check", "mine", "--live")
     assert wrong.returncode == 1
-    told = live(wrong)
+    told = live_output(wrong)
     assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in told
     assert '[launch.openmpi] launcher = "mpirun"' in told
     assert "written" not in told
@@ -114,5 +113,5 @@ def test_where_there_is_accounting_reframe_asks_it(accounted: Virtual) -> None:
 
     tried = roundtrip(accounted, "site", "check", "mine", "--live")
     assert tried.returncode == 0, tried.stdout + tried.stderr
-    assert "accounting: sacct answers" in live(tried)
-    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2" in live(tried)
+    assert "accounting: sacct answers" in live_output(tried)
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2" in live_output(tried)

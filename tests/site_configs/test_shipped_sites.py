@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign.site import Case, Site
-from roundtrip.sites import lint, scripts, software, toolchains
+from roundtrip.sites import check, software, toolchains
 from roundtrip.sites import lock as locks
-from roundtrip.sites.check import check
 from roundtrip.studies.osu.derived import BENCHMARKS
 from roundtrip.toolchains.spec import catalogue
 
@@ -86,7 +85,7 @@ def test_a_shipped_site_loads_without_an_environment(
     for variable in ("SPACK_ENV", "SPACK_ROOT"):
         monkeypatch.delenv(variable, raising=False)
     site = Site(name, CHECKOUT)
-    findings = [*lint.site_file(site), *lint.partitions(site)]
+    findings = [*check.check_files(site), *check.check_partitions(site)]
     assert [item.detail for item in findings if item.verdict == "fault"] == []
 
 
@@ -114,14 +113,14 @@ def test_odin_documents_the_study_and_runs_nothing() -> None:
 @pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
 def test_the_spack_part_is_sound(name: str) -> None:
     folder = CHECKOUT / "site-configs" / name / "spack"
-    findings = software.files(folder, CHECKOUT / "spack.yaml")
+    findings = software.check_files(folder, CHECKOUT / "spack.yaml")
     assert [item.detail for item in findings if item.verdict == "fault"] == []
 
 
 def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
     site = Site("infiniband", CHECKOUT)
     environment = CHECKOUT / "spack.yaml"
-    findings = software.lock_file(site, site.folder / "spack", environment)
+    findings = software.check_lock_file(site, site.folder / "spack", environment)
     assert [item.verdict for item in findings] == ["ok"] * 4, findings
 
 
@@ -163,7 +162,7 @@ def test_the_golden_script_of_a_pair_names_its_nodes(
     listed = site.cases(["checks/netpipe/netpipe.py"])
     second = (*ONE_PER_NODE, "pair=1")
     case = _case(listed, "ib-rc", "openmpi50-boost186", second)
-    (script,) = scripts.render(site, [case])
+    (script,) = check.render_scripts(site, [case])
     _compare(_without_options(script.text), GOLDEN / "pairs" / script.name)
 
 
@@ -173,7 +172,7 @@ def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -
     others = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
     listed = site.cases([*netpipe, *others])
     cases = [_case(listed, *wanted[1:]) for wanted in kept]
-    for script in scripts.render(site, cases):
+    for script in check.render_scripts(site, cases):
         text = _without_options(script.text)
         if toolchains_in:
             text = text.replace(toolchains_in, "@TOOLCHAINS@")
@@ -191,7 +190,7 @@ def _compare(text: str, file: Path) -> None:
 @pytest.mark.nightly
 def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:
     _install_only(active, {"openmpi41-boost186", "mpich43-boost186", "mvapich40-boost186"})
-    findings = check(Site("spack", CHECKOUT), tmp_path / "scripts")
+    findings = check.check_site(Site("spack", CHECKOUT), tmp_path / "scripts")
     rendered = next(item for item in findings if item.subject == "job scripts")
     assert rendered.verdict == "ok", rendered
     names = {file.name for file in (tmp_path / "scripts").glob("NetPIPE-shared-memory@smp+*")}

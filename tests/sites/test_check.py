@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from roundtrip.campaign.site import Site
 from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
-from roundtrip.sites import differences, lint, software, spack
-from roundtrip.sites.check import check
+from roundtrip.sites import check, differences, software
 
 CHECKOUT = Path(__file__).parents[2]
 Edit = Callable[[str], str]
@@ -57,11 +56,15 @@ def edit_data(checkout: Path, old: str, new: str) -> None:
 
 
 def faults(checkout: Path) -> list[str]:
-    return [item.detail for item in check(Site("infiniband", checkout)) if item.verdict == "fault"]
+    return [
+        item.detail
+        for item in check.check_site(Site("infiniband", checkout))
+        if item.verdict == "fault"
+    ]
 
 
 def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path) -> None:
-    findings = check(Site("infiniband", checkout))
+    findings = check.check_site(Site("infiniband", checkout))
     assert [item for item in findings if item.verdict == "fault"] == []
     skipped = {item.subject: item.detail for item in findings if item.verdict == "not checked"}
     assert "no concretized Spack environment is active" in skipped["lock file"]
@@ -84,7 +87,7 @@ def test_a_fault_in_reframes_part_is_named(
 ) -> None:
     edit_data(checkout, old, new)
     site = Site("infiniband", checkout)
-    details = [item.detail for item in [*lint.site_file(site), *lint.partitions(site)]]
+    details = [item.detail for item in [*check.check_files(site), *check.check_partitions(site)]]
     assert any(message in detail for detail in details), details
 
 
@@ -132,7 +135,7 @@ def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
     own = "site_configuration['systems'][0]['partitions'][0]['extras']['nic'] = 'eth0'\n"
     with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
         file.write(own)
-    details = [item.detail for item in lint.partitions(Site("infiniband", checkout))]
+    details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
     assert "partition 'ib-rc': unknown key 'nic' in extras; legal are across, " in details[0]
 
 
@@ -152,7 +155,7 @@ def test_a_fault_in_spacks_part_is_named(
     folder = checkout / "site-configs/infiniband/spack"
     edit(folder / file, old, new)
     try:
-        details = [item.detail for item in software.files(folder, checkout / "spack.yaml")]
+        details = [item.detail for item in software.check_files(folder, checkout / "spack.yaml")]
     except UserError as error:
         details = [str(error)]
     assert any(message in detail for detail in details), details
@@ -160,7 +163,7 @@ def test_a_fault_in_spacks_part_is_named(
 
 def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:
     edit_data(checkout, '"--cpu-bind=cores", ', "")
-    named = [item.detail for item in lint.partitions(Site("infiniband", checkout))]
+    named = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
     assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in named
 
 
@@ -170,7 +173,7 @@ def test_a_site_whose_partitions_say_that_nothing_is_bound_needs_no_binding(
     edit_data(checkout, '"--cpu-bind=cores", ', "")
     data = checkout / "site-configs/infiniband/site.toml"
     data.write_text(data.read_text() + '\n[every_partition.extras]\nbinding = "none"\n')
-    (finding,) = lint.partitions(Site("infiniband", checkout))
+    (finding,) = check.check_partitions(Site("infiniband", checkout))
     assert finding.verdict == "ok", finding.detail
 
 
@@ -178,7 +181,7 @@ def test_a_boost_external_must_name_its_mpi(checkout: Path) -> None:
     folder = checkout / "site-configs/infiniband/spack"
     with (folder / "packages.yaml").open("a") as file:
         file.write("  boost:\n    externals: [{spec: boost@1.81.0 +mpi, prefix: /opt/boost}]\n")
-    (finding,) = software.files(folder, checkout / "spack.yaml")
+    (finding,) = software.check_files(folder, checkout / "spack.yaml")
     assert "external 'boost@1.81.0 +mpi' does not name its MPI" in finding.detail
 
 
@@ -229,7 +232,7 @@ def test_a_spack_that_is_too_old_is_refused(
     command.chmod(0o755)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
     with pytest.raises(UserError, match=r"is Spack 0\.23\.1: 1\.1 or newer is needed"):
-        spack.find()
+        software.find_spack()
 
 
 def test_lines_are_written_only_of_live_findings() -> None:

@@ -12,10 +12,9 @@ import pytest
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers
-from roundtrip.sites.live import judge, mend, session, told, trial
-from roundtrip.sites.live.mend import Line
-from roundtrip.sites.live.session import Place
+from roundtrip.sites import launchers, live, trials
+from roundtrip.sites.live import Line
+from roundtrip.sites.trials import Place
 
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
 OB1 = """\
@@ -43,9 +42,9 @@ def rank(number: int, **other: Any) -> dict[str, Any]:
     }
 
 
-def said(*ranks: dict[str, Any], errors: str = "") -> told.Told:
+def said(*ranks: dict[str, Any], errors: str = "") -> trials.TrialOutput:
     lines = "".join(f"\nROUNDTRIP SEES {json.dumps(one)}" for one in ranks)
-    return told.read(f"a line before{lines}\nand one after", errors)
+    return trials.read_output(f"a line before{lines}\nand one after", errors)
 
 
 def test_ranks_are_read_also_where_their_lines_run_together() -> None:
@@ -55,7 +54,7 @@ def test_ranks_are_read_also_where_their_lines_run_together() -> None:
     assert found.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
     assert found.ranks[0].memlock == "unlimited"
     text = f"ROUNDTRIP SEES {json.dumps(rank(0))}ROUNDTRIP SEES {json.dumps(rank(1))} and"
-    assert len(told.read(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
+    assert len(trials.read_output(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
 
 
 @pytest.mark.parametrize(
@@ -79,25 +78,25 @@ def test_the_transport_is_what_the_mpi_says_it_took(
     ],
 )
 def test_what_is_no_start_is_told(ranks: list[dict[str, Any]], why: str | None) -> None:
-    found = judge.started(said(*ranks), nodes=2)
+    found = trials.start_fault(said(*ranks), nodes=2)
     assert found == why if why is None else found and found.startswith(why)
-    assert judge.started(None, 2) == "does not start"
+    assert trials.start_fault(None, 2) == "does not start"
 
 
 def test_binding_is_what_proc_says() -> None:
-    assert judge.unbound(said(rank(0), rank(1)), CORE) is None
+    assert trials.binding_fault(said(rank(0), rank(1)), CORE) is None
     loose = said(rank(0), rank(1, cpus="0-1"))
-    assert judge.unbound(loose, CORE) == "rank 1 is not bound: it may run on 0-1 of 0-1"
-    assert judge.unbound(loose, {"binding": "none"}) is None
+    assert trials.binding_fault(loose, CORE) == "rank 1 is not bound: it may run on 0-1 of 0-1"
+    assert trials.binding_fault(loose, {"binding": "none"}) is None
     same = said(rank(0), rank(1, host="a1"))
-    assert judge.unbound(same, CORE) == "both ranks are bound to 0"
+    assert trials.binding_fault(same, CORE) == "both ranks are bound to 0"
 
 
 def test_rdma_needs_pinned_memory() -> None:
     limited = said(rank(0), rank(1, memlock="65536   65536  bytes"))
-    (fault,) = judge.faults(limited, CORE)
+    (fault,) = trials.node_faults(limited, CORE)
     assert fault.startswith("a2 lets a rank pin 65536 bytes: RDMA needs `unlimited`")
-    assert judge.faults(limited, {"fabric": "ethernet"}) == []
+    assert trials.node_faults(limited, {"fabric": "ethernet"}) == []
 
 
 SITE = """\
@@ -119,12 +118,12 @@ name = "x"
 def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     lines = [
         Line("values", "interface", "eth1"),
-        *mend.start("mpich", ("srun", "--mpi=pmi2")),
-        *mend.start("openmpi", ("mpirun", "--bind-to", "core")),
+        *live.lines_to_start("mpich", ("srun", "--mpi=pmi2")),
+        *live.lines_to_start("openmpi", ("mpirun", "--bind-to", "core")),
         Line("every_partition", "scheduler", "squeue"),
         Line("", "pmix", "5"),
     ]
-    text = mend.written(SITE, lines)
+    text = live.apply_lines(SITE, lines)
     found = tomllib.loads(text)
     assert found["pmix"] == "5"
     assert found["values"] == {"interface": "eth1"}
@@ -137,7 +136,7 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     assert found["every_partition"] == {"scheduler": "squeue"}
     assert found["partition"] == {"x": {"name": "x"}}
     assert "# of the site" in text
-    assert mend.written(text, lines) == text
+    assert live.apply_lines(text, lines) == text
     assert str(lines[0]) == '[values] interface = "eth1"'
 
 
@@ -171,7 +170,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     partition = {"scheduler": scheduler, "environs": [], "extras": {}}
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
-    result = trial.check(site, print)
+    result = live.check_live(site, print)
     assert [item.verdict for item in result.findings] == verdicts
     mended = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
     assert result.lines == mended
@@ -181,11 +180,11 @@ def test_what_is_submitted_is_told_before_it_waits_in_a_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told_at: list[str] = []
-    monkeypatch.setattr(session, "_cases", lambda *_: told_at.append("submitted") or [])
+    monkeypatch.setattr(trials, "_run_cases", lambda *_: told_at.append("submitted") or [])
     places = [Place("ib", "openmpi41-boost181"), Place("ib", "mpich40-boost181")]
     site: Any = SimpleNamespace()
-    session.run(site, [(place, [()]) for place in places], told_at.append)
-    session.run(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], told_at.append)
+    trials.run_trials(site, [(place, [()]) for place in places], told_at.append)
+    trials.run_trials(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], told_at.append)
     assert told_at == [
         "jobs to ib, one after another: openmpi41-boost181, mpich40-boost181",
         "submitted",
@@ -203,7 +202,7 @@ check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI vers
 srun: error: a1: task 0: Exited with exit code 16
 """
     case = {"build_stdout": "", "build_stderr": "", "job_stdout": "", "job_stderr": stack}
-    assert session._why(case) == "Runtime environment uses unsupported PMI version PMIx."
+    assert trials._why(case) == "Runtime environment uses unsupported PMI version PMIx."
 
 
 @pytest.mark.parametrize(
@@ -218,7 +217,7 @@ def test_a_trial_failed_for_what_its_job_says_or_else_reframe(
     job: str, reframe: str | None, why: str
 ) -> None:
     streams = dict.fromkeys(("build_stdout", "build_stderr", "job_stdout"), "")
-    assert session._why({**streams, "job_stderr": job, "fail_reason": reframe}) == why
+    assert trials._why({**streams, "job_stderr": job, "fail_reason": reframe}) == why
 
 
 @pytest.mark.parametrize(("mends", "tries", "status"), [(True, 2, 0), (False, 2, 1)])
@@ -227,17 +226,17 @@ def test_what_was_written_is_tried(
 ) -> None:
     """Once: what does not mend the site is not written for ever."""
     (tmp_path / "site.toml").write_text('base = "tcp"\n')
-    lines = mend.start("mpich", ("mpiexec", "-bind-to", "core"))
+    lines = live.lines_to_start("mpich", ("mpiexec", "-bind-to", "core"))
     found = []
 
-    def check(*_: object) -> trial.Result:
-        result = trial.Result()
+    def check(*_: object) -> live.Result:
+        result = live.Result()
         if not found or not mends:
             result.fault("mpich40", "does not start", lines)
         found.append(result)
         return result
 
-    monkeypatch.setattr(trial, "check", check)
+    monkeypatch.setattr(live, "check_live", check)
     monkeypatch.setattr(command, "Site", lambda *_: site)
     monkeypatch.setattr(command, "check_site", lambda *_: [])
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
@@ -259,7 +258,7 @@ def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
         ran.append(command)
         return SimpleNamespace(stdout="", stderr="no")
 
-    monkeypatch.setattr(session.subprocess, "run", run)
+    monkeypatch.setattr(trials.subprocess, "run", run)
     site: Any = SimpleNamespace(
         name="mine",
         checkout=tmp_path,
@@ -267,5 +266,5 @@ def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
         partitions={"x": {"scheduler": scheduler}},
     )
     with pytest.raises(UserError, match="ReFrame tried nothing: no"):
-        session.survey(site, Place("x", "mpich40"), print)
+        trials.survey(site, Place("x", "mpich40"), print)
     assert ("--job-option=--no-requeue" in ran[0]) == forbidden

@@ -13,10 +13,10 @@ import pytest
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import cluster, data, differences, lint, new, render, yamlfile
+from roundtrip.sites import check, data, differences, new, render, spackpart, yamlfile
 from roundtrip.sites.probe import Facts, Library, Port
 from roundtrip.sites.slurm import Partition
-from roundtrip.sites.software import files
+from roundtrip.sites.software import check_files
 
 CHECKOUT = Path(__file__).parents[2]
 CLUSTER = Facts(
@@ -66,7 +66,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     checkout: Path, active: Path, facts: Facts, partitions: list[str], device: str
 ) -> None:
-    folder = new.write("mine", facts, checkout)
+    folder = new.write_site("mine", facts, checkout)
     site = Site("mine", checkout)
     assert list(site.partitions) == partitions
     first = site.partitions[partitions[0]]
@@ -84,8 +84,8 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     for partition in site.partitions.values():
         assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
-    findings = [*lint.site_file(site), *lint.partitions(site)]
-    findings += files(folder / "spack", checkout / "spack.yaml")
+    findings = [*check.check_files(site), *check.check_partitions(site)]
+    findings += check_files(folder / "spack", checkout / "spack.yaml")
     assert [item for item in findings if item.verdict == "fault"] == []
 
 
@@ -123,11 +123,11 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     mpich: list[str],
     built: str,
 ) -> None:
-    folder = new.write("mine", replace(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
+    folder = new.write_site("mine", replace(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
     site = Site("mine", checkout)
     found = launch(site)
     assert (found["openmpi"], found["mpich"]) == (openmpi, mpich)
-    assert [item.detail for item in lint.partitions(site) if item.verdict == "fault"] == []
+    assert [item.detail for item in check.check_partitions(site) if item.verdict == "fault"] == []
     packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
     assert built in packages["mpich"]["require"][0]
     assert "slurm" not in packages["mvapich"]["require"][0] or found["mvapich"][0] == "srun"
@@ -138,7 +138,7 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
 
 
 def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) -> None:
-    folder = new.write("mine", CLUSTER, checkout)
+    folder = new.write_site("mine", CLUSTER, checkout)
     packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
     assert packages["slurm"]["externals"][0]["spec"] == "slurm@24-05-3-1"
     assert packages["ucx"]["externals"][0]["spec"].startswith("ucx@1.16.0 +thread_multiple")
@@ -146,35 +146,35 @@ def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) 
 
 
 def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:
-    folder = new.write("mine", ETHERNET, checkout)
+    folder = new.write_site("mine", ETHERNET, checkout)
     definitions = (folder / "spack" / "definitions.yaml").read_text()
     assert "mvapich2" not in definitions
     assert "mvapich@4.0" in definitions
 
 
 def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
-    new.write("mine", Facts(), checkout)
+    new.write_site("mine", Facts(), checkout)
     assert list(Site("mine", checkout).partitions) == ["smp"]
 
 
 def test_a_site_is_never_overwritten(checkout: Path) -> None:
     before = (checkout / "site-configs" / "infiniband" / "site.toml").read_text()
     with pytest.raises(UserError, match="there is one already"):
-        new.write("infiniband", CLUSTER, checkout)
+        new.write_site("infiniband", CLUSTER, checkout)
     assert (checkout / "site-configs" / "infiniband" / "site.toml").read_text() == before
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b"])
 def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
     with pytest.raises(UserError, match="no name for a site"):
-        new.write(name, CLUSTER, checkout)
+        new.write_site(name, CLUSTER, checkout)
 
 
 @pytest.mark.parametrize(
     ("said", "spelt"), [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")]
 )
 def test_slurms_version_in_spacks_spelling(said: str, spelt: str) -> None:
-    assert cluster.slurm_version(said) == spelt
+    assert spackpart.slurm_version(said) == spelt
 
 
 def packages_of(folder: Path) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def packages_of(folder: Path) -> dict[str, Any]:
 def test_pmix_is_built_in_the_series_of_slurms(
     checkout: Path, plugins: tuple[str, ...], wanted: str
 ) -> None:
-    folder = new.write("mine", replace(CLUSTER, pmi=plugins), checkout)
+    folder = new.write_site("mine", replace(CLUSTER, pmi=plugins), checkout)
     site = data.load(folder / "site.toml", checkout)
     assert site.pmix == wanted
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{wanted} ")
@@ -207,17 +207,17 @@ def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) 
         Partition("gpu.new", False, 2, 64, (), frozenset({"g1", "g2"})),
         Partition("login", False, 1, 8, (), frozenset({"l1"})),
     )
-    new.write("mine", replace(TCP, partitions=several), checkout)
+    new.write_site("mine", replace(TCP, partitions=several), checkout)
     found = {item["name"]: item for item in rendered(checkout)}
     assert list(found) == ["tcp", "tcp-gpu-new"]
     assert "--partition=batch" in found["tcp"]["access"]
     assert "--partition=gpu.new" in found["tcp-gpu-new"]["access"]
     sizes = [(p["extras"]["nodes"], p["extras"]["cores"]) for p in found.values()]
     assert sizes == [(4, 32), (2, 64)]
-    new.write("other", replace(TCP, partitions=several), checkout, ["debug"])
+    new.write_site("other", replace(TCP, partitions=several), checkout, ["debug"])
     assert [p["access"][0] for p in rendered(checkout, "other")] == ["--partition=debug"]
     with pytest.raises(UserError, match="Slurm has no partition 'x'; there are: batch, debug, gpu"):
-        new.write("third", replace(TCP, partitions=several), checkout, ["x"])
+        new.write_site("third", replace(TCP, partitions=several), checkout, ["x"])
     assert not (checkout / "site-configs" / "third").exists()
 
 
@@ -231,7 +231,7 @@ def rendered(checkout: Path, name: str = "mine") -> list[dict[str, Any]]:
 def test_without_accounting_the_scheduler_is_squeue(
     checkout: Path, accounting: bool, scheduler: str
 ) -> None:
-    new.write("mine", replace(TCP, accounting=accounting), checkout)
+    new.write_site("mine", replace(TCP, accounting=accounting), checkout)
     assert {one["scheduler"] for one in rendered(checkout)} == {scheduler}
 
 
@@ -246,7 +246,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
         Library("libevent", "2.1.12", "/usr"),
     )
     facts = replace(CLUSTER, libraries=found, pmi=("pmix_v4", "pmi2"), target="x86_64_v2")
-    folder = new.write("mine", facts, checkout)
+    folder = new.write_site("mine", facts, checkout)
     packages = packages_of(folder)
     assert packages["slurm"]["externals"][0]["prefix"] == "/opt/slurm"
     assert "externals" not in packages["ucx"]
@@ -258,11 +258,11 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
     other = replace(facts, pmi=("pmix_v5",))
-    assert "externals" not in packages_of(new.write("other", other, checkout))["pmix"]
+    assert "externals" not in packages_of(new.write_site("other", other, checkout))["pmix"]
 
 
 def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> None:
-    folder = new.write("mine", TCP, checkout, software="toolchains")
+    folder = new.write_site("mine", TCP, checkout, software="toolchains")
     assert not (folder / "spack").exists()
     site = data.load(folder / "site.toml", checkout)
     assert site.software == "toolchains"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import spack
-from roundtrip.sites.spack import Spack
+from roundtrip.sites import software
+from roundtrip.sites.software import Spack
 
 CHECKOUT = Path(__file__).parents[2]
 GET = (
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def real() -> Spack:
     try:
-        found = spack.find()
+        found = software.find_spack()
     except UserError as error:
         pytest.skip(f"no usable Spack: {error}")
     if found is None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from roundtrip.sites import matrix
+from roundtrip.sites import software
 from roundtrip.sites.toolchains import VIEW
 
 CHECKOUT = Path(__file__).parents[2]
@@ -126,8 +126,8 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Path) -> None:
-    defined = matrix.definitions(part)
-    assert matrix.names_used(CHECKOUT / "spack.yaml") <= set(defined)
+    defined = software.definitions(part)
+    assert software.names_used(CHECKOUT / "spack.yaml") <= set(defined)
     packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
     for spec in defined["mpis"]:
         name = spec.split("@")[0]
@@ -140,10 +140,10 @@ def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Pa
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_no_list_was_split_at_a_comma(part: Path) -> None:
     """``[npb names=cg,lu]`` is two items to YAML: what looks like half a spec is a trap."""
-    for values in matrix.definitions(part).values():
+    for values in software.definitions(part).values():
         for value in values:
             assert "@" in value, value
-    for npb in (v for v in matrix.definitions(part)["suites"] if v.startswith("npb")):
+    for npb in (v for v in software.definitions(part)["suites"] if v.startswith("npb")):
         assert "names=" in npb
         assert "classes=" in npb
         assert "E" not in npb.split("classes=")[1]
@@ -159,7 +159,7 @@ def test_the_concretization_cache_is_off(part: Path) -> None:
 @pytest.mark.parametrize("site", ["infiniband", "roce"])
 def test_a_cluster_offers_every_mpi_and_boost_on_its_fabric(site: str) -> None:
     part = CHECKOUT / "site-configs" / site / "spack"
-    defined = matrix.definitions(part)
+    defined = software.definitions(part)
     assert defined["mpis"] == [
         "openmpi@4.1",
         "openmpi@5.0",

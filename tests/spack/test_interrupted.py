@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites.spack import Spack
+from roundtrip.sites.software import Spack
 
 #: Two packages that write what they do to `done`; `second` waits in its build for the file `go`.
 RECIPE = """

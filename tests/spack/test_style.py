@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites.spack import Spack
+from roundtrip.sites.software import Spack
 
 REPOSITORY = Path(__file__).parents[2] / "spack_repo" / "roundtrip"
 RECIPES = sorted(

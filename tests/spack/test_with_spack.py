@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.sites import lock as locks
-from roundtrip.sites.software import schema
-from roundtrip.sites.spack import Spack
+from roundtrip.sites.software import Spack, check_schema
 
 CHECKOUT = Path(__file__).parents[2]
 SITES = ("infiniband", "roce", "spack")
@@ -49,13 +48,13 @@ def run(real: Spack, checkout: Path, *arguments: str, site: str = "infiniband") 
 
 @pytest.mark.parametrize("site", SITES)
 def test_files_fit_spacks_own_schema(real: Spack, site: str) -> None:
-    (finding,) = schema(CHECKOUT / "site-configs" / site / "spack", CHECKOUT / "spack.yaml")
+    (finding,) = check_schema(CHECKOUT / "site-configs" / site / "spack", CHECKOUT / "spack.yaml")
     assert finding.verdict == "ok", finding.detail
 
 
 def test_spacks_schema_refuses_a_misspelt_key(real: Spack, tmp_path: Path) -> None:
     (tmp_path / "concretizer.yaml").write_text("concretizer:\n  unifi: false\n")
-    (finding,) = schema(tmp_path, CHECKOUT / "spack.yaml")
+    (finding,) = check_schema(tmp_path, CHECKOUT / "spack.yaml")
     assert finding.verdict == "fault"
     assert "unifi" in finding.detail
 

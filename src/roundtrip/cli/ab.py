@@ -24,7 +24,7 @@ from roundtrip.cli.ending import INTERRUPTED
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError, require_place, writing
 from roundtrip.model import NAME_WORDS, is_name
-from roundtrip.sites import ready
+from roundtrip.sites import software
 
 _console = Console(stderr=True, markup=False)
 
@@ -87,7 +87,7 @@ def ab(
         require_place(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
-    ready.require(here)
+    software.require_ready(here)
     scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
     run_tree = _newest(base, new, site) if resume else None
     if run_tree:

@@ -16,7 +16,7 @@ from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, stopping
 from roundtrip.errors import UserError, writing
-from roundtrip.sites import ready
+from roundtrip.sites import software
 
 if TYPE_CHECKING:
     from roundtrip.campaign.claims import Outlook
@@ -59,7 +59,7 @@ def run(
     checkout = paths.checkout()
     declared = model.load(model.find(campaign, checkout / "campaigns"))
     here = Site(site, checkout)
-    ready.require(here)
+    software.require_ready(here)
     plan = matrix.build(declared, here)
     from roundtrip.campaign import claims  # loads SciPy, which a fault above does not need
     from roundtrip.collect import analysis

@@ -14,12 +14,11 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, listing
 from roundtrip.errors import UserError
-from roundtrip.sites import data, mirror, probe, ready, toolchains
+from roundtrip.sites import data, live, mirror, probe, software, toolchains
 from roundtrip.sites import lock as locks
-from roundtrip.sites import new as writer
-from roundtrip.sites.check import check as check_site
+from roundtrip.sites.check import check_site
 from roundtrip.sites.findings import Finding
-from roundtrip.sites.live import mend, trial
+from roundtrip.sites.new import write_site
 from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
@@ -57,15 +56,15 @@ def check(
     raise typer.Exit(status)
 
 
-def _try(site: Site, write: bool, status: int, written: tuple[mend.Line, ...] = ()) -> int:
+def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = ()) -> int:
     """Live findings; with `write`, all those of the site with the lines in it that mend it."""
-    result = trial.check(site, _submitting)
+    result = live.check_live(site, _submitting)
     status = max(status, _print(result.findings))
     lines = [line for line in result.lines if line not in written]
     if not write or not lines:
         return status
     file = site.folder / data.FILE
-    file.write_text(mend.written(file.read_text(), lines))
+    file.write_text(live.apply_lines(file.read_text(), lines))
     for line in lines:
         _console.print(f"written      {file}: {line}", highlight=False)
     mended = Site(site.name, site.checkout)
@@ -96,7 +95,7 @@ def new(
     facts = probe.look()
     for line in facts.lines():
         _console.print(line, highlight=False)
-    folder = writer.write(name, facts, paths.checkout(), partition or (), software)
+    folder = write_site(name, facts, paths.checkout(), partition or (), software)
     _console.print(
         f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`"
     )
@@ -117,7 +116,7 @@ def lock(
     active = os.environ.get("ROUNDTRIP_SITE")
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
-        ready.require_current(held, site)
+        software.require_current(held, site)
         declared = data.from_folder(site.folder, site.checkout)
         label = declared.label if declared else ()
     status = _print(one_build_per_mpi(held, label))
@@ -149,7 +148,7 @@ def fill_mirror(
     clones = dict(_pair(text) for text in git or ())
     files = [paths.checkout() / mirror.SHIPPED, *(sources or ())]
     status, size = 0, 0
-    for item in mirror.fill(folder, mirror.read(files), clones):
+    for item in mirror.fill(folder, mirror.read_sources(files), clones):
         told = item.detail + (f", {item.size / 1e6:.1f} MB" if item.size else "")
         status = max(status, _print([Finding(item.verdict, item.name, told)]))
         size += item.size

@@ -19,7 +19,6 @@ from roundtrip.sites import data, slurm, yamlfile
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.lock import Lock
-from roundtrip.sites.scripts import Script
 from roundtrip.sites.slurm import Limits, SlurmFacts
 
 _SUBJECT = "PMIx"
@@ -81,7 +80,6 @@ def _versions(entry: dict[str, Any]) -> list[str]:
 
 
 _OPTION = re.compile(r"--(partition|constraint|gres|qos|account)=(.+)")
-_TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 def ask_slurm(run: slurm.Runner = slurm.ask) -> tuple[SlurmFacts, str]:
@@ -97,7 +95,7 @@ def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
     """
     faults: list[str] = []
     for name, partition in site.partitions.items():
-        asked = _asked(partition.get("access", []))
+        asked = access_options(partition.get("access", []))
         if "partition" in asked:
             faults += [f"partition '{name}': {fault}" for fault in _refused(asked, found)]
     findings = summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has")
@@ -111,23 +109,7 @@ def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
     ]
 
 
-def too_long(rendered: Iterable[Script], site: Site, found: SlurmFacts) -> list[str]:
-    """Job scripts that ask for more time than their partition allows."""
-    faults = set()
-    for script in rendered:
-        asked = _asked(site.partitions[script.case.partition].get("access", []))
-        longest = found.limits.get(asked.get("partition", ""), Limits()).longest_s
-        match = _TIME.search(script.text)
-        wanted = slurm.seconds(match[1]) if match else None
-        if longest is not None and wanted is not None and wanted > longest:
-            faults.add(
-                f"{script.case.check} asks for {wanted // 60} minutes of partition "
-                f"'{asked['partition']}', which allows {longest // 60}"
-            )
-    return sorted(faults)
-
-
-def _asked(options: Sequence[str]) -> dict[str, str]:
+def access_options(options: Sequence[str]) -> dict[str, str]:
     return {match[1]: match[2] for option in options if (match := _OPTION.fullmatch(option))}
 
 

@@ -1,27 +1,230 @@
-"""Fills a source mirror of Spack from Debian's source packages and from git repositories.
+"""Fills a source mirror of Spack from source packages of Debian and from git repositories.
 
-For machines that reach neither the authors' sites nor Spack's own mirror.  What goes into it is
+For machines that reach neither the sites of the authors nor the mirror of Spack.  Its content is
 declared in a TOML file beside the recipes that have the checksums (`Sources`).
+
+apt checks the signature of the index and the checksum.  Archives of a commit are the same byte for
+byte wherever they are made, so that a recipe can hold their checksum.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import platform
+import re
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
-from roundtrip import tables
+from roundtrip import paths, tables
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
-from roundtrip.sites import mirror_debian, mirror_git
+from roundtrip.sites import software
 from roundtrip.sites.findings import Verdict
-from roundtrip.sites.mirror_git import NotThereError
+from roundtrip.tables import Strings
+
+_URL = re.compile(r"^(https?|ssh|git|file)://")
+#: Nobody's own settings may change what git writes.
+_NEUTRAL = {
+    **{"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_ALWAYS = ("-c", "tar.umask=0002", "-c", "core.autocrlf=false", "-c", "safe.directory=*")
+
+
+class UnavailableError(Exception):
+    """Why a source cannot be had from where it was looked for, in one line."""
+
+
+class Git(Table):
+    """A commit of `repository` as a tar archive, or with `patch` as a patch, of this checksum.
+
+    `paths` are git pathspecs of what is in the archive, all by default; `prefix` is a folder that
+    it is put below.  With `spack`, a spec whose recipe clones the commit itself, Spack makes it.
+    """
+
+    repository: str
+    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    patch: bool = False
+    paths: Strings = ()
+    prefix: str = ""
+    spack: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]")] | None = None
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if (self.sha256 is None) == (self.spack is None):
+            raise ValueError("either `sha256`, or `spack` with the spec that clones this commit")
+        return self
+
+
+def git_archive(one: Git, place: str, folder: Path) -> Path:
+    """Write the archive or patch of `one` to `folder`; `place` is a clone, or an address."""
+    folder.mkdir(parents=True)
+    clone = Path(place)
+    if _URL.match(place):
+        clone = folder / "clone"
+        _run_git(folder, "init", "--quiet", "--bare", str(clone))
+        _run_git(clone, "fetch", "--quiet", "--depth=2", "--", place, one.commit)
+    elif not clone.is_dir():
+        raise UnavailableError(f"{place}: no such clone")
+    target = folder / ("source.patch" if one.patch else "source.tar")
+    if one.patch:
+        form = ["format-patch", "-1", "--full-index", "--no-signature", "--stdout", one.commit]
+    else:
+        form = ["archive", "--format=tar", f"--prefix={one.prefix}", one.commit, "--", *one.paths]
+    with target.open("wb") as stream:
+        _run_git(clone, *form, into=stream.fileno())
+    return target
+
+
+def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path) -> None:
+    """Let Spack add `spec` to the mirror `folder`, cloned from `clone` instead of `repository`.
+
+    In no environment: one that is concretized has `spec` once for each MPI, and Spack asks which.
+    """
+    found = software.find_spack()
+    if not found:
+        raise UnavailableError(f"`spack mirror create` makes {spec}: set SPACK_ROOT")
+    environment: Mapping[str, str] = {}
+    if clone:
+        address = clone if _URL.match(clone) else Path(clone).resolve().as_uri()
+        environment = {
+            **{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{address}.insteadOf"},
+            "GIT_CONFIG_VALUE_0": repository,
+        }
+    with tempfile.TemporaryDirectory() as settings:
+        recipes = paths.checkout() / "spack_repo" / "roundtrip"
+        # JSON is YAML.
+        Path(settings, "repos.yaml").write_text(json.dumps({"repos": {"roundtrip": str(recipes)}}))
+        done = subprocess.run(
+            [found.command, "-E", "-C", settings, "mirror", "create", "-d", folder, spec],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
+    said = done.stdout + done.stderr
+    if done.returncode or re.search(r"^\s*[1-9]\d*\s+failed to fetch", said, re.MULTILINE):
+        faults = [line for line in said.splitlines() if "Error" in line]
+        raise UnavailableError(
+            f"spack mirror create {spec}: {(faults or ['not fetched'])[-1].strip()}"
+        )
+
+
+def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None:
+    done = subprocess.run(
+        ["git", *_ALWAYS, *arguments],
+        cwd=folder,
+        stdout=into,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **_NEUTRAL},
+    )
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["failed"]
+        raise UnavailableError(f"git {arguments[0]}: {lines[-1]}")
+
+
+#: The field of `apt-cache showsrc` with a line `checksum bytes file` for each file.
+_SUMS = re.compile(r"^Checksums-Sha256:\n((?: .+\n)+)", re.MULTILINE)
+_VERSION = re.compile(r"^Version: (\S+)$", re.MULTILINE)
+
+
+class Apt:
+    """apt-get with source packages, all that it writes in `folder`; NotThereError without apt.
+
+    `suites` of Debian are asked too, by the same addresses and keys as that of this machine.
+    """
+
+    def __init__(self, folder: Path, suites: Collection[str] = ()) -> None:
+        if not shutil.which("apt-get"):
+            raise UnavailableError(
+                "no apt-get here: on another machine, take the recipe's own address"
+            )
+        parts = folder / "parts"
+        for one in (parts, folder / "lists" / "partial", folder / "cache" / "archives" / "partial"):
+            one.mkdir(parents=True)
+        self._folder = folder / "sources"
+        self._folder.mkdir()
+        for number, file in enumerate(_apt_sources()):
+            text = _as_source(file.read_text(errors="replace"), file.suffix, suites)
+            (parts / f"{number}-{file.name}").write_text(text)
+        self._options = [
+            *("-o", "Dir::Etc::SourceList=/dev/null"),
+            *("-o", f"Dir::Etc::SourceParts={parts}"),
+            *("-o", f"Dir::State::Lists={folder / 'lists'}"),
+            *("-o", f"Dir::Cache={folder / 'cache'}"),
+        ]
+        self._said("apt-get", "update")
+
+    def download(self, package: str, sha256: str) -> Path:
+        """The archive of source package `package` with this checksum; else NotThereError."""
+        # Not `apt-get source --print-uris`: that is the newest version only.
+        said = self._said("apt-cache", "showsrc", "--only-source", package)
+        if not said.strip():
+            raise UnavailableError(f"apt knows no source package {package}")
+        offered: list[str] = []
+        for one in re.split(r"\n{2,}", said):
+            version, sums = _VERSION.search(one), _SUMS.search(f"{one}\n")
+            files = [line.split() for line in sums[1].splitlines()] if sums else []
+            if version and (held := [name for sum_, _, name in files if sum_ == sha256]):
+                words = ["source", "--only-source", "--download-only", "--tar-only"]
+                self._said("apt-get", *words, f"{package}={version[1]}")
+                return self._folder / held[0]
+            offered += [name for _, _, name in files if ".orig" in name]
+        raise UnavailableError(
+            f"apt has another version of source package {package} "
+            f"({', '.join(sorted(offered)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
+        )
+
+    def _said(self, program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [program, "--quiet", *self._options, *arguments],
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+            raise UnavailableError(f"{program} {' '.join(arguments)}: {(lines or ['failed'])[0]}")
+        return done.stdout
+
+
+def _apt_sources() -> list[Path]:
+    """The files that tell apt its sources."""
+    asked = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
+    said = subprocess.run(["apt-config", "shell", *asked], capture_output=True, text=True).stdout
+    told = dict(re.findall(r"^(\w+)='([^']*)'$", said, re.MULTILINE))
+    single, parts = Path(told.get("SINGLE", "")), Path(told.get("PARTS", ""))
+    several = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if told else []
+    return [file for file in (single, *several) if file.is_file()]
+
+
+def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
+    """`text` of a file of apt sources with `deb-src` for every `deb`, and once more for `suites`.
+
+    An entry of the suite that this machine is of is what the others are made of.
+    """
+    own = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
+    if suffix == ".sources":
+        text = re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.MULTILINE)
+        entries = re.split(r"\n(?:\s*\n)+", text.strip())
+        named = re.compile(rf"^(Suites:)(?:.*\s)?{own}()(?:\s.*)?$", re.MULTILINE)
+    else:
+        lines = [line for line in text.splitlines() if re.match(r"deb\s", line)]
+        entries = [re.sub(r"^deb\b", "deb-src", line) for line in lines]
+        named = re.compile(rf"^(deb-src\s+(?:\[.*?\]\s+)?\S+)\s+{own}(\s.*)$")
+    ours = [entry for entry in entries if named.search(entry)]
+    more = [named.sub(rf"\1 {suite}\2", entry) for suite in suites for entry in ours]
+    return "\n\n".join([*entries, *more]) + "\n"
+
 
 #: What the mirror of this checkout holds unless a file is named.
 SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
@@ -43,7 +246,7 @@ class Sources(Table):
     """What a mirror is made of, by a name of one's own."""
 
     debian: dict[str, Debian] = Field(default_factory=dict)
-    git: dict[str, mirror_git.Git] = Field(default_factory=dict)
+    git: dict[str, Git] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,10 +259,10 @@ class Filled:
     size: int = 0
 
 
-def read(files: Sequence[Path]) -> Sources:
+def read_sources(files: Sequence[Path]) -> Sources:
     """The sources of all `files`; of one name, the last counts.  UserError with file and line."""
     debian: dict[str, Debian] = {}
-    git: dict[str, mirror_git.Git] = {}
+    git: dict[str, Git] = {}
     for file in files:
         data, places = tables.read(file)
         one = tables.validate(data, Sources, places, file)
@@ -68,7 +271,7 @@ def read(files: Sequence[Path]) -> Sources:
     return Sources(debian=debian, git=git)
 
 
-def place(folder: Path, sha256: str, suffix: str) -> Path:
+def archive_path(folder: Path, sha256: str, suffix: str) -> Path:
     """Where Spack looks in the mirror `folder` for the archive with this checksum."""
     return folder / "_source-cache" / "archive" / sha256[:2] / f"{sha256}{suffix}"
 
@@ -93,46 +296,44 @@ def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[
 
 
 def _debian(folder: Path, wanted: Mapping[str, Debian], temporary: Path) -> Iterator[Filled]:
-    apt: mirror_debian.Apt | None = None
+    apt: Apt | None = None
     suites = sorted({one.suite for one in wanted.values() if one.suite})
     for name, one in wanted.items():
         if held := _held(folder, one.sha256):
             yield Filled(name, "ok", "there already", held.stat().st_size)
             continue
         try:
-            apt = apt or mirror_debian.Apt(temporary / "apt", suites)
+            apt = apt or Apt(temporary / "apt", suites)
             archive = apt.download(one.package, one.sha256)
-        except NotThereError as error:
+        except UnavailableError as error:
             yield Filled(name, "fault", str(error))
             continue
         yield _keep(folder, name, archive, one.sha256, f"Debian's {archive.name}")
 
 
-def _git(
-    folder: Path, name: str, one: mirror_git.Git, clone: str | None, temporary: Path
-) -> Filled:
+def _git(folder: Path, name: str, one: Git, clone: str | None, temporary: Path) -> Filled:
     if one.sha256 and (held := _held(folder, one.sha256)):
         return Filled(name, "ok", "there already", held.stat().st_size)
     try:
         if one.spack:
-            mirror_git.by_spack(one.spack, one.repository, clone, folder)
+            mirror_by_spack(one.spack, one.repository, clone, folder)
             return Filled(name, "ok", f"{one.spack}, by `spack mirror create`")
-        archive = mirror_git.archive(one, clone or one.repository, temporary / name)
-    except NotThereError as error:
+        archive = git_archive(one, clone or one.repository, temporary / name)
+    except UnavailableError as error:
         return Filled(name, "fault", str(error))
     return _keep(folder, name, archive, one.sha256 or "", f"commit {one.commit[:12]}")
 
 
 def _held(folder: Path, sha256: str) -> Path | None:
     """The archive with this checksum in the mirror; a broken one does not count."""
-    found = sorted(place(folder, sha256, "").parent.glob(f"{sha256}*"))
+    found = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
     return found[0] if found and _sum(found[0]) == sha256 else None
 
 
 def _keep(folder: Path, name: str, archive: Path, sha256: str, what: str) -> Filled:
     if (found := _sum(archive)) != sha256:
         return Filled(name, "fault", f"{what} has sha256 {found}, and the recipe wants {sha256}")
-    target = place(folder, sha256, _suffix(archive.name))
+    target = archive_path(folder, sha256, _suffix(archive.name))
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}")
     shutil.copyfile(archive, partial)

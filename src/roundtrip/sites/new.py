@@ -1,4 +1,4 @@
-"""Writes a site's folder: a data file over one of the bases, with the facts that a probe found."""
+"""Writes the folder of a site: a data file over one of the bases, with the facts of a probe."""
 
 from __future__ import annotations
 
@@ -7,9 +7,100 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites import advice, data, launchers, slurm, spackpart
+from roundtrip.sites import data, launchers, slurm, spackpart
 from roundtrip.sites.probe import Facts
-from roundtrip.sites.slurm import Partition
+from roundtrip.sites.slurm import Limits, Partition
+
+#: Of the job of a night: as campaigns/nightly.sbatch asks by itself.
+_USUAL_S = 6 * 3600
+
+
+def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
+    """The text of the site's file ``environment``: where and how long nightly.sbatch runs.
+
+    The job of a night should take no node from its launches: a partition without any of theirs is
+    best.  "" without Slurm.
+    """
+    if not measured:
+        return ""
+    own = frozenset().union(*(one.hosts for one in measured))
+    apart = [p for p in facts.usable if p.hosts and not p.hosts & own]
+    chosen = max(apart, key=lambda p: _longest(facts, p)) if apart else measured[0]
+    minutes = min(_USUAL_S, _longest(facts, chosen)) // 60
+    why = (
+        "none of its nodes is measured"
+        if apart
+        else "its nodes are measured as well: the job of a night takes one core of them"
+    )
+    text = (
+        "# Sourced by `activate`: options of `sbatch campaigns/nightly.sbatch`.\n"
+        f"export SBATCH_PARTITION={chosen.name} # {why}\n"
+        f"export SBATCH_TIMELIMIT={minutes} # minutes\n"
+    )
+    for variable, one in (("SBATCH_ACCOUNT", chosen), ("ROUNDTRIP_ACCOUNT", measured[0])):
+        allowed = _accounts(facts, one)
+        if len(facts.says.accounts) > 1 and allowed:
+            text += f"export {variable}={allowed[0]} # of: {', '.join(allowed)}\n"
+    return text
+
+
+def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
+    """What was found, for people."""
+    says = facts.says
+    told = []
+    for one in measured:
+        kinds = says.kinds.get(one.name, ())
+        if len(kinds) > 1 or any(kind.gres for kind in kinds):
+            told.append(f"nodes of `{one.name}`: {'; '.join(map(str, kinds))}")
+    for name, limits in says.limits.items():
+        parts = [] if limits.up else ["does not start jobs, so left out"]
+        parts += [f"for QOS {', '.join(limits.qos)} only"] if limits.qos else []
+        parts += [f"for accounts {', '.join(limits.accounts)} only"] if limits.accounts else []
+        if parts:
+            told.append(f"partition `{name}`: {'; '.join(parts)}")
+    if says.qos:
+        named = [f"{name} ({_hours(longest)})" for name, longest in says.qos.items()]
+        told.append(f"QOS: {', '.join(named)}; your accounts: {', '.join(says.accounts) or 'none'}")
+    if says.switches:
+        named = [f"{name} ({len(nodes)} nodes)" for name, nodes in says.switches.items()]
+        told.append(f"leaf switches: {', '.join(named)}")
+    if says.crontab:
+        told.append("scrontab is enabled: it starts the nights")
+    if says.preempts:
+        told.append("Slurm preempts jobs here: such a launch is repeated")
+    return told
+
+
+def unknown_limits(facts: Facts, measured: Sequence[Partition]) -> list[str]:
+    """What somebody has to decide."""
+    left = []
+    for one in measured:
+        kinds = facts.says.kinds.get(one.name, ())
+        if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
+            left.append(
+                f"nodes of partition `{one.name}` differ, and a launch takes any: to measure one "
+                'kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
+            )
+        limits = facts.says.limits.get(one.name, Limits())
+        if limits.qos and not set(limits.qos) & {"normal"}:
+            left.append(f"`access` of partition `{one.name}`: `--qos=` one of {limits.qos}")
+    return left
+
+
+def _accounts(facts: Facts, partition: Partition) -> list[str]:
+    """The user's accounts that may use the partition."""
+    accounts = facts.says.limits.get(partition.name, Limits()).accounts
+    return [name for name in facts.says.accounts if not accounts or name in accounts]
+
+
+def _longest(facts: Facts, partition: Partition) -> int:
+    longest = facts.says.limits.get(partition.name, Limits()).longest_s
+    return _USUAL_S if longest is None else longest
+
+
+def _hours(longest_s: int | None) -> str:
+    return "no limit" if longest_s is None else f"{longest_s / 3600:g} h"
+
 
 #: What ReFrame loads; the data are beside it.
 _REFRAME = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
@@ -49,7 +140,7 @@ _NEEDS = {
 }
 
 
-def write(
+def write_site(
     name: str,
     facts: Facts,
     checkout: Path,
@@ -75,15 +166,17 @@ def write(
     (folder / data.FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME.format(name=name))
     if software == "spack":
-        unknown += spackpart.write(sites / _SPACK_OF[base] / "spack", folder, facts, base)
-    unknown += advice.unknown(facts, chosen)
+        unknown += spackpart.write_spack_part(
+            sites / _SPACK_OF[base] / "spack", folder, facts, base
+        )
+    unknown += unknown_limits(facts, chosen)
     found = (
         facts.lines()
         + (launchers.start_lines(facts) if chosen else [])
-        + advice.lines(facts, chosen)
+        + cluster_lines(facts, chosen)
     )
     (folder / "README.md").write_text(readme(name, base, found, unknown))
-    if text := advice.environment(facts, chosen):
+    if text := nights_environment(facts, chosen):
         (folder / "environment").write_text(text)
     return folder
 
@@ -124,7 +217,7 @@ def site_toml(
         text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
     else:
         unknown.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
-    found = _found(base, facts)
+    found = _values(base, facts)
     text += "\n[values]\n"
     for key in _NEEDS[base]:
         usual, how = _VALUES[key]
@@ -173,7 +266,7 @@ def readme(name: str, base: str, lines: list[str], unknown: list[str]) -> str:
     )
 
 
-def _found(base: str, facts: Facts) -> dict[str, str | int | None]:
+def _values(base: str, facts: Facts) -> dict[str, str | int | None]:
     return {
         "hca": facts.port.device if facts.port else None,
         "port": facts.port.number if facts.port else None,

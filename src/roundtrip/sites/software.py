@@ -1,26 +1,176 @@
-"""Checks a site's Spack part: its files, and the lock file of the active environment."""
+"""The Spack part of a site: the command, the matrix of ``spack.yaml``, the files, the lock file.
+
+A lock file of another site, or of an older ``spack.yaml``, would put wrong labels on all numbers:
+`require_ready` refuses it before anything is launched.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
 import re
+import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites import data, differences, matrix, spack, toolchains, yamlfile
+from roundtrip.sites import data, differences, toolchains, yamlfile
 from roundtrip.sites import lock as locks
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.lock import Concrete, Lock
 
+#: `include` with an environment variable, on which spack.yaml relies, came with this version.
+OLDEST_SPACK = (1, 1)
 
-def files(folder: Path, environment: Path) -> list[Finding]:
+_VALIDATE = """
+import importlib, json
+import spack.config
+import spack.util.spack_yaml as syaml
+
+faults = []
+for name, section in json.loads({files!r}):
+    schema = importlib.import_module("spack.schema." + section).schema
+    try:
+        with open(name) as file:
+            spack.config.validate(syaml.load(file), schema, name)
+    except Exception as error:
+        faults.append([name, str(error)])
+print("FAULTS " + json.dumps(faults))
+"""
+
+
+@dataclass(frozen=True)
+class Spack:
+    """A Spack that is new enough."""
+
+    command: Path
+    version: str
+
+    def schema_faults(self, files: Sequence[Path]) -> list[str]:
+        """A line for each file that Spack's own schema refuses; UserError if Spack fails."""
+        sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
+        code = _VALIDATE.format(files=json.dumps(sections))
+        statement = f"exec({code!r})"  # `spack python -c` takes one statement
+        done = subprocess.run(
+            [self.command, "python", "-c", statement], capture_output=True, text=True
+        )
+        marked = re.search(r"^FAULTS (.*)$", done.stdout, re.MULTILINE)
+        if not marked:
+            raise UserError(f"`spack python` failed: {_last_line(done.stderr + done.stdout)}")
+        faults: list[list[str]] = json.loads(marked[1])
+        return [f"{name}: {' '.join(text.split())}" for name, text in faults]
+
+
+def find_spack() -> Spack | None:
+    """Spack in ``$SPACK_ROOT`` or PATH; None without one, UserError if it is too old."""
+    root = os.environ.get("SPACK_ROOT")
+    candidate = Path(root) / "bin" / "spack" if root else None
+    if candidate is None or not candidate.is_file():
+        on_path = shutil.which("spack")
+        candidate = Path(on_path) if on_path else None
+    if candidate is None:
+        return None
+    done = subprocess.run([candidate, "--version"], capture_output=True, text=True)
+    number = re.match(r"(\d+)\.(\d+)", done.stdout)
+    if not number:
+        raise UserError(f"{candidate} does not run: {_last_line(done.stderr + done.stdout)}")
+    if tuple(map(int, number.groups())) < OLDEST_SPACK:
+        needed = ".".join(map(str, OLDEST_SPACK))
+        raise UserError(f"{candidate} is Spack {done.stdout.strip()}: {needed} or newer is needed")
+    return Spack(candidate, done.stdout.split()[0])
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"
+
+
+_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
+
+
+def definitions(folder: Path) -> dict[str, list[str]]:
+    """Lists by name in ``definitions.yaml`` of a site's Spack part; UserError without the file."""
+    file = folder / "definitions.yaml"
+    if not file.is_file():
+        raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
+    entries = (yamlfile.load(file) or {}).get("definitions", [])
+    return {key: list(values) for entry in entries for key, values in entry.items()}
+
+
+def names_used(environment: Path) -> set[str]:
+    """Names of the definitions that ``spack.yaml`` uses."""
+    specs = yamlfile.load(environment)["spack"]["specs"]
+    return set(re.findall(r"\$\^?(\w+)", str(specs)))
+
+
+def expand_matrix(environment: Path, defined: dict[str, list[str]]) -> list[str]:
+    """Every root that ``spack.yaml`` asks for, in its order; UserError for an undefined list."""
+    roots: list[str] = []
+    for item in yamlfile.load(environment)["spack"]["specs"]:
+        rows = item["matrix"] if isinstance(item, dict) else [[item]]
+        expanded = [_row(row, defined, environment) for row in rows]
+        roots += [" ".join(parts) for parts in itertools.product(*expanded)]
+    return roots
+
+
+def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
+    """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
+    asked, held = (
+        Counter(map(canonical_spec, wanted)),
+        Counter(canonical_spec(root.asked) for root in lock.roots),
+    )
+    return [
+        *_some("not in the lock file", sorted((asked - held).elements())),
+        *_some("in the lock file and not asked for", sorted((held - asked).elements())),
+    ]
+
+
+def canonical_spec(spec: str) -> str:
+    """A spec with sorted variants and dependencies, because Spack spells it differently in the lock
+    file than people do in spack.yaml."""
+    parts = []
+    for part in re.split(r"\s*\^", spec):
+        name, *rest = _TOKEN.findall(part)
+        sorted_values = [
+            f"{key}={','.join(sorted(value.split(',')))}" if value else key
+            for key, _, value in (token.partition("=") for token in rest)
+        ]
+        parts.append(" ".join([name, *sorted(sorted_values)]))
+    root, *dependencies = parts
+    return " ^".join([root, *sorted(dependencies)])
+
+
+def _some(what: str, roots: list[str], most: int = 3) -> list[str]:
+    lines = [f"{what}: {root}" for root in roots[:most]]
+    return lines + ([f"{what}: {len(roots) - most} more"] if len(roots) > most else [])
+
+
+def _row(row: list[str], defined: dict[str, list[str]], environment: Path) -> list[str]:
+    values: list[str] = []
+    for item in row:
+        reference = re.fullmatch(r"\$(\^?)(\w+)", item)
+        if not reference:
+            values.append(item)
+            continue
+        caret, name = reference.groups()
+        if name not in defined:
+            raise UserError(f"the site does not define '{name}', which this file uses", environment)
+        values += [f"{caret}{value}" for value in defined[name]]
+    return values
+
+
+def check_files(folder: Path, environment: Path) -> list[Finding]:
     """What can be checked in a ``spack/`` folder without Spack."""
-    defined = matrix.definitions(folder)
+    defined = definitions(folder)
     faults = [
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
-        for name in sorted(matrix.names_used(environment) - set(defined))
+        for name in sorted(names_used(environment) - set(defined))
     ]
     packages = (yamlfile.load(folder / "packages.yaml") or {}).get("packages", {})
     for mpi in defined.get("mpis", []):
@@ -43,11 +193,11 @@ def files(folder: Path, environment: Path) -> list[Finding]:
     return summarise("Spack part", faults, fine)
 
 
-def schema(folder: Path, environment: Path) -> list[Finding]:
+def check_schema(folder: Path, environment: Path) -> list[Finding]:
     """Whether Spack's own schema accepts the files; not checked without Spack."""
     subject = "Spack's schema"
     try:
-        found = spack.find()
+        found = find_spack()
         if found is None:
             return [Finding("not checked", subject, "no spack in $SPACK_ROOT or PATH")]
         names = [environment, *sorted(folder.glob("*.yaml"))]
@@ -57,7 +207,7 @@ def schema(folder: Path, environment: Path) -> list[Finding]:
         return [Finding("fault", subject, error.what)]
 
 
-def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
+def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
     """Whether the active lock has one build for each MPI, the whole matrix, and one spec for each
     toolchain."""
     active = toolchains.active_lock()
@@ -65,13 +215,13 @@ def lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
         lock = locks.read(active)
-        wanted = matrix.expand(environment, matrix.definitions(folder))
+        wanted = expand_matrix(environment, definitions(folder))
         declared = data.from_folder(site.folder, site.checkout)
         return [
             *one_build_per_mpi(lock, declared.label if declared else ()),
             *summarise(
                 "matrix",
-                matrix.mismatches(lock, wanted),
+                mismatches(lock, wanted),
                 f"{len(wanted)} roots, all in the lock file",
             ),
             *one_to_one(lock, list(site.toolchains.values())),
@@ -86,11 +236,11 @@ def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
     target."""
     builds = sorted((spec.label, spec.hash[:7]) for spec in lock.mpis.values())
     listing = ", ".join(f"{name} {hash_}" for name, hash_ in builds)
-    faults = split(lock, label)
+    faults = split_labels(lock, label)
     return summarise("one build per MPI", faults, listing or "the lock file holds no MPI")
 
 
-def split(lock: Lock, label: Sequence[str]) -> list[str]:
+def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
     """A line for each label of two builds, and for each second target."""
 
     def named(mpi: Concrete) -> str:
@@ -131,3 +281,50 @@ def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
         for item in externals
         if "+mpi" in item["spec"] and "^" not in item["spec"]
     ]
+
+
+def require_ready(site: Site) -> None:
+    """UserError, which says what to do next, unless the site is ready.
+
+    A site without a Spack part always is.
+    """
+    if site.spack is None:
+        return
+    file = toolchains.active_lock()
+    if file is None:
+        raise UserError(_no_lock(site))
+    lock = locks.read(file)
+    require_current(lock, site)
+    declared = data.from_folder(site.folder, site.checkout)
+    if split := split_labels(lock, declared.label if declared else ()):
+        raise UserError(split[0], file)
+    odd = one_to_one(lock, list(site.toolchains.values()))
+    if faults := [finding.detail for finding in odd if finding.verdict == "fault"]:
+        raise UserError(faults[0], file)
+    if not any(partition["environs"] for partition in site.partitions.values()):
+        raise UserError("none of its toolchains is installed: run `spack install`", file)
+
+
+def require_current(lock: Lock, site: Site) -> None:
+    """UserError if `lock` is not what spack.yaml asks for on `site`, which has a Spack part."""
+    defined = definitions(site.spack or site.folder)
+    wanted = expand_matrix(site.checkout / "spack.yaml", defined)
+    if stale := mismatches(lock, wanted):
+        raise UserError(
+            f"does not match spack.yaml on site '{site.name}': {stale[0]}; "
+            f"`. site-configs/activate {site.name}`, then `spack concretize -f`",
+            lock.file,
+        )
+
+
+def _no_lock(site: Site) -> str:
+    folder = os.environ.get("SPACK_ENV")
+    if folder:
+        return f"the Spack environment {folder} is not concretized: run `spack concretize`"
+    oldest = ".".join(map(str, OLDEST_SPACK))
+    if find_spack() is None:  # one that is too old is an error of its own
+        return (
+            f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
+            f"or SPACK_ROOT: {oldest} or newer is needed"
+        )
+    return f"site '{site.name}' needs an active Spack environment: run `spack env activate .`"

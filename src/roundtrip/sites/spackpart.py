@@ -1,20 +1,238 @@
-"""Writes the Spack part of a new site: a shipped part, filled in with what a probe found."""
+"""Writes the Spack part of a new site: a shipped part, fitted to the facts of the machine.
+
+On a cluster, Spack builds the MPIs.  On a machine without Slurm, MPIs and tools of Debian are
+externals.  ``/usr`` cannot be the prefix of an MPI: ``/usr/bin/mpicc`` belongs to the MPI that the
+alternatives chose, and headers and libraries are in other folders.  So each MPI gets a prefix of
+its own.  Spack expands no variables in a prefix: the entries hold real paths of this machine.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from roundtrip.sites import cluster, debian, matrix, yamlfile
-from roundtrip.sites.debian import External
-from roundtrip.sites.probe import Facts
+import yaml  # type: ignore[import-untyped]
+
+from roundtrip import paths
+from roundtrip.sites import launchers, probe, slurm, software, yamlfile
+from roundtrip.sites.probe import Facts, Library
+
+# Spack's recipe of Open MPI asks for `mpic++`.
+_WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
+#: Spack's name of a tool, and the Debian package that has its version.
+_TOOLS = {
+    "cmake": "cmake",
+    "ninja": "ninja-build",
+    "gmake": "make",
+    "cli11": "libcli11-dev",
+    "nlohmann-json": "nlohmann-json3-dev",
+    "pkgconf": "pkgconf",
+}
+
+
+@dataclass(frozen=True)
+class External:
+    """An entry of ``packages.yaml``: Spack's name, its spec, and the prefix."""
+
+    name: str
+    spec: str
+    prefix: str
+
+
+@dataclass(frozen=True)
+class _DebianMpi:
+    name: str
+    package: str
+    include: str
+    libraries: dict[str, str]  # link in the prefix: file in the system's library folder
+
+
+_DEBIAN_MPIS = (
+    _DebianMpi("openmpi", "openmpi-bin", "openmpi/include", {"lib": "openmpi/lib"}),
+    _DebianMpi(
+        "mpich",
+        "mpich",
+        "mpich/include",
+        {"lib/libmpi.so": "libmpich.so", "lib/libmpicxx.so": "libmpichcxx.so"},
+    ),
+)
+
+
+def debian_externals(folder: Path) -> list[External]:
+    """Externals for what Debian has installed here; makes MPI prefixes in `folder`."""
+    found = [
+        External(name, f"{name}@{version}", "/usr")
+        for name, package in _TOOLS.items()
+        if (version := installed_version(package))
+    ]
+    for mpi in _DEBIAN_MPIS:
+        version = installed_version(mpi.package)
+        if version and shutil.which(f"mpicxx.{mpi.name}"):
+            prefix = folder / f"{mpi.name}-{version}"
+            _make_prefix(mpi, prefix)
+            found.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
+            found += _boosts(mpi.name, version)
+    return found
+
+
+def installed_version(package: str) -> str | None:
+    """Upstream's part of the version of an installed Debian package, e.g. 4.1.4; else None."""
+    if not shutil.which("dpkg-query"):
+        return None
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Status}|${Version}", package], capture_output=True, text=True
+    )
+    number = re.match(r"install ok installed\|(?:\d+:)?(\d+(?:\.\d+)*)", done.stdout)
+    return number[1] if number else None
+
+
+def _boosts(mpi: str, version: str) -> list[External]:
+    """Boosts that ``roundtrip toolchains`` has built for this MPI."""
+    major, minor, *_ = version.split(".")
+    found = []
+    for place in sorted(paths.toolchains().glob(f"{mpi}{major}{minor}-boost*")):
+        header = place / "include" / "boost" / "version.hpp"
+        if not header.is_file():
+            continue
+        number = re.search(r'BOOST_LIB_VERSION "(\d+)_(\d+)(?:_(\d+))?"', header.read_text())
+        if number:
+            boost = f"{number[1]}.{number[2]}.{number[3] or 0}"
+            spec = f"boost@={boost} +mpi +serialization ^{mpi}@={version}"
+            found.append(External("boost", spec, str(place)))
+    return found
+
+
+def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
+    machine = subprocess.run(
+        ["gcc", "-print-multiarch"], capture_output=True, text=True
+    ).stdout.strip()
+    system = Path("/usr/lib") / machine
+    links = {"include": system / mpi.include}
+    links |= {link: system / file for link, file in mpi.libraries.items()}
+    for link, target in links.items():
+        place = prefix / link
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not place.is_symlink():
+            place.symlink_to(target)
+    (prefix / "bin").mkdir(exist_ok=True)
+    for name in _WRAPPERS:
+        # Not links: Hydra looks for its helper in the folder of the name that it was started by.
+        program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
+        if program.exists():
+            place.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+            place.chmod(0o755)
+
+
+#: The comments that explain each entry are in the shipped site.
+_HEAD = """\
+# Written by `roundtrip site new`; site-configs/{source}/spack/packages.yaml explains each entry.
+# Externals are what is installed here with headers and libraries; what is not, Spack builds.
+"""
+#: The words of the template for a fabric with UCX, and those for TCP without it.
+_OVER_TCP = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}
+_UCX = "+thread_multiple +cma ~cuda ~rocm"
+_RDMA = "+verbs +rc +ud +dc +mlx5_dv"
+#: Open MPI must share these with an external PMIx: two of one in a process end it.
+_WITH_PMIX = ("pmix", "hwloc", "libevent")
+
+
+def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
+    """The content of the file after the text `template`, and what is left to set."""
+    text = fit_packages(template, facts)
+    text = text.replace(
+        f"target={probe.USUAL_TARGET}", f"target={facts.target or probe.USUAL_TARGET}"
+    )
+    if base == "tcp":
+        for ucx, tcp in _OVER_TCP.items():
+            text = text.replace(ucx, tcp)
+    if series := slurm.pmix_series(facts.pmi):
+        text = require_pmix(text, series)
+    own = facts.library("slurm")
+    if own is not None and own.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
+        text = text.replace("+slurm pmi=", "~slurm pmi=")
+    packages = yaml.safe_load(text)["packages"]
+    unknown = [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
+    if own is not None:
+        packages["slurm"] = _external(own, f"slurm@{slurm_version(own.version)}")
+    else:
+        unknown.append("version and prefix of slurm in `spack/packages.yaml`")
+    _add_libraries(packages, facts, base)
+    return {"packages": packages}, unknown
+
+
+def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
+    """Entries of what an MPI stands on: taken from the machine where it can be built with."""
+    rdma = _RDMA if facts.port else ""
+    target = f"target={facts.target or probe.USUAL_TARGET}"
+    for name in ("ucx", "rdma-core"):
+        del packages[name]
+    if base != "tcp":
+        options = " ".join(f"{_UCX} {rdma}".split())
+        ucx = facts.library("ucx")
+        packages["ucx"] = (
+            _external(ucx, f"ucx@{ucx.version} {options}")
+            if ucx and not ucx.lacks
+            else {"require": [f"{options} {target}"]}
+        )
+    core = facts.library("rdma-core")
+    if facts.port and core and not core.lacks:
+        packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
+    whole = {item.name: item for item in facts.libraries if not item.lacks}
+    if set(_WITH_PMIX) <= set(whole) and _fits(facts):
+        for item in (whole[name] for name in _WITH_PMIX):
+            entry = packages.setdefault(item.name, {})
+            external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
+            entry["externals"] = [external]
+
+
+def _fits(facts: Facts) -> bool:
+    """Whether the installed PMIx is of the series of Slurm's."""
+    installed = facts.library("pmix")
+    return installed is not None and installed.version.split(".")[0] == slurm.pmix_series(facts.pmi)
+
+
+def _external(library: Library, spec: str) -> dict[str, Any]:
+    return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
+
+
+def require_pmix(text: str, wanted: str) -> str:
+    """The text of a ``packages.yaml`` with PMIx required in series `wanted`."""
+    return re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{wanted}", text)
+
+
+def fit_packages(packages: str, facts: Facts) -> str:
+    """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
+    mpich = launchers.srun_pmi("mpich", facts)
+    if mpich is None:
+        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
+    else:
+        packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
+    for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
+        chosen = launchers.srun_pmi(mpi, facts)
+        managed = f"slurm pmi_version={chosen}" if chosen else "hydra"
+        packages = packages.replace(
+            f"{fabric} process_managers=slurm pmi_version=pmi2",
+            f"{fabric} process_managers={managed}",
+        )
+    return packages
+
+
+def slurm_version(text: str) -> str:
+    """Slurm's ``23.11.1`` in Spack's spelling, ``23-11-1-1``."""
+    number = re.match(r"[\d.]+", text)
+    text = number[0] if number else text
+    return "-".join(text.split(".")) + ("" if text.count(".") > 2 else "-1")
+
 
 _MPIS = ("openmpi", "mpich")
 
 
-def packages(externals: list[External]) -> str:
+def external_packages(externals: list[External]) -> str:
     """``packages.yaml`` for a machine whose MPIs are externals."""
     entries: dict[str, dict[str, object]] = {
         "mpi": {"buildable": False},
@@ -31,7 +249,7 @@ def packages(externals: list[External]) -> str:
     return head + yamlfile.dump({"packages": entries})
 
 
-def definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
+def external_definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
     """``definitions.yaml`` for external MPIs: only what exists, and each Boost with its own MPI.
 
     A Boost external is built for one MPI; the product MPI x Boost holds no other pair then.
@@ -54,7 +272,7 @@ def _pairs(externals: list[External], boost: str, mpi: str) -> list[External]:
     return [i for i in externals if i.spec.startswith(boost + " ") and i.spec.endswith("^" + mpi)]
 
 
-def write(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
+def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
     """Write ``spack/`` of the site in `folder` after `source`; return what is left to set."""
     target = folder / "spack"
     target.mkdir()
@@ -62,14 +280,14 @@ def write(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
         shutil.copyfile(file, target / file.name)
     file = target / "packages.yaml"
     if facts.partition is None:
-        externals = debian.externals(folder / "prefix")
+        externals = debian_externals(folder / "prefix")
         if any(item.name in _MPIS for item in externals):
-            file.write_text(packages(externals))
-            chosen = definitions(externals, matrix.definitions(source))
+            file.write_text(external_packages(externals))
+            chosen = external_definitions(externals, software.definitions(source))
             (target / "definitions.yaml").write_text(chosen)
         return []
-    entries, unknown = cluster.entries(file.read_text(), facts, base)
-    file.write_text(cluster.HEAD.format(source=source.parent.name) + yamlfile.dump(entries))
+    entries, unknown = cluster_packages(file.read_text(), facts, base)
+    file.write_text(_HEAD.format(source=source.parent.name) + yamlfile.dump(entries))
     if facts.port is None:  # MVAPICH2's device is InfiniBand
         chosen = (target / "definitions.yaml").read_text()
         (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", chosen))

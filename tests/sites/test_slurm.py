@@ -1,6 +1,6 @@
 """`site new` and `site check` on three Slurm configurations, as real controllers described them.
 
-`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/sites/test_slurms.py` writes the expected sites anew: read
+`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/sites/test_slurm.py` writes the expected sites anew: read
 the difference.
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from roundtrip.campaign.site import Case, Site
-from roundtrip.sites import differences, new, probe, slurm
+from roundtrip.sites import check, differences, new, probe, slurm
+from roundtrip.sites.check import Script
 from roundtrip.sites.probe import Facts
-from roundtrip.sites.scripts import Script
 from roundtrip.sites.slurm import Kind
 
 CHECKOUT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", SLURMS)
 def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> None:
-    folder = new.write("mine", facts(name), checkout, software="toolchains")
+    folder = new.write_site("mine", facts(name), checkout, software="toolchains")
     expected = DATA / name / "site"
     if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
         expected.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> N
 @pytest.mark.parametrize("name", SLURMS)
 def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str) -> None:
     found = facts(name)
-    new.write("mine", found, checkout, software="toolchains")
+    new.write_site("mine", found, checkout, software="toolchains")
     findings = compared(Site("mine", checkout), name)
     assert [item.detail for item in findings if item.verdict == "fault"] == []
 
@@ -121,7 +121,7 @@ def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) 
     assert without.says.limits == {}
     assert without.says.switches == {}
     assert without.accounting is None
-    folder = new.write("mine", without, checkout, software="toolchains")
+    folder = new.write_site("mine", without, checkout, software="toolchains")
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
 
 
@@ -138,7 +138,7 @@ def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) 
 def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
     checkout: Path, name: str, old: str, new_: str, told: str
 ) -> None:
-    new.write("mine", facts(name), checkout, software="toolchains")
+    new.write_site("mine", facts(name), checkout, software="toolchains")
     file = checkout / "site-configs" / "base" / "slurm.toml"
     text = file.read_text()
     assert old in text
@@ -157,7 +157,7 @@ def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
 def test_an_account_that_slurm_does_not_take_is_a_fault(
     checkout: Path, account: str, told: str
 ) -> None:
-    folder = new.write("mine", facts("tree"), checkout, software="toolchains")
+    folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
     file = folder / "environment"
     file.write_text(
         file.read_text().replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}")
@@ -168,7 +168,7 @@ def test_an_account_that_slurm_does_not_take_is_a_fault(
 
 def test_a_site_that_came_from_another_slurm_is_told_what_differs(checkout: Path) -> None:
     """Accounting and task binding are here; on the other cluster they are not."""
-    new.write("mine", facts("tree"), checkout, software="toolchains")
+    new.write_site("mine", facts("tree"), checkout, software="toolchains")
     found = compared(Site("mine", checkout), "plain")
     told = "\n".join(item.detail for item in found if item.verdict == "fault")
     assert "scheduler 'slurm' asks sacct, which tells nothing here" in told
@@ -184,7 +184,7 @@ def test_a_site_that_came_from_another_slurm_is_told_what_differs(checkout: Path
     ],
 )
 def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, told: str) -> None:
-    folder = new.write("mine", facts("tree"), checkout, software="toolchains")
+    folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
     with (folder / "environment").open("a") as file:
         file.write(f"export {line}\n")
     details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
@@ -192,17 +192,17 @@ def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, told
 
 
 def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: Path) -> None:
-    new.write("mine", facts("plain"), checkout, software="toolchains")
+    new.write_site("mine", facts("plain"), checkout, software="toolchains")
     site = Site("mine", checkout)
     (partition,) = site.partitions
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
     says = facts("plain").says
-    assert differences.too_long(scripts[:1], site, says) == []
-    (told,) = differences.too_long(scripts, site, says)
+    assert check.too_long(scripts[:1], site, says) == []
+    (told,) = check.too_long(scripts, site, says)
     assert told == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
     free = replace(says, limits={"grid": replace(says.limits["grid"], longest_s=None)})
-    assert differences.too_long(scripts, site, free) == []
+    assert check.too_long(scripts, site, free) == []
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,82 @@
-"""Tries every MPI of a site on its nodes; tells what is wrong and the lines that would mend it."""
+"""``roundtrip site check --live``: tries every MPI of a site on its nodes, and corrects site.toml.
+
+A correction is a line that a trial has shown to work; comments and all else stay.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from roundtrip.campaign.site import Site
-from roundtrip.sites import data, launchers, slurm
+from roundtrip.sites import data, launchers, slurm, trials
 from roundtrip.sites.findings import Finding
-from roundtrip.sites.live import judge, mend, session
-from roundtrip.sites.live.mend import Line
-from roundtrip.sites.live.session import Place, Say, Start, Trial
+from roundtrip.sites.trials import Place, Say, Start, Trial
+
+
+@dataclass(frozen=True)
+class Line:
+    """`key` of a `table` ("": before all tables) is to have `value`."""
+
+    table: str
+    key: str
+    value: str | list[str]
+
+    def __str__(self) -> str:
+        return f"{f'[{self.table}] ' if self.table else ''}{self.key} = {self._literal}"
+
+    @property
+    def _literal(self) -> str:
+        return json.dumps(self.value)
+
+    def written(self, text: str) -> str:
+        """The text of a site with this line in it."""
+        begin, end = _table(text, self.table)
+        if begin is None:
+            return f"{text.rstrip()}\n\n[{self.table}]\n{self.key} = {self._literal}\n"
+        body = text[begin:end]
+        pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
+        line = f"{self.key} = {self._literal}"
+        if pattern.search(body):
+            body = pattern.sub(lambda _: line, body, count=1)
+        else:
+            body = f"{line}\n{body}" if self.table else f"{body.rstrip()}\n{line}\n\n"
+        return text[:begin] + body + text[end:]
+
+
+def apply_lines(text: str, lines: Iterable[Line]) -> str:
+    """The text of a site with all `lines` in it."""
+    for line in lines:
+        text = line.written(text)
+    return text
+
+
+def lines_to_start(family: str, how: tuple[str, ...]) -> list[Line]:
+    """The lines by which the ranks of `family` start with the launcher and options of `how`."""
+    launcher, *options = how
+    table = f"launch.{family}"
+    if launcher == "srun":
+        (pmi,) = (item.removeprefix("--mpi=") for item in options)
+        usual = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
+        return [*usual, Line(table, "options", [])]  # those of another launcher
+    return [Line(table, "launcher", launcher), Line(table, "options", options)]
+
+
+def _table(text: str, name: str) -> tuple[int | None, int]:
+    """Where the body of a table begins and ends; (None, 0): it is not there."""
+    headings = list(re.finditer(r"^\[(.+?)\][ \t]*(?:#.*)?\n", text, re.MULTILINE))
+    if not name:
+        return 0, headings[0].start() if headings else len(text)
+    for number, heading in enumerate(headings):
+        if heading[1].strip() == name:
+            after = headings[number + 1 : number + 2]
+            return heading.end(), after[0].start() if after else len(text)
+    return None, 0
 
 
 @dataclass
@@ -29,31 +93,31 @@ class Result:
         self.lines += [line for line in lines or [] if line not in self.lines]
 
 
-def check(site: Site, say: Say) -> Result:
-    """Two ranks of each MPI by the site's launcher; where they fail, by the others there are.
+def check_live(site: Site, say: Say) -> Result:
+    """Start two ranks of each MPI by the launcher of the site; where that fails, by the others.
 
-    `say` is told of jobs before they are submitted.
+    `say` is called with a line before a job is submitted.
     """
     result = Result()
-    if not _schedulers(site, result):
+    if not _scheduler_works(site, result):
         return result
-    places = session.places(site)
+    places = trials.places(site)
     if not places:
         result.findings.append(Finding("not checked", "live", "no toolchain is installed"))
         return result
-    if not _nodes_are_as_said(site, places, result, say):
+    if not _nodes_match(site, places, result, say):
         return result
-    trials = session.run(site, [(place, [()]) for place in places], say)
-    failed = [trial for trial in trials if _wrong(site, trial)]
+    first = trials.run_trials(site, [(place, [()]) for place in places], say)
+    failed = [trial for trial in first if _wrong(site, trial)]
     others = {trial.place: _others(site, trial.place) for trial in failed}
     again = [(place, starts) for place, starts in others.items() if starts]
-    second = session.run(site, again, say)
-    for trial in trials:
-        _tell(site, trial, [one for one in second if one.place == trial.place], result)
+    second = trials.run_trials(site, again, say)
+    for trial in first:
+        _report(site, trial, [one for one in second if one.place == trial.place], result)
     return result
 
 
-def _schedulers(site: Site, result: Result) -> bool:
+def _scheduler_works(site: Site, result: Result) -> bool:
     """Whether ReFrame can learn how jobs end: its `slurm` asks sacct."""
     asks = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     if not asks and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
@@ -73,12 +137,12 @@ def _schedulers(site: Site, result: Result) -> bool:
     return True
 
 
-def _nodes_are_as_said(site: Site, places: list[Place], result: Result, say: Say) -> bool:
+def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> bool:
     """Whether the nodes have the interface that the site names: without, no MPI would start."""
     fine = True
     for place in {place.partition: place for place in places}.values():
         interface = _extras(site, place).get("interface")
-        there = session.survey(site, place, say)
+        there = trials.survey(site, place, say)
         lacking = [host for host, names in there.items() if interface and interface not in names]
         if not lacking:
             continue
@@ -101,9 +165,9 @@ def _extras(site: Site, place: Place) -> dict[str, Any]:
 
 
 def _wrong(site: Site, trial: Trial) -> str | None:
-    if why := judge.started(trial.told, _nodes(site, trial.place)):
+    if why := trials.start_fault(trial.told, _nodes(site, trial.place)):
         return f"{why}: {trial.why}" if trial.why else why
-    return judge.unbound(trial.told, _extras(site, trial.place)) if trial.told else None
+    return trials.binding_fault(trial.told, _extras(site, trial.place)) if trial.told else None
 
 
 def _others(site: Site, place: Place) -> list[Start]:
@@ -122,24 +186,24 @@ def _best(site: Site, trial: Trial, others: list[Trial]) -> Trial | None:
     """The first that starts and binds; for one that does not start, the first that does."""
     nodes = _nodes(site, trial.place)
     best = [one for one in others if not _wrong(site, one)]
-    if judge.started(trial.told, nodes):
-        best += [one for one in others if not judge.started(one.told, nodes)]
+    if trials.start_fault(trial.told, nodes):
+        best += [one for one in others if not trials.start_fault(one.told, nodes)]
     return best[0] if best else None
 
 
-def _tell(site: Site, trial: Trial, others: list[Trial], result: Result) -> None:
+def _report(site: Site, trial: Trial, others: list[Trial], result: Result) -> None:
     place, extras = trial.place, _extras(site, trial.place)
     subject = f"{place.environ} on {place.partition}"
     if wrong := _wrong(site, trial):
         works = _best(site, trial, others)
         family = str(site.toolchains[place.environ].get("extras", {}).get("mpi"))
-        lines = mend.start(family, works.start) if works else []
+        lines = lines_to_start(family, works.start) if works else []
         tried = ", ".join(" ".join(one.start) for one in others)
         also = "" if works or not others else f"; nor does it by {tried}"
         result.fault(subject, wrong + also, lines)
     if trial.told is None:
         return
-    for told in judge.faults(trial.told, extras):
+    for told in trials.node_faults(trial.told, extras):
         result.fault(subject, told)
     if not wrong:
-        result.findings.append(Finding("ok", subject, judge.described(trial.told)))
+        result.findings.append(Finding("ok", subject, trials.describe(trial.told)))

@@ -1,4 +1,4 @@
-"""What `roundtrip run` says when Spack has not made a site ready: one line, exit 2."""
+"""The matrix of the root spack.yaml, laid against the recorded lock file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,63 @@ from typer.testing import CliRunner
 from roundtrip.campaign.site import Site
 from roundtrip.cli.commands import app
 from roundtrip.errors import UserError
-from roundtrip.sites import ready
+from roundtrip.sites import lock as locks
+from roundtrip.sites import software
 
 CHECKOUT = Path(__file__).parents[2]
+RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
+INFINIBAND = CHECKOUT / "site-configs" / "infiniband" / "spack"
+
+
+def wanted() -> list[str]:
+    return software.expand_matrix(CHECKOUT / "spack.yaml", software.definitions(INFINIBAND))
+
+
+def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
+    roots = wanted()
+    assert len(roots) == 5 * 3 + 5 * 2 + 1
+    assert len(set(roots)) == len(roots)
+    assert sum("^boost@1.86.0" in root for root in roots) == 5
+
+
+def test_the_recorded_lock_is_that_matrix() -> None:
+    assert software.mismatches(locks.read(RECORDED), wanted()) == []
+
+
+def test_a_root_too_few_or_too_many_is_named() -> None:
+    lock = locks.read(RECORDED)
+    fewer = replace(lock, roots=lock.roots[1:])
+    assert software.mismatches(fewer, wanted()) == [
+        "not in the lock file: " + software.canonical_spec(lock.roots[0].asked)
+    ]
+    assert software.mismatches(lock, wanted()[:-1]) == [
+        "in the lock file and not asked for: pvm @3.4.6"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mine", "spacks"),
+    [
+        ("a@1 +x ~y k=b,a", "a@1+x~y k=a,b"),
+        ("a@main ^b@=1.74.0 +x ^c@=4", "a@main ^b@=1.74.0+x ^c@=4"),
+        ("a@1 ^b@2 +x ^c", "a@1 ^c ^b@2+x"),
+        ("npb@3.4.1 names=lu,cg classes=S", "npb@3.4.1 classes=S names=cg,lu"),
+    ],
+)
+def test_two_spellings_of_one_spec_are_one(mine: str, spacks: str) -> None:
+    assert software.canonical_spec(mine) == software.canonical_spec(spacks)
+
+
+@pytest.mark.parametrize("other", ["a@1 ~x", "a@2 +x", "b@1 +x", "a@1 +x ^c"])
+def test_different_specs_stay_different(other: str) -> None:
+    assert software.canonical_spec("a@1 +x") != software.canonical_spec(other)
+
+
+def test_a_name_the_site_does_not_define_is_an_error() -> None:
+    with pytest.raises(UserError, match="does not define 'boosts'"):
+        software.expand_matrix(CHECKOUT / "spack.yaml", {"mpis": ["mpich"]})
+
+
 SPACK = "#!/bin/sh\necho {version}\n"
 
 
@@ -40,7 +95,7 @@ def put_spack(folder: Path, version: str) -> None:
 
 def refusal(site: str = "infiniband") -> str:
     with pytest.raises(UserError) as caught:
-        ready.require(Site(site, CHECKOUT))
+        software.require_ready(Site(site, CHECKOUT))
     return str(caught.value)
 
 
@@ -86,11 +141,11 @@ def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
 
 
 def test_all_installed_is_ready(active: Path) -> None:
-    ready.require(Site("infiniband", CHECKOUT))
+    software.require_ready(Site("infiniband", CHECKOUT))
 
 
 def test_other_sites_need_no_spack(bare: Path) -> None:
-    ready.require(Site("local", CHECKOUT))
+    software.require_ready(Site("local", CHECKOUT))
 
 
 @pytest.mark.parametrize("command", [["run", "boost-netpipe", "--site", "infiniband"]])

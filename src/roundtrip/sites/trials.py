@@ -1,4 +1,7 @@
-"""Runs the trials by ReFrame, so that scheduler, launcher and variables are the site's own."""
+"""Trials of the MPIs of a site: two ranks, run by ReFrame, and what is wrong with the output.
+
+ReFrame runs them so that scheduler, launcher and variables are those of the site.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,158 @@ from roundtrip import files
 from roundtrip.campaign.scheduler import NO_REQUEUE, is_slurm
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
-from roundtrip.sites.live.told import Told, nodes, read
+
+_RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
+#: What names the transport, in the words of UCX, of Open MPI, and of MPICH with libfabric.
+_TRANSPORTS = (
+    re.compile(r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) tag\(((?!self)[^)]+)\)"),
+    re.compile(r"mca: bml: Using (?!self)(\w+) btl for send"),
+    re.compile(r"^(?:libfabric )?provider(?: name)?: (\S+?),?(?: |$)", re.MULTILINE),
+)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One rank: its number, how many there are, its node, and what /proc says of it."""
+
+    number: int
+    ranks: int
+    host: str
+    cpus: str
+    online: str
+    memlock: str
+    mpi: str
+    pmi: dict[str, str]
+    pmix_client: str
+
+    @property
+    def bound(self) -> bool:
+        """Whether it may run on fewer processors than its node has."""
+        return self.cpus != self.online
+
+    @property
+    def process_manager(self) -> str:
+        """What client and server speak: ``PMIx 5.0.1 to 4.2.2``, ``PMI``, or nothing."""
+        if self.pmi.get("PMIX_NAMESPACE"):
+            client = _version(self.pmix_client) or "of unknown version"
+            server = _version(self.pmi.get("PMIX_VERSION", "")) or "of unknown version"
+            return f"PMIx client {client}, server {server}"
+        return "PMI" if self.pmi.get("PMI_RANK") else "no PMI"
+
+
+@dataclass(frozen=True)
+class TrialOutput:
+    """A trial: its ranks by number, and the transports between nodes that the MPI named."""
+
+    ranks: tuple[Rank, ...]
+    transports: tuple[str, ...]
+
+    @property
+    def hosts(self) -> list[str]:
+        """Nodes, each once."""
+        return list(dict.fromkeys(rank.host for rank in self.ranks))
+
+
+def read_output(output: str, errors: str) -> TrialOutput:
+    """From both streams of a job; ranks may write into each other's lines."""
+    ranks = [_rank(one) for one in _objects(output, _RANK)]
+    text = output + "\n" + errors
+    named = [match for pattern in _TRANSPORTS for match in pattern.findall(text)]
+    return TrialOutput(
+        tuple(sorted(ranks, key=lambda rank: (rank.number, rank.host))),
+        tuple(sorted({name.strip() for name in named})),
+    )
+
+
+def node_interfaces(output: str) -> dict[str, set[str]]:
+    """Nodes of a survey, each with its network interfaces."""
+    return {
+        one["host"]: {name for name in one["interfaces"].split() if name != "lo"}
+        for one in _objects(output, _NODE)
+    }
+
+
+def _objects(text: str, mark: str) -> list[dict[str, Any]]:
+    decoder, found = json.JSONDecoder(), []
+    for part in text.split(mark)[1:]:
+        try:
+            one, _ = decoder.raw_decode(part)
+        except json.JSONDecodeError:
+            continue
+        found.append(one)
+    return found
+
+
+def _rank(said: dict[str, Any]) -> Rank:
+    return Rank(
+        number=said["rank"],
+        ranks=said["ranks"],
+        host=said["host"],
+        cpus=said["cpus"].strip(),
+        online=said["online"].strip(),
+        memlock=said["memlock"].split()[0],
+        mpi=said["mpi"],
+        pmi=said["pmi"],
+        pmix_client=said["pmix_client"],
+    )
+
+
+def _version(text: str) -> str | None:
+    found = re.search(r"\d+\.\d+[.\w]*", text)
+    return found[0] if found else None
+
+
+_RDMA = ("infiniband", "roce")
+
+
+def start_fault(told: TrialOutput | None, nodes: int) -> str | None:
+    """Why these are not two ranks of one program on `nodes` nodes; None if they are."""
+    if told is None:
+        return "does not start"
+    if {rank.ranks for rank in told.ranks} == {1}:
+        return f"starts {len(told.ranks)} programs of one rank: they do not speak the PMI offered"
+    if len(told.ranks) != 2:
+        return f"{len(told.ranks)} of 2 ranks spoke"
+    if len(told.hosts) != nodes:
+        return f"both ranks are on {told.hosts[0]}, not on {nodes} nodes"
+    return None
+
+
+def binding_fault(told: TrialOutput, extras: Mapping[str, Any]) -> str | None:
+    """Why ranks are not bound as the partition says."""
+    if extras.get("binding") != "core":
+        return None
+    loose = [rank for rank in told.ranks if not rank.bound]
+    if loose:
+        rank = loose[0]
+        return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
+    first, second = told.ranks
+    if first.host == second.host and first.cpus == second.cpus:
+        return f"both ranks are bound to {first.cpus}"
+    return None
+
+
+def node_faults(told: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
+    """What of the partition's description is not so on its nodes."""
+    return [
+        f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
+        "(/etc/security/limits.conf, and slurmd's own limit)"
+        for rank in told.ranks
+        if extras.get("fabric") in _RDMA and rank.memlock != "unlimited"
+    ]
+
+
+def describe(told: TrialOutput) -> str:
+    """The facts of a trial in one line."""
+    first = told.ranks[0]
+    bound = ", ".join(f"{rank.cpus} of {rank.online}" for rank in told.ranks)
+    transport = ", ".join(told.transports) or "not told by the MPI"
+    return (
+        f"{len(told.ranks)} ranks on {', '.join(told.hosts)}; may run on processors {bound}; "
+        f"transport {transport}; {first.process_manager}; pinned memory {first.memlock}; "
+        f"{first.mpi}"
+    )
+
 
 #: Below the checkout.
 CHECK = Path("reframe", "live", "start.py")
@@ -45,7 +199,7 @@ class Trial:
 
     place: Place
     start: Start
-    told: Told | None
+    told: TrialOutput | None
     why: str = ""
 
 
@@ -64,14 +218,14 @@ def places(site: Site) -> list[Place]:
 def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
     """Nodes of a partition with their network interfaces; UserError if no job runs there."""
     say(f"a job to {place.partition}: which network interfaces its nodes have")
-    (case,) = _cases(site, place.partition, [place.environ], "Nodes", [()])
-    found = nodes(case["job_stdout"])
+    (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
+    found = node_interfaces(case["job_stdout"])
     if not found:
         raise UserError(f"no job runs on partition '{place.partition}': {_why(case)}")
     return found
 
 
-def run(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
+def run_trials(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
     """Try each place with each of its starts, one job after another; UserError if ReFrame fails."""
     groups: dict[tuple[str, tuple[Start, ...]], list[str]] = defaultdict(list)
     for place, starts in tried:
@@ -81,7 +235,7 @@ def run(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) ->
         how = " and ".join(" ".join(start) for start in starts if start)
         by = f", each by {how}" if how else ""
         say(f"jobs to {partition}, one after another: {', '.join(environs)}{by}")
-        cases = _cases(site, partition, environs, "Start", starts)
+        cases = _run_cases(site, partition, environs, "Start", starts)
         builds = {case["environ"]: case for case in cases if _is_build(case)}
         found += [
             _trial(case, builds.get(case["environ"]), partition, starts)
@@ -91,7 +245,7 @@ def run(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) ->
     return found
 
 
-def _cases(
+def _run_cases(
     site: Site, partition: str, environs: Sequence[str], check: str, starts: Sequence[Start]
 ) -> list[dict[str, Any]]:
     """The cases of one session of ReFrame as its report has them, with the texts of their files."""
@@ -143,7 +297,7 @@ def _trial(
     place = Place(partition, case["environ"])
     if build and build["result"] == "fail":
         return Trial(place, start, None, f"it does not compile: {_why(build)}")
-    told = read(case["job_stdout"], case["job_stderr"])
+    told = read_output(case["job_stdout"], case["job_stderr"])
     return Trial(place, start, told if told.ranks else None, "" if told.ranks else _why(case))
 
 
