@@ -66,6 +66,18 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
     assert found.exit_code == 1, "all launches on one of them failed"
 
 
+def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_path: Path) -> None:
+    gone = frozenset({1})
+    plan = {"cluster": {"pairs": [{"hosts": [pseudonym(1), pseudonym(6)]}]}}
+    Pairs(tmp_path, nodes=8, each=1, failed=gone, down=gone, plan=plan).night(0)
+    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    first, second = (line for line in found.stdout.splitlines() if "was not measured" in line)
+    assert first.startswith(f"{CAMPAIGN}: {pseudonym(1)} ")
+    assert first.endswith("(failed: all 1 launches failed, no answer).")
+    assert second.startswith(f"{CAMPAIGN}: {pseudonym(6)} ")
+    assert second.endswith(f"(missing: no launch on it completed: {pseudonym(1)} went down).")
+
+
 def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, slow={3: 100e-6}, narrow={9: 4.0}, emulated=EMULATED)
     writer.night(0), writer.night(1)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from roundtrip.collect import bundle, silences
 from roundtrip.report import data, markdown
@@ -48,3 +50,14 @@ def test_that_accounting_stayed_away_reaches_the_report(make_tree: Callable[...,
     record = json.loads((tree.path / "env" / "scheduler.json").read_text())
     assert silences.recorded(record) == silences.of_run(tree.path)
     assert "its accounting stayed away" in silences.recorded(record)
+
+
+@given(st.lists(st.text(max_size=80) | st.sampled_from(LOG.splitlines()), max_size=6))
+def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    run_dir = tmp_path_factory.mktemp("log")
+    known = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
+    text = "\n".join([known[0], *lines, "", known[1]])
+    (run_dir / silences.FILE_NAME).write_text(text, encoding="utf-8", errors="replace")
+    assert "rounds/001/x" in silences.unknown_jobs(run_dir)
+    assert silences.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
+    silences.of_run(run_dir)
