@@ -11,7 +11,7 @@ from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner
 
 from roundtrip.cli.commands import app
-from roundtrip.collect import host_names, site_key
+from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad cable"}
@@ -147,11 +147,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A site with a key, whose run tree names one host of `Pairs`; its folder of reports."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv(site_key.VARIABLE, str(tmp_path / "key"))
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(tmp_path / "key"))
     (tmp_path / "key").write_text("a secret of the whole site")
     (tmp_path / "key").chmod(0o400)
-    known = host_names.HostNames({pseudonym(3): "n 3'"}, has_key=True)
-    monkeypatch.setattr(host_names, "of", lambda site, runs: known)
+    known = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
+    monkeypatch.setattr(pseudonyms, "of", lambda site, runs: known)
     return tmp_path / "reports"
 
 
@@ -196,12 +196,16 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv(site_key.VARIABLE, raising=False)
+    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
     Pairs(tmp_path, slow={3: 100e-6}).night(0)
     found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path), "--drain-command"])
     assert isinstance(found.exception, UserError)
     told = str(found.exception)
-    assert str(site_key.own(SITE)) in told and site_key.VARIABLE in told and "\n" not in told
+    assert (
+        str(pseudonyms.site_key_file(SITE)) in told
+        and pseudonyms.KEY_VARIABLE in told
+        and "\n" not in told
+    )
 
 
 def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import bundle, confined
+from roundtrip import files
+from roundtrip.collect import bundle
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 
@@ -155,11 +156,11 @@ def test_only_the_root_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "root" / "in" / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "root")
     root = tmp_path / "link"
-    assert confined.read(root / "in" / "file", root) == b"x"
+    assert files.read_in_tree(root / "in" / "file", root) == b"x"
     (root / "also").symlink_to("in")
     with pytest.raises(UserError, match="on the way to it: not followed"):
-        confined.read(root / "also" / "file", root)
+        files.read_in_tree(root / "also" / "file", root)
     with pytest.raises(UserError, match=r"in/none: missing"):
-        confined.read(root / "in" / "none", root)
+        files.read_in_tree(root / "in" / "none", root)
     with pytest.raises(UserError, match="too large: 1 bytes; right are at most 0"):
-        confined.read(root / "in" / "file", root, most=0)
+        files.read_in_tree(root / "in" / "file", root, most=0)

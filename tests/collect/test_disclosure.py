@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nights import Nights
 
-from roundtrip.collect import analysis, bundle, declared, hosts, manifest, site_key
+from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, for_everybody
 from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.pseudonyms import Pseudonyms
@@ -166,7 +166,7 @@ def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: 
         public.copy(revision, to)
     found = [*everything(built), *everything(reports), *everything(to)]
     assert {Path(name).suffix for name, _ in found} >= {".html", ".md", ".json", ".svg", ".parquet"}
-    secrets = [*SECRETS.values(), *PARTS, site_key.of("local").decode()]
+    secrets = [*SECRETS.values(), *PARTS, pseudonyms.site_key("local").decode()]
     leaked = {(secret, name) for name, text in found for secret in secrets if secret in text}
     assert not leaked
 
@@ -298,7 +298,7 @@ def test_pseudonyms_in_fields() -> None:
         "hosts": [told],
         "reason": f"on {told}",
     }
-    assert hosts.FIELDS == ("host", "hosts", "hostname")
+    assert pseudonyms.HOST_FIELDS == ("host", "hosts", "hostname")
 
 
 def test_a_file_in_env_that_is_no_json_stays(make_tree: Maker) -> None:

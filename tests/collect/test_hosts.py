@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import hosts
+from roundtrip.collect import disturbance
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_a_host_has_as_many_processors_as_it_can_have(
     tmp_path: Path, data: Any, cores: int | None
 ) -> None:
     file = tmp_path / "host.json"
-    assert hosts.cores(file) is None
+    assert disturbance.processors(file) is None
     file.write_text(json.dumps(data))
-    assert hosts.cores(file) == cores
+    assert disturbance.processors(file) == cores

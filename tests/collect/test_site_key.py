@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roundtrip import paths
-from roundtrip.collect import bundle, site_key
+from roundtrip.collect import bundle, pseudonyms
 from roundtrip.errors import UserError
 
 Maker = Callable[..., Any]
@@ -21,18 +21,18 @@ Maker = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv(site_key.VARIABLE, raising=False)
+    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
     return tmp_path / "state"
 
 
 def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> None:
-    key = site_key.of("here")
+    key = pseudonyms.site_key("here")
     file = paths.state() / "sites" / "here.key"
     assert file == state / "roundtrip" / "sites" / "here.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o400
-    assert site_key.of("here") == key == file.read_bytes().strip()
+    assert pseudonyms.site_key("here") == key == file.read_bytes().strip()
     assert len(key) == 64
-    assert site_key.of("there") != key
+    assert pseudonyms.site_key("there") != key
     assert sorted(path.name for path in file.parent.iterdir()) == ["here.key", "there.key"]
 
 
@@ -55,48 +55,50 @@ def test_another_user_of_the_site_names_the_shared_key(
     shared = tmp_path / "shared.key"
     shared.write_text("a secret of the whole site\n")
     shared.chmod(0o400)
-    monkeypatch.setenv(site_key.VARIABLE, str(shared))
-    assert site_key.of("here") == site_key.of("there") == b"a secret of the whole site"
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(shared))
+    assert (
+        pseudonyms.site_key("here") == pseudonyms.site_key("there") == b"a secret of the whole site"
+    )
     assert not (paths.state() / "sites").exists()
 
 
 @pytest.mark.parametrize("mode", [0o404, 0o440, 0o600 | 0o020])
 def test_a_key_that_others_can_use_is_refused(mode: int) -> None:
-    site_key.of("here")
+    pseudonyms.site_key("here")
     file = paths.state() / "sites" / "here.key"
     file.chmod(mode)
     with pytest.raises(UserError, match="others can use this key of a site: `chmod 0400` it"):
-        site_key.of("here")
+        pseudonyms.site_key("here")
 
 
 def test_what_is_no_key_is_refused_without_telling_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "given.key"
-    monkeypatch.setenv(site_key.VARIABLE, str(file))
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(file))
     with pytest.raises(UserError, match=r"given\.key: missing: ROUNDTRIP_SITE_KEY names it"):
-        site_key.of("here")
+        pseudonyms.site_key("here")
     file.touch(0o600)
     for content in ("", "too short", "x" * 5000):
         file.write_text(content)
         with pytest.raises(UserError, match="no key of a site: right are 16 to") as caught:
-            site_key.of("here")
+            pseudonyms.site_key("here")
         assert not content or content not in str(caught.value)
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match=r"given\.key: Is a directory"):
-        site_key.of("here")
+        pseudonyms.site_key("here")
 
 
 def test_a_folder_that_takes_no_key_is_one_line(state: Path) -> None:
     state.write_text("a file")
     with pytest.raises(UserError, match=r"sites: Not a directory"):
-        site_key.of("here")
+        pseudonyms.site_key("here")
 
 
 def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
     built = bundle.build(make_tree(launches=2).path)
-    key = site_key.of("local")
+    key = pseudonyms.site_key("local")
     for file in filter(Path.is_file, built.rglob("*")):
         content = file.read_bytes()
         assert key not in content and bytes.fromhex(key.decode()) not in content

@@ -18,7 +18,7 @@ import pytest
 from support.hosts import pseudonym
 from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking
 
-from roundtrip.collect import manifest, site_key
+from roundtrip.collect import manifest, pseudonyms
 
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")
@@ -60,7 +60,10 @@ def side_by_side(site: str) -> str:
 def night(cluster: Virtual, launches: int) -> Path:
     """The bundle in the report of a night."""
     before = set((cluster.share / "reports").rglob("bundle"))
-    variables = {"ROUNDTRIP_NIGHTLY_BEGIN": "never", site_key.VARIABLE: str(cluster.share / "key")}
+    variables = {
+        "ROUNDTRIP_NIGHTLY_BEGIN": "never",
+        pseudonyms.KEY_VARIABLE: str(cluster.share / "key"),
+    }
     job = cluster.submit(cluster.share / "pairs.toml", "--wait", **variables)
     output = cluster.output(job)
     assert cluster.await_end(job) == 0, output
@@ -112,7 +115,7 @@ def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
     key = cluster.share / "key"
     key.write_text("of this test alone, and no secret")
     key.chmod(0o400)
-    monkeypatch.setenv(site_key.VARIABLE, str(key))
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(key))
     (cluster.share / "pairs.toml").write_text(CAMPAIGN)
     first = night(cluster, 8)
     alone = [(0, "a1"), (1, "a2"), (0, "a3"), (1, "a4")]

@@ -15,7 +15,7 @@ from support.bundles import RECORDED
 
 from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
-from roundtrip.collect import analysis, cases, hosts, records, samples, seal
+from roundtrip.collect import analysis, cases, disturbance, records, samples, seal
 from roundtrip.collect.bundle_rows import ALL
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.environment import Environment
@@ -119,7 +119,7 @@ def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
 def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
     file = _written(content, folder / "env", "host.json")
-    cores = hosts.cores(file, folder)
+    cores = disturbance.processors(file, folder)
     read = Environment.read(folder)
     names = Disclosure(Pseudonyms(read.hosts(), b"key"), read.words())
     shutil.rmtree(folder / "written", ignore_errors=True)

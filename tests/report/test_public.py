@@ -20,7 +20,7 @@ from support.synthetic import Tree
 from typer.testing import CliRunner
 
 from roundtrip.cli.commands import app
-from roundtrip.collect import bundle, manifest, signature, site_key
+from roundtrip.collect import bundle, manifest, pseudonyms, signature
 from roundtrip.errors import UserError
 from roundtrip.imported.bring import Options, bring
 from roundtrip.report import public, publish
@@ -75,7 +75,7 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
     to = tmp_path / "public"
     target = to / "synthetic" / "local" / "2026-11-21" / "r1"
     status, lines, _ = run(revision, "--to", to)
-    signed = signature.of(target / "bundle", manifest.verify(target / "bundle"))
+    signed = signature.check_signature(target / "bundle", manifest.verify(target / "bundle"))
     assert signed.state == "signed" and signed.key.endswith(" (roundtrip local)")
     told = f"published: {target} (signed by {signed.key})"
     assert (status, lines) == (0, [told, f"index: {to}/index.html"])
@@ -208,7 +208,13 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
     assert revision.is_relative_to(reports)
     bring(reports, "synthetic", "local", [DATA], Options())
     assert run(reports, "--to", tmp_path / "public")[0] == 0
-    secrets = [HOST, str(tmp_path), str(Path.home()), "nid001", site_key.of("local").decode()]
+    secrets = [
+        HOST,
+        str(tmp_path),
+        str(Path.home()),
+        "nid001",
+        pseudonyms.site_key("local").decode(),
+    ]
     for name in (socket.gethostname(), getpass.getuser()):
         # Of a word of English, such as root, only a path or an account would be a leak.
         secrets += [name] if re.search(r"\d", name) else [f"/{name}/", f"{name}@", f"@{name}"]

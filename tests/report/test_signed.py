@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from roundtrip import paths
 from roundtrip.cli.commands import app
-from roundtrip.collect import bundle, manifest, signature, site_key
+from roundtrip.collect import bundle, manifest, signature
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger, published
 from roundtrip.report import public, publish
@@ -30,7 +30,7 @@ from roundtrip.report.pages.write import write
 from roundtrip.report.publish import contents, facts_text
 
 pytestmark = pytest.mark.skipif(
-    not shutil.which(site_key.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
+    not shutil.which(signature.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
 )
 
 
@@ -105,7 +105,7 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
     assert second.data["before"] == {"digest": first.digest, "started": first.data["started"]}
     assert "before" not in first.data
     for day, checked in ((1, first), (2, second)):
-        signed = signature.of(night(reports, day) / "bundle", checked)
+        signed = signature.check_signature(night(reports, day) / "bundle", checked)
         assert signed.state == "signed" and signed.key.startswith("SHA256:")
         page = (night(reports, day) / "report.html").read_text()
         assert signed.key in page and "unsigned" not in page
@@ -246,7 +246,7 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     revision = night(reports, 1)
     checked = manifest.verify(revision / "bundle")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    signed = signature.of(revision / "bundle", checked)
+    signed = signature.check_signature(revision / "bundle", checked)
     assert signed.state == "foreign" and signed.sentence.endswith("no key that the site lists")
     again, lines = (
         publish.publish(revision / "bundle", tmp_path / "mine", tell=(said := []).append),
@@ -259,9 +259,9 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
         (tmp_path / "checkout" / room).mkdir(parents=True)
     (folder / signature.ALLOWED).write_text(f"local {checked.data['signer']}\n")
     monkeypatch.chdir(tmp_path / "checkout")
-    assert signature.of(revision / "bundle", checked).state == "signed"
+    assert signature.check_signature(revision / "bundle", checked).state == "signed"
     (folder / signature.ALLOWED).write_text(f"else {checked.data['signer']}\n")
-    assert signature.of(revision / "bundle", checked).state == "foreign"
+    assert signature.check_signature(revision / "bundle", checked).state == "foreign"
 
 
 def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
@@ -273,9 +273,9 @@ def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
     built = bundle.build(tree(tmp_path / "run3", 3), tell=said.append)
     why = "this night is not signed: there is no ssh-keygen: install openssh-client"
     assert said == [why]
-    assert signature.of(built, manifest.verify(built)) == signature.UNSIGNED
+    assert signature.check_signature(built, manifest.verify(built)) == signature.UNSIGNED
     held = night(reports, 1) / "bundle"
-    assert signature.of(held, manifest.verify(held)).state == "unchecked"
+    assert signature.check_signature(held, manifest.verify(held)).state == "unchecked"
     assert "unsigned" in (publish.publish(built, tmp_path / "mine") / "report.md").read_text()
 
 
@@ -283,7 +283,7 @@ def test_a_key_that_others_can_read_signs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    site_key.make_signing("local").chmod(0o440)
+    signature.make_signing_key("local").chmod(0o440)
     said: list[str] = []
     built = bundle.build(tree(tmp_path / "run", 1), tell=said.append)
     assert "signer" not in manifest.verify(built).data
@@ -296,11 +296,11 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     key = tmp_path / "shared"
     asked = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
     subprocess.run([str(one) for one in asked], check=True)
-    monkeypatch.setenv(site_key.SIGNING, str(key))
+    monkeypatch.setenv(signature.SIGNING, str(key))
     built = bundle.build(tree(tmp_path / "run", 1))
-    signed = signature.of(built, manifest.verify(built))
+    signed = signature.check_signature(built, manifest.verify(built))
     assert signed.state == "signed" and signed.key.endswith("([withheld])")
-    monkeypatch.setenv(site_key.SIGNING, str(tmp_path / "none"))
+    monkeypatch.setenv(signature.SIGNING, str(tmp_path / "none"))
     said: list[str] = []
     bundle.build(tree(tmp_path / "other", 2), tell=said.append)
     assert said[0].endswith(

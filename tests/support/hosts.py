@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtrip.collect import site_key
+from roundtrip.collect import pseudonyms
 from roundtrip.collect.pseudonyms import Pseudonyms
 
 #: The host of `synthetic.Tree`.
@@ -11,4 +11,4 @@ HOST = "thunderbolt.example.org"
 
 def pseudonym(host: str = HOST, site: str = "local") -> str:
     """That of `host` in bundles of `site`."""
-    return Pseudonyms([host], site_key.of(site)).of(host)
+    return Pseudonyms([host], pseudonyms.site_key(site)).of(host)

@@ -18,12 +18,12 @@ from rich.table import Table
 
 from roundtrip import paths
 from roundtrip.cli import app, listing
-from roundtrip.collect import host_names
+from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError, printable
 from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
-    from roundtrip.collect.host_names import HostNames
+    from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.report.confirmation import Confirmed
     from roundtrip.report.nights import Judged, Line
 
@@ -81,7 +81,7 @@ def history(
     read = {name: _judged(folder, name, site, since) for name in names}
     found = {name: one[0] for name, one in read.items() if one}
     signed = {name: one[1] for name, one in read.items() if one}
-    hosts = host_names.of(site, paths.runs())
+    hosts = pseudonyms.known_hosts(site, paths.runs())
     if not found:
         of = f"campaign '{campaign}' on " if campaign else ""
         raise UserError(f"no published night of {of}site '{site}'", folder)
@@ -115,8 +115,8 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     """
     from roundtrip.collect import (
         analysis,
-        signature,
-    )  # takes a second, which other commands need not spend
+        signature,  # takes a second, which other commands need not spend
+    )
     from roundtrip.history import annotations, ledger
     from roundtrip.report import nights
 

@@ -15,13 +15,12 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import site_key
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
 from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
-    from roundtrip.collect.host_names import HostNames
+    from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.history.absent import Absent
     from roundtrip.history.nodes import SlowProcessor
     from roundtrip.stats.nodes.failures import Flaky
@@ -71,7 +70,7 @@ def nodes(
     Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
     is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
     """
-    from roundtrip.collect import host_names
+    from roundtrip.collect import pseudonyms
     from roundtrip.report import units  # takes a second, which others need not spend
 
     folder = reports or paths.reports()
@@ -80,11 +79,11 @@ def nodes(
             raise UserError(f"{name!r}: {NAME_WORDS}")
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
-    hosts = host_names.of(site, paths.runs())
+    hosts = pseudonyms.known_hosts(site, paths.runs())
     if drain and not hosts.has_key:
         raise UserError(
             f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
-            f"put it at {site_key.own(site)}, or name it in {site_key.VARIABLE}"
+            f"put it at {pseudonyms.site_key_file(site)}, or name it in {pseudonyms.KEY_VARIABLE}"
         )
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
     found = {name: one for name in names if (one := _read(folder, name, site))}

@@ -138,5 +138,5 @@ def _verify(revision: Path) -> None:
     if different:
         raise typer.Exit(1)
     held = revision / "bundle"
-    signed = signature.of(held, manifest.verify(held))
+    signed = signature.check_signature(held, manifest.verify(held))
     typer.echo(f"verified: rebuilt byte for byte; {signed.sentence}")

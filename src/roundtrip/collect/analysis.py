@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from roundtrip import files, paths, studies, tables
-from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.model import Limit, Table, extended
 from roundtrip.stats.nights.settings import Settings
@@ -100,12 +99,12 @@ def of_site(site: str) -> Analysis:
 def of_run(run_dir: Path) -> Analysis:
     """Those that a run began with: its own copy of its site's, else those of the package."""
     own = run_dir / FILE_NAME
-    return load(own) if confined.stamp(own) else default()
+    return load(own) if files.stamp(own) else default()
 
 
 def load(file: Path) -> Analysis:
     """Read an analysis.toml; UserError if it is not one."""
-    return parse(confined.text(file), file)
+    return parse(files.read_text_in_tree(file), file)
 
 
 def parse(text: str, file: Path) -> Analysis:

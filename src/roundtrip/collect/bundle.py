@@ -12,28 +12,27 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import files
 from roundtrip import partial as partials
 from roundtrip.collect import (
     analysis,
     bundle_tables,
     cases,
-    confined,
     declared,
     manifest,
     nodes,
+    pseudonyms,
     records,
     rounds,
     samples,
     seal,
     signature,
-    site_key,
 )
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.environment import WITHHELD, Environment
-from roundtrip.collect.hosts import named
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.pseudonyms import Pseudonyms, host_names
 from roundtrip.errors import UserError, writing
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
@@ -65,7 +64,7 @@ def build(
                 inner.mkdir()
                 _write(run_dir / rounds.CONFIRMATION, again, thresholds, inner)
             written = _write(run_dir, launches, thresholds, partial)
-            signed = signature.add(partial, written, tell)
+            signed = signature.sign(partial, written, tell)
             return _keep(partial, folder / signed.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -98,10 +97,14 @@ def _write(
     state = records.read(run_dir / "state.json")
     passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
     environment = Environment.read(run_dir)
-    campaign = confined.text(run_dir / "campaign.toml")
+    campaign = files.read_text_in_tree(run_dir / "campaign.toml")
     records_of = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [*environment.hosts(), *named(records_of), *(n for one in launches for n in one.nodes)]
-    names = Disclosure(Pseudonyms(hosts, site_key.of(state["site"])), environment.words())
+    hosts = [
+        *environment.hosts(),
+        *host_names(records_of),
+        *(n for one in launches for n in one.nodes),
+    ]
+    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
     rows, made = (
         _samples(passed, run_dir, names),
         bundle_tables.make_tables(cases.told(launches, state, names)),
@@ -138,7 +141,7 @@ def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.Data
     for launch in passed:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
         file = launch.folder / SAMPLES
-        content = confined.read(file, root, confined.SAMPLES)
+        content = files.read_in_tree(file, root, files.MOST_SAMPLES)
         if seal.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
         frame = samples.parse_confined(content, file).frame

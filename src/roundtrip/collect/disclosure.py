@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from roundtrip.collect.hosts import FIELDS
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.collect.pseudonyms import HOST_FIELDS, Pseudonyms
 
 #: Beginnings of the names of variables that tune MPI, its transports and its threads.
 TUNING = (
@@ -165,7 +164,7 @@ class Disclosure:
             return [self._value(item, place, key) for item in data]
         if not isinstance(data, str):
             return data
-        if key in FIELDS:
+        if key in HOST_FIELDS:
             return self.of(data)
         return self.of_switch(data) if key == "switch" else self.text(data, place)
 

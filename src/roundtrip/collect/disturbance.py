@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from roundtrip import files
 from roundtrip.collect.analysis import Disturbance
 
 #: A signal that lets a rank go on, and less time than this without the processor: it never stopped.
@@ -41,6 +43,13 @@ def reasons(
         *_watched(facts),
         *_crowded(run, placement),
     )
+
+
+def processors(file: Path, root: Path | None = None) -> int | None:
+    """Number of online processors of the host of a host.json; None if the file does not say it."""
+    cpu = files.read_object_in_tree(file, root).get("cpu")
+    logical = cpu.get("logical") if isinstance(cpu, dict) else None
+    return logical if isinstance(logical, int) and logical > 0 else None
 
 
 def partial(run: Mapping[str, Any], limits: Disturbance) -> str:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import confined
 from roundtrip.collect.disclosure import SLURM, TUNING, Disclosure
-from roundtrip.collect.hosts import named
+from roundtrip.collect.pseudonyms import host_names
 from roundtrip.errors import UserError
 
 #: The file in ``env/`` of a bundle that lists values which looked like credentials.
@@ -215,14 +214,14 @@ class Environment:
         texts = {}
         for file in sorted(folder.glob("*")):
             if file.is_file() and not file.is_symlink():
-                content = confined.read(file, run_dir)
+                content = files.read_in_tree(file, run_dir)
                 texts[_plain(file)] = content.decode("utf-8", errors="replace")
         return Environment(texts, _owner(run_dir))
 
     def hosts(self) -> Iterator[str]:
         """Names of hosts in fields that hold one."""
         for text in self.texts.values():
-            yield from named(_json(text))
+            yield from host_names(_json(text))
 
     def words(self) -> Iterator[str]:
         """Words of private fields, which no text may hold: accounts, users, values of variables."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import confined
+from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.sites import slurm
 
@@ -81,7 +81,7 @@ class Allocation:
     @staticmethod
     def read(folder: Path, root: Path | None = None) -> Allocation:
         """From the file that the job's script left; UserError if it cannot be read."""
-        lines = confined.text(folder / ALLOCATION, root).splitlines()
+        lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
         told = dict(line.split("=", 1) for line in lines if "=" in line)
         listed = told.get("SLURM_JOB_NODELIST", "")
         nodes = expanded(listed)

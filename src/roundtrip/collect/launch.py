@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roundtrip.collect import confined, identity, link, records, samples, seal
+from roundtrip import files
+from roundtrip.collect import identity, link, records, samples, seal
 from roundtrip.errors import UserError
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
@@ -73,7 +74,7 @@ def contents(root: Path, folder: Path) -> Contents:
 
     The result is cached, because a campaign scans its tree again after each round.
     """
-    return _contents(root, folder, tuple(confined.stamp(folder / name) for name in _FILES))
+    return _contents(root, folder, tuple(files.stamp(folder / name) for name in _FILES))
 
 
 @cache
@@ -87,7 +88,7 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         allocation = _allocation(folder, root, case)
         nodes, beside = (allocation.nodes, allocation.beside) if allocation else ((), "")
         run = records.read(folder / "run.json", root)
-        content = confined.read(folder / SAMPLES, root, confined.SAMPLES)
+        content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
         digest, rows = seal.digest(content), seal.digest_of_rows(content)
         read = samples.parse_confined(content, folder / SAMPLES)
         fault = _fault(case, run, read, digest)

@@ -17,14 +17,13 @@ from typing import Any
 
 import polars as pl
 
+from roundtrip import files
 from roundtrip.collect import (
     analysis,
     cases,
-    confined,
     displaced,
     disturbance,
     first_failure,
-    hosts,
     identity,
     launch,
     records,
@@ -53,10 +52,10 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     `limits` say which are disturbed; by default those of the run.  UserError if these are damaged.
     """
     limits = limits or analysis.of_run(run_dir)
-    cores = hosts.cores(run_dir / "env" / "host.json", run_dir)
+    cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
     lost, down = silences.unknown_jobs(run_dir), silences.nodes_down(run_dir)
-    sessions = confined.folders(run_dir / "rounds", 1)
+    sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refused in sorted(sessions, key=lambda session: _in_order(session[0].name)):
         if refused:
             found.append(_unknown(folder, folder.name, refused))
@@ -156,12 +155,12 @@ class _Session:
     def launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
-            for folder, refused in confined.folders(self.folder / part, _LEVELS):
+            for folder, refused in files.folders_in_tree(self.folder / part, _LEVELS):
                 key = (folder.parent.name, folder.name)
                 if refused:
                     seen.add(key)
                     yield self._refused(folder, refused)
-                elif key not in seen and confined.stamp(folder / "case.json"):
+                elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
                     yield self._fenced(folder, came_back=part == "output")
         for test in self.report.tests:
@@ -245,7 +244,7 @@ class _Session:
     def _error(self, folder: Path) -> str:
         """The end of what the job wrote to standard error, or ""."""
         try:
-            end = confined.tail(folder / "rfm_job.err", self.root, _ERROR)
+            end = files.read_tail_in_tree(folder / "rfm_job.err", self.root, _ERROR)
         except UserError:
             return ""
         return end.decode("utf-8", errors="replace")

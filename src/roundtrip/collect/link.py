@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from roundtrip.collect import confined, records
+from roundtrip import files
+from roundtrip.collect import records
 from roundtrip.model import Count, Record, Text
 
 FILE_NAME = "link.json"
@@ -75,7 +76,7 @@ def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
     `root` as in `records.read`.
     """
     file = folder / FILE_NAME
-    return records.read(file, root, Link) if confined.stamp(file) else None
+    return records.read(file, root, Link) if files.stamp(file) else None
 
 
 def fault(record: dict[str, Any]) -> str:

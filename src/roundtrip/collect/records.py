@@ -15,7 +15,6 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import files, model, studies
-from roundtrip.collect import confined
 from roundtrip.errors import UserError
 from roundtrip.model import (
     MOST_AMOUNT,
@@ -418,7 +417,7 @@ def read(file: Path, root: Path | None = None, kind: type[Record] | None = None)
     No link between `root` (the file's own folder by default) and the file is followed.  UserError
     with file and line if the file does not fit its model.
     """
-    text = confined.text(file, root)
+    text = files.read_text_in_tree(file, root)
     return checked(files.parse_json(text, file), kind or _MODELS[file.name], file, text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from roundtrip.collect import confined
+from roundtrip import files
 from roundtrip.errors import UserError
 
 #: The folder, in a run tree and in its bundle, of launches that were made again to confirm what was
@@ -29,7 +29,7 @@ def write(session: Path, number: int) -> None:
 def read(session: Path, root: Path | None = None) -> int | None:
     """The round of a session in the run tree `root`; None if there is no valid number."""
     try:
-        told = confined.json(session / _FILE, root)
+        told = files.read_json_in_tree(session / _FILE, root)
     except UserError:
         return None
     number = told.get("round") if isinstance(told, dict) else None

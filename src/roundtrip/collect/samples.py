@@ -19,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import confined
 from roundtrip.collect.bundle_rows import SAMPLES
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
 from roundtrip.errors import UserError
@@ -86,7 +85,7 @@ def parse(content: bytes, file: Path) -> Samples:
 
 def read(file: Path) -> Samples:
     """Read one samples.csv; UserError if it is not a regular file that can be read."""
-    return parse_confined(confined.read(file, most=confined.SAMPLES), file)
+    return parse_confined(files.read_in_tree(file, most=files.MOST_SAMPLES), file)
 
 
 def parse_confined(content: bytes, file: Path) -> Samples:

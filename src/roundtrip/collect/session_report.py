@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from roundtrip.collect import confined, records
+from roundtrip import files
+from roundtrip.collect import records
 from roundtrip.errors import UserError, printable
 
 #: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
@@ -104,7 +105,7 @@ class SessionReport:
         """Read a report.json of the run tree `root`; a broken one counts as absent."""
         try:
             # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
-            data = json.loads(confined.read(file, root, _MOST))
+            data = json.loads(files.read_in_tree(file, root, _MOST))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -12,6 +12,7 @@ import base64
 import binascii
 import functools
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -20,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from roundtrip import paths
-from roundtrip.collect import confined, disclosure, manifest, site_key
+from roundtrip import files, paths
+from roundtrip.collect import disclosure, manifest
 from roundtrip.collect.manifest import Manifest
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 from roundtrip.files import read_bytes
 
+#: The file of the private key that signs, where it is not the user's own.
+SIGNING = "ROUNDTRIP_SIGNING_KEY"
+KEYGEN = "ssh-keygen"
 #: What is signed is for this purpose alone.
 NAMESPACE = "roundtrip-night"
 ALLOWED = "allowed_signers"
@@ -53,21 +57,21 @@ class Signature:
             "signed": f"signed by {self.key}",
             "foreign": f"signed by {self.key}, which is no key that the site lists",
             "unsigned": "unsigned",
-            "unchecked": f"names {self.key} as its signer; not checked: no {site_key.KEYGEN} here",
+            "unchecked": f"names {self.key} as its signer; not checked: no {KEYGEN} here",
         }[self.state]
 
 
 UNSIGNED = Signature("unsigned")
 
 
-def add(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
+def sign(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Sign the bundle with the key of its site; its manifest, which names the key.
 
     Where it cannot be signed, `tell` gets the UserError in one line, and it stays unsigned.
     """
     site = checked.data["site"]
     try:
-        key = site_key.make_signing(site)
+        key = make_signing_key(site)
         public = _public(key)
         if not public:
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
@@ -77,20 +81,20 @@ def add(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifes
         if done.returncode:
             raise UserError(_last_line(done.stderr), key)
     except UserError as error:
-        why = f"there is no {site_key.KEYGEN}: {_HOW}" if _is_missing() else str(error)
+        why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
         tell(f"this night is not signed: {why}")
         return manifest.write(bundle, checked.data)
     (bundle / manifest.SIGNATURE).write_bytes(done.stdout)
     return signed
 
 
-def of(bundle: Path, checked: Manifest) -> Signature:
+def check_signature(bundle: Path, checked: Manifest) -> Signature:
     """Who signed a verified bundle; UserError if it is not signed by the key that it names."""
     signer = checked.data.get("signer")
     if signer is None:
         return UNSIGNED
-    key, site = described(signer), str(checked.data["site"])
-    given = confined.read(bundle / manifest.SIGNATURE, bundle, _LARGEST)
+    key, site = fingerprint(signer), str(checked.data["site"])
+    given = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
     content = (bundle / manifest.FILE_NAME).read_bytes()
     if _is_missing():
         return Signature("unchecked", key)
@@ -99,7 +103,7 @@ def of(bundle: Path, checked: Manifest) -> Signature:
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
     allowed = _allowed(site)
-    is_ours = _blob(signer) == _blob(_public(site_key.signing(site)))
+    is_ours = _blob(signer) == _blob(_public(signing_key(site)))
     is_listed = is_ours or bool(allowed and _verified(content, given, allowed, site))
     return Signature("signed" if is_listed else "foreign", key)
 
@@ -107,11 +111,11 @@ def of(bundle: Path, checked: Manifest) -> Signature:
 def is_own(checked: Manifest) -> bool:
     """Whether we hold the key that a manifest names; not, where asking for it is a UserError."""
     signer = checked.data.get("signer")
-    own = _public(site_key.signing(str(checked.data["site"])))
+    own = _public(signing_key(str(checked.data["site"])))
     return bool(signer) and _blob(str(signer)) == _blob(own)
 
 
-def described(signer: str) -> str:
+def fingerprint(signer: str) -> str:
     """``SHA256:... (comment)`` of a public key; UserError for what is none."""
     kind, blob, *comment = signer.split(" ", 2)
     try:
@@ -136,8 +140,61 @@ def summary(signed: Mapping[str, Signature]) -> list[str]:
 
 def trust(site: str) -> bytes:
     """What changes when other keys are those of `site`, or can be checked; never a UserError."""
-    own = _blob(_public(site_key.signing(site)))
+    own = _blob(_public(signing_key(site)))
     return f"{own} {_is_missing()} ".encode() + _allowed(site)
+
+
+def signing_key(site: str) -> Path:
+    """The private key, of `ssh-keygen`, that signs the nights of `site`; it may not be there.
+
+    ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
+    """
+    if shared := os.environ.get(SIGNING):
+        return Path(shared)
+    return paths.state() / "sites" / f"{site}.signing"
+
+
+def make_signing_key(site: str) -> Path:
+    """The private key that signs the nights of `site`, made if need be, its public half beside it.
+
+    UserError if it cannot be made, or ``ROUNDTRIP_SIGNING_KEY`` names no file.
+    """
+    file = signing_key(site)
+    if file.is_file():
+        return file
+    if os.environ.get(SIGNING):
+        raise UserError(f"missing: {SIGNING} names it; put the key of the site there", file)
+    with writing(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
+        try:
+            made = folder / "key"
+            arguments = [
+                "-q",
+                "-t",
+                "ed25519",
+                "-N",
+                "",
+                "-C",
+                f"roundtrip {site}",
+                "-f",
+                str(made),
+            ]
+            done = subprocess.run([KEYGEN, *arguments], capture_output=True, text=True, timeout=60)
+            if done.returncode:
+                raise UserError(f"{KEYGEN} makes no key: {done.stderr.strip()[:200]}", file)
+            made.chmod(0o400)
+            for source, target in (
+                (made, file),
+                (made.with_suffix(".pub"), file.with_name(f"{file.name}.pub")),
+            ):
+                try:
+                    os.link(source, target)
+                except FileExistsError:
+                    break
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return file
 
 
 def _public(key: Path) -> str:
@@ -192,20 +249,20 @@ def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedPro
     """In a session of its own: it cannot ask for a passphrase."""
     try:
         return subprocess.run(
-            [site_key.KEYGEN, *arguments],
+            [KEYGEN, *arguments],
             input=content,
             capture_output=True,
             timeout=_TIMEOUT,
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"{site_key.KEYGEN}: {error}") from None
+        raise UserError(f"{KEYGEN}: {error}") from None
 
 
 def _is_missing() -> bool:
-    return shutil.which(site_key.KEYGEN) is None
+    return shutil.which(KEYGEN) is None
 
 
 def _last_line(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
-    return f"{site_key.KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}"
+    return f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}"

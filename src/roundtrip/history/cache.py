@@ -23,7 +23,7 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import __version__
-from roundtrip.collect import reader, signature, site_key
+from roundtrip.collect import pseudonyms, reader, signature
 from roundtrip.collect.columns import Schema
 from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE
 from roundtrip.collect.signature import Signature
@@ -69,7 +69,9 @@ def load(site: Path) -> Cache:
         with zipfile.ZipFile(site / FILE_NAME) as archive:
             parts = {name: archive.read(name) for name in _MEMBERS}
             proof = archive.read(_PROOF).decode()
-        if not proof or not hmac.compare_digest(proof, site_key.proof(site.name, *parts.values())):
+        if not proof or not hmac.compare_digest(
+            proof, pseudonyms.proof(site.name, *parts.values())
+        ):
             return Cache()
         index = json.loads(parts[_INDEX])
         if index["format"] != _format(site.name):
@@ -94,7 +96,7 @@ def store(site: Path, cache: Cache) -> None:
             with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
                 for member, content in zip(_MEMBERS, contents, strict=True):
                     archive.writestr(member, content)
-                archive.writestr(_PROOF, site_key.proof(site.name, *contents))
+                archive.writestr(_PROOF, pseudonyms.proof(site.name, *contents))
             Path(name).chmod(0o644)
             Path(name).replace(site / FILE_NAME)
         finally:

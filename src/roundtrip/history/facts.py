@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import bundle_tables, hosts
+from roundtrip import files
+from roundtrip.collect import bundle_tables
 from roundtrip.collect.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.pseudonyms import STABLE
@@ -108,7 +109,7 @@ def _campaign(checked: Manifest) -> Iterator[Fact]:
 
 
 def _host(bundle: Path) -> Iterator[Fact]:
-    host = hosts.read(bundle / "env" / "host.json", bundle)
+    host = files.read_object_in_tree(bundle / "env" / "host.json", bundle)
     yield from (("", name, _told(_at(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
         listed = _at(host, path)
@@ -117,7 +118,9 @@ def _host(bundle: Path) -> Iterator[Fact]:
 
 
 def _toolchains(bundle: Path) -> Iterator[Fact]:
-    for environ, entry in hosts.read(bundle / "env" / "toolchains.json", bundle).items():
+    for environ, entry in files.read_object_in_tree(
+        bundle / "env" / "toolchains.json", bundle
+    ).items():
         for path, name in _INSTALLED.items():
             yield environ, name, _told(_at(entry, f"installed.{path}"))
         yield from ((environ, *one) for one in _variables(_at(entry, "reframe.env_vars")))
@@ -125,14 +128,16 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
 
 def _site(bundle: Path) -> Iterator[Fact]:
     """What the site says of its partitions, and the user's tuning; of what is private, digests."""
-    partitions = hosts.read(bundle / "env" / "site-config.json", bundle).get("partitions")
+    partitions = files.read_object_in_tree(bundle / "env" / "site-config.json", bundle).get(
+        "partitions"
+    )
     for one in partitions if isinstance(partitions, list) else ():
         name = _told(_at(one, "name"))
         for key, title in _PARTITION.items():
             yield "", f"{title} of partition {name}", _told(_at(one, key))
         for variable, value in _variables(_at(one, "env_vars")):
             yield "", f"{variable} of partition {name}", value
-    user = hosts.read(bundle / "env" / "tuning.json", bundle)
+    user = files.read_object_in_tree(bundle / "env" / "tuning.json", bundle)
     for variable, value in _variables(user.get("variables")):
         yield "", f"{variable} of the user", value
 

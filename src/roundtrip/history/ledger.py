@@ -116,7 +116,7 @@ def _once(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
 def _doubt(one: Revision) -> int:
     """How little the signature of a revision is worth; most of one that is forged or damaged."""
     try:
-        state = signature.of(one.bundle, manifest.verify(one.bundle)).state
+        state = signature.check_signature(one.bundle, manifest.verify(one.bundle)).state
     except UserError:
         return len(signature.STATES)
     return signature.STATES.index(state)

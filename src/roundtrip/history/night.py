@@ -52,7 +52,7 @@ def read(revision: Revision, campaign: str, site: str) -> Night:
     """
     bundle = revision.bundle
     checked = manifest.verify(bundle)
-    signed = signature.of(bundle, checked)
+    signed = signature.check_signature(bundle, checked)
     mine = {"campaign": campaign, "site": site}
     if other := [name for name, value in mine.items() if checked.data[name] != value]:
         raise UserError(f"its bundle is of {other[0]} {checked.data[other[0]]!a}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import confined, manifest
+from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 
 FACTS = "report.json"
@@ -126,7 +126,7 @@ def _read(path: Path) -> Revision:
     if path.is_symlink() or facts is None:
         raise UserError("not a published report")
     digest, supersedes = facts.get("digest"), facts.get("supersedes")
-    listing = confined.read(path / BUNDLE / manifest.FILE_NAME, path)
+    listing = files.read_in_tree(path / BUNDLE / manifest.FILE_NAME, path)
     if hashlib.sha256(listing).hexdigest() != digest:
         raise UserError(f"its bundle is not the one that {FACTS} names")
     if supersedes is not None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from roundtrip.collect import confined
+from roundtrip import files
 
 #: Written by each fixture that builds or finds programs: a list of their paths.
 LISTED = "programs.json"
@@ -25,7 +25,7 @@ _PATIENCE_S = 30
 
 def digest(file: Path) -> str | None:
     """The sha256 of a file; None if it cannot be read.  It is read again once it has changed."""
-    return _digest(file, confined.stamp(file.resolve()))
+    return _digest(file, files.stamp(file.resolve()))
 
 
 @cache

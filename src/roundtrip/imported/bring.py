@@ -24,7 +24,8 @@ from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with
     NodeSetParseError,
 )
 
-from roundtrip.collect import confined, records, site_key
+from roundtrip import files
+from roundtrip.collect import pseudonyms, records
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
@@ -151,7 +152,7 @@ def _resolved(place: Path) -> Path:
 
 
 def _content(file: Path) -> bytes:
-    start = confined.read(file, most=_MOST)
+    start = files.read_in_tree(file, most=_MOST)
     return reports.copy_database(file) if start.startswith(reports.SQLITE) else start
 
 
@@ -252,7 +253,7 @@ def _source(found: list[Source], options: Options) -> dict[str, Any]:
 
 def _disclosure(site: str, values: pl.DataFrame) -> Disclosure:
     hosts = {host for joined in values["hosts"].unique() for host in _hosts(joined)}
-    return Disclosure(Pseudonyms(hosts, site_key.of(site)))
+    return Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
 
 
 def _hosts(joined: str) -> list[str]:

@@ -208,7 +208,7 @@ def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     if not git.get("commit") or git.get("dirty") is None:
         told = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
         raise UserError(told, source)
-    return checked, facts, signature.of(source / published.BUNDLE, checked).sentence
+    return checked, facts, signature.check_signature(source / published.BUNDLE, checked).sentence
 
 
 def _copy_report(source: Path, public: Path) -> Copied:

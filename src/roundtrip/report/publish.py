@@ -200,7 +200,7 @@ def publish(
     not exist, and a damaged revision.
     """
     checked = manifest.verify(bundle)
-    signed = signature.of(bundle, checked)
+    signed = signature.check_signature(bundle, checked)
     site = site_folder(checked, reports)
     correction = correction and correction.for_everybody()
     with writing(site):
@@ -230,7 +230,7 @@ def publish(
                         tell(warning)
                     added = attached.add(held, copied, known, said)
                     if added != copied and signed != signature.UNSIGNED:
-                        added = signature.add(held, added, tell)
+                        added = signature.sign(held, added, tell)
                     copied = added
                 write(held, partial, note)
                 record = {**identity(copied, note), "files": contents(partial)}
@@ -326,7 +326,7 @@ def verify(path: Path) -> list[str]:
     if facts is None:
         raise UserError("not a published report", path / FACTS)
     checked = manifest.verify(path / BUNDLE)
-    signature.of(path / BUNDLE, checked)
+    signature.check_signature(path / BUNDLE, checked)
     require_place(path, checked)
     if checked.digest != facts.get("digest"):
         return [f"{BUNDLE}/{manifest.FILE_NAME}"]

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import confined, samples, seal
+from roundtrip import files
+from roundtrip.collect import samples, seal
 from roundtrip.errors import UserError
 
 #: Entries of run.json that such a program does not tell; a converter fills in those it finds.
@@ -37,7 +38,7 @@ _WHOLE = re.compile(r"[0-9]{1,15}")
 def lines(file: Path, whose: str) -> list[str]:
     """The lines of an output in ASCII; UserError if it is not, or if its last line has no end."""
     try:
-        text = confined.read(file).decode("ascii")
+        text = files.read_in_tree(file).decode("ascii")
     except UnicodeDecodeError as error:
         raise UserError(f"not an output of {whose}: {error}", file) from None
     if text.strip() and not text.endswith("\n"):

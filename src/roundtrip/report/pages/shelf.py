@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import imported, paths
-from roundtrip.collect import analysis, site_key
+from roundtrip.collect import analysis, pseudonyms
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
@@ -242,7 +242,7 @@ def state(made_from: str, page: Path, summary: Summary) -> str:
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
     """Who wrote the record holds the key of the site."""
-    return site_key.proof(site, json.dumps(record, sort_keys=True).encode())
+    return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
 
 
 def _digest(page: Path) -> str:

@@ -93,7 +93,7 @@ def _signer(data: Data) -> str:
     signer = data.manifest.data.get("signer")
     if not signer:
         return "unsigned"
-    return f"signed by {signature.described(signer)}; `roundtrip report DIR --verify` checks it"
+    return f"signed by {signature.fingerprint(signer)}; `roundtrip report DIR --verify` checks it"
 
 
 def _machine(data: Data) -> list[Block]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundtrip.collect import confined
+from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import STUDY, UPSTREAM
@@ -35,7 +35,7 @@ class Result:
 
 def parse(output: Path) -> Result:
     """`parse_output` of a file; UserError if it cannot be read or has no result block."""
-    return parse_output(confined.read(output).decode(errors="replace"), output)
+    return parse_output(files.read_in_tree(output).decode(errors="replace"), output)
 
 
 def parse_output(text: str, file: str | Path) -> Result:
