@@ -14,7 +14,9 @@ class Figures(rfm.RegressionTestPlugin):
         from roundtrip import studies
         from roundtrip.collect import samples
 
-        figures = studies.get(self.study).summarise(samples.whole(f"{self.stagedir}/samples.csv"))
+        figures = studies.get(self.study).summarise(
+            samples.read_rows(f"{self.stagedir}/samples.csv")
+        )
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
             for name, (value, unit) in figures.items()

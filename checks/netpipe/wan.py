@@ -30,4 +30,4 @@ class NetPIPEWan(EmulatedWan, NetPIPE):
         """Smallest half-round-trip time of the launch, s: one pass is prompt on any machine."""
         from roundtrip.collect import samples
 
-        return samples.whole(pathlib.Path(self.stagedir) / "samples.csv")["value"].min()
+        return samples.read_rows(pathlib.Path(self.stagedir) / "samples.csv")["value"].min()

@@ -20,7 +20,7 @@ from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
-from roundtrip.collect import bundle, manifest, rounds
+from roundtrip.collect import bundle, manifest, records
 from roundtrip.collect.launches import scan
 
 ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"
@@ -43,7 +43,7 @@ def night(stage: Callable[..., Any]) -> Runner:
 
 
 def again(night: Runner) -> Counter[str]:
-    inner = night.tree.path / rounds.CONFIRMATION
+    inner = night.tree.path / records.CONFIRMATION
     return Counter(one.case_id for one in scan(inner)) if inner.exists() else Counter()
 
 
@@ -53,11 +53,11 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     assert again(night) == {ONE: 4, OTHER: 4}
     assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
     assert Outcome.of(night.tree).whole
-    told = json.loads((night.tree.path / "env" / rounds.CONFIRMED).read_text())
+    told = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert told == {"schema": 1, "launches": 4, "why_not": ""}
     after = bundle.build(night.tree.path, tmp_path)
     assert manifest.verify(after).digest != manifest.verify(before).digest
-    manifest.verify(after / rounds.CONFIRMATION)
+    manifest.verify(after / records.CONFIRMATION)
     for table in ("samples", "medians", "cases"):
         assert (after / f"{table}.parquet").read_bytes() == (
             before / f"{table}.parquet"
@@ -66,7 +66,7 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
     confirmation.launch(night, {ONE, OTHER}, 3)
-    held = scan(night.tree.path / rounds.CONFIRMATION)
+    held = scan(night.tree.path / records.CONFIRMATION)
     assert Counter(one.campaign_round for one in held) == {1: 2, 2: 2, 3: 2}
 
 
@@ -85,8 +85,11 @@ def test_without_the_time_for_a_round_it_says_so(
     night._launch_s = [launch_s]
     why = confirmation.launch(night, {ONE, OTHER}, 4)
     assert why.startswith("no time was left: a round takes ")
-    assert not (night.tree.path / rounds.CONFIRMATION).exists()
-    assert json.loads((night.tree.path / "env" / rounds.CONFIRMED).read_text())["why_not"] == why
+    assert not (night.tree.path / records.CONFIRMATION).exists()
+    assert (
+        json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())["why_not"]
+        == why
+    )
 
 
 @pytest.mark.parametrize(

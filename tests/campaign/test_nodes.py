@@ -13,7 +13,7 @@ import pytest
 from roundtrip.campaign import nodes
 from roundtrip.campaign.nodes import Node
 from roundtrip.collect import records
-from roundtrip.collect.nodes import Nodes
+from roundtrip.collect.records import Nodes
 from roundtrip.errors import UserError
 
 LISTING = """\
@@ -133,7 +133,7 @@ def test_only_slurm_tells_nodes(tmp_path: Path) -> None:
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     nodes.record({"p": nodes.parsed(LISTING)}, tmp_path)
-    told = records.read(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
+    told = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert told["hosts"] == ["n1", "n9", "n10"]
     assert told["not_measured"][0] == {
         "host": "n2",

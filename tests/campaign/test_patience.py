@@ -14,7 +14,7 @@ from support.launches import leave
 
 from roundtrip.campaign import pauses, scheduler
 from roundtrip.campaign.outcome import Outcome
-from roundtrip.collect import silences
+from roundtrip.collect import scheduler_log
 
 COMMANDS = Path(scheduler.__file__).parent / "slurm"
 LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
@@ -94,7 +94,7 @@ def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -
     done = patient("squeue", "--me", run_dir=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "7 job\n", "")
     assert calls.read_text().splitlines() == ["--me"] * 3
-    (found,) = silences.read(tmp_path)
+    (found,) = scheduler_log.read(tmp_path)
     assert found.command == "squeue"
     assert found.end is not None
     assert 2 <= found.end - found.start < 60
@@ -106,7 +106,7 @@ def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Invalid job id" in done.stderr
     assert len(calls.read_text().splitlines()) == 1
-    assert silences.read(tmp_path) == []
+    assert scheduler_log.read(tmp_path) == []
 
 
 def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
@@ -115,7 +115,7 @@ def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
     fake("squeue", failures=1, error="slurm_load_jobs error: out of luck", answer="7 job")
     fake("scontrol", failures=1)
     assert patient("squeue", run_dir=tmp_path).stdout == "7 job\n"
-    assert len(silences.read(tmp_path)) == 1
+    assert len(scheduler_log.read(tmp_path)) == 1
 
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_a_job_of_another_folder_is_not_taken_for_the_submitted_one(
 def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     lines = ["100 lost a sacct x", "105 lost b squeue y", "120 back b", "125 back a"]
     lines += ["200 lost c sbatch", "216 left c", "300 lost d sbatch", "what is this"]
-    (tmp_path / silences.FILE_NAME).write_text("\n".join(lines))
-    pairs = silences.spells(silences.read(tmp_path))
+    (tmp_path / scheduler_log.FILE_NAME).write_text("\n".join(lines))
+    pairs = scheduler_log.spells(scheduler_log.read(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
-    assert silences.told(pairs) == "Slurm did not answer 3 times, 41 s in total"
+    assert scheduler_log.describe(pairs) == "Slurm did not answer 3 times, 41 s in total"
     patience = scheduler.Patience(400, tmp_path)
     assert patience.since(210) == 6
     assert patience.since(301) is None
@@ -189,7 +189,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
         leave(case, folder, passed=before >= 3)
         now = int(time.time())
         if before < 3:
-            with (folder.parents[1] / silences.FILE_NAME).open("a") as log:
+            with (folder.parents[1] / scheduler_log.FILE_NAME).open("a") as log:
                 log.write(
                     f"{now} lost {case.hash}{before} sacct x\n{now} back {case.hash}{before}\n"
                 )
@@ -237,9 +237,9 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
             "8|COMPLETED|0:0|Unknown|",
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
-    (found,) = silences.read(tmp_path)
+    (found,) = scheduler_log.read(tmp_path)
     assert found.instead
-    assert silences.of_run(tmp_path).endswith("so that scontrol said how jobs ended")
+    assert scheduler_log.describe_run(tmp_path).endswith("so that scontrol said how jobs ended")
 
 
 def test_without_a_controller_nobody_answers_for_accounting(
@@ -257,7 +257,7 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     file = tmp_path / "bin" / "squeue"
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
     patient("squeue", run_dir=tmp_path)
-    (found,) = silences.read(tmp_path)
+    (found,) = scheduler_log.read(tmp_path)
     assert found.end is not None and found.end - found.start >= 4
 
 
@@ -369,8 +369,8 @@ LOST_JOB = frozenset([STAGE])
 def test_a_job_that_a_restarted_controller_does_not_know_is_lost(controller: Any) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60)
     assert patient("squeue", *LOOK, run_dir=run_dir).returncode == 0
-    assert silences.unknown_jobs(run_dir) == LOST_JOB
-    assert silences.read(run_dir) == []
+    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler_log.read(run_dir) == []
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_a_job_that_the_controller_knows_or_may_have_dropped_is_not(
 ) -> None:
     run_dir = controller(jobs, restarted_s)
     patient("squeue", *LOOK, run_dir=run_dir)
-    assert silences.unknown_jobs(run_dir) == frozenset()
+    assert scheduler_log.unknown_jobs(run_dir) == frozenset()
 
 
 def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
@@ -394,7 +394,7 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
 ) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
     assert "7|RUNNING" in patient("sacct", *POLL, run_dir=run_dir).stdout
-    assert silences.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
     told = patient("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
     assert told[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
@@ -404,20 +404,20 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
 def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:
     run_dir = controller("7|RUNNING|b1|/home/else\n", 60)
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
-    assert silences.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == ""
     again = run_dir / STAGE.replace("001", "002")
     again.mkdir(parents=True)
     patient("sbatch", "job.sh", run_dir=run_dir, cwd=again)  # it gets this number as well
     (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{again}\n")
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
-    assert silences.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
 
 
 def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
     run_dir = controller("7|NODE_FAIL|a[1-2]|STAGE\n", -60, down="a1 idle\na2 down*\na2 down*")
     patient("squeue", *LOOK, run_dir=run_dir)
-    assert silences.nodes_down(run_dir) == {STAGE: ("a2",)}
+    assert scheduler_log.nodes_down(run_dir) == {STAGE: ("a2",)}
     (call,) = (run_dir / "sinfo.calls").read_text().splitlines()
     assert "--nodes=a[1-2] " in call
 
@@ -434,7 +434,7 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
         if before < 3:
             (left,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             run_dir = folder.parents[1]
-            with (run_dir / silences.FILE_NAME).open("a") as log:
+            with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
                 log.write(f"{int(time.time())} unknown 7 {left.relative_to(run_dir)}\n")
 
     made = stage(player)

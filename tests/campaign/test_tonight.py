@@ -14,7 +14,7 @@ from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
 from roundtrip.campaign.site import Case
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import nodes as lost
+from roundtrip.collect import bundle
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
@@ -72,7 +72,9 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tree = tmp_path / "tree"
     tree.mkdir()
     night.write(tree)
-    (told,) = lost.told(tree, Disclosure(Pseudonyms(("c",), b"key")))["nodes_not_measured"]
+    (told,) = bundle.nodes_not_measured(tree, Disclosure(Pseudonyms(("c",), b"key")))[
+        "nodes_not_measured"
+    ]
     assert (told["state"], told["reason"]) == ("drained", "bad DIMM")
     again = tonight.arrange(ordinary, site(), PLAN, tmp_path, RunTree(tree))
     assert again.nodes == {}, "a resumed run keeps what Slurm said when it began"

@@ -13,7 +13,7 @@ from support.synthetic import Tree
 from roundtrip import paths
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cli import confirmation
-from roundtrip.collect import analysis, rounds
+from roundtrip.collect import analysis, records
 
 LEVELS = analysis.default().statistics
 
@@ -32,7 +32,7 @@ def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> N
     runner, told = night
     confirmation.launch(runner, LEVELS, told.append)
     assert told == []
-    assert not (runner.tree.path / "env" / rounds.CONFIRMED).exists()
+    assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
     confirmation.tell(runner.tree.path, Path("no such report"), told.append)
     assert told == []
 

@@ -11,7 +11,7 @@ import pytest
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import bundle
-from roundtrip.collect.counts import Counts, of_rows
+from roundtrip.collect.completion import Counts, count_launches
 from roundtrip.report import data
 from roundtrip.report.build import build
 
@@ -27,7 +27,7 @@ def test_launches_too_many_replace_none_that_are_missing() -> None:
 
 def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:
     rows = [("a", "passed", None)] * 3 + [("a", "missing", None), ("b", "skipped", None)]
-    assert of_rows(rows) == Counts({"a": 4}, {"a": 3})
+    assert count_launches(rows) == Counts({"a": 4}, {"a": 3})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nights import Nights
 
-from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
+from roundtrip.collect import analysis, bundle, environment, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, for_everybody
 from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.pseudonyms import Pseudonyms
@@ -257,24 +257,24 @@ def test_what_is_not_private_stays(text: str) -> None:
 
 def test_what_the_package_ships_stays() -> None:
     text = analysis.default_text()
-    assert declared.thresholds(text, NAMES) == text
+    assert environment.public_thresholds(text, NAMES) == text
     for file in CAMPAIGNS.glob("*.toml"):
-        kept = declared.campaign(file.read_text(), NAMES)
+        kept = environment.public_campaign(file.read_text(), NAMES)
         assert parse_toml(kept) == parse_toml(file.read_text())
         assert "#" not in kept
 
 
 def test_comments_of_a_site_stay_with_it() -> None:
     text = 'a = 1.0 # ask alice\n"b # c" = 2 # hush\n# more\n'
-    assert declared.thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
-    assert declared.campaign("not = [toml", NAMES) == ""
+    assert environment.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
+    assert environment.public_campaign("not = [toml", NAMES) == ""
 
 
 @settings(max_examples=40)
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
     names = Disclosure(Pseudonyms((), b""))
-    shown = declared._value(variables)
+    shown = environment._value(variables)
     assert parse_toml(f"x = {shown}") == {"x": variables}
     assert isinstance(names.fields(variables), dict)
 

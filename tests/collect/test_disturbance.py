@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip import model
-from roundtrip.collect import analysis, disturbance, records
+from roundtrip.collect import analysis, disturbance, run_record
 
 RECORDED = Path(__file__).parents[1] / "data" / "disturbance"
 
@@ -209,14 +209,14 @@ FACTS = st.fixed_dictionaries(
             ),
             max_size=4,
         )
-        for name in (*records.RankDisturbance.model_fields, "utc_step_s", "tracer")
+        for name in (*run_record.RankDisturbance.model_fields, "utc_step_s", "tracer")
     },
 )
 
 
 @given(facts=FACTS, ranks=st.integers(0, 4))
 def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
-    assert model.fault(records.Disturbance, facts) is None
+    assert model.fault(run_record.Disturbance, facts) is None
     placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]
     run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
     for reason in disturbance.reasons(run, LIMITS, 2):

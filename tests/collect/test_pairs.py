@@ -12,7 +12,7 @@ import pytest
 from support.bundles import rewritten
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle, manifest, records, silences
+from roundtrip.collect import bundle, manifest, records, scheduler_log
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.report import data
@@ -72,7 +72,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     (stage / "rfm_job.err").write_text(error)
     if log:
         folder = stage.relative_to(tree.path)
-        (tree.path / silences.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
+        (tree.path / scheduler_log.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
     (launch,) = (one for one in scan(tree.path) if one.status == "failed")
     told = "Slurm took node cn12 for down" if down else "rank 0 on cn07 failed first: Killed"
     assert launch.reason == f"sanity error: no end marker; {told}"

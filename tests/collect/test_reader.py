@@ -141,7 +141,7 @@ def test_a_large_samples_file_is_read_as_a_small_one(
         there = samples.parse(content, file)
         with monkeypatch.context() as small:
             small.setattr(samples, "_SMALL", 10)
-            here = samples.parse_confined(content, file)
+            here = samples.parse_limited(content, file)
         assert here.frame.equals(there.frame)
         assert (here.metadata, here.problems) == (there.metadata, there.problems)
 

@@ -47,7 +47,7 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
     data = {**json.loads(file.read_text()), **changes}
     file.write_text(json.dumps(data, indent=1))
     with pytest.raises(UserError) as caught:
-        records.read(file)
+        records.read_record(file)
     assert told in caught.value.what
     assert caught.value.line is not None
     line = file.read_text().splitlines()[caught.value.line - 1]
@@ -74,14 +74,14 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
 def test_what_is_not_a_record(launch: Path, content: bytes, told: str) -> None:
     (launch / "run.json").write_bytes(content)
     with pytest.raises(UserError, match="run.json") as caught:
-        records.read(launch / "run.json")
+        records.read_record(launch / "run.json")
     assert told in caught.value.what
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="missing"):
-        records.read(tmp_path / "case.json")
+        records.read_record(tmp_path / "case.json")
 
 
 def test_the_package_thresholds_are_good() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import bundle, samples, seal
+from roundtrip.collect import bundle, samples
 from roundtrip.collect.launches import scan
 from roundtrip.report import data
 from roundtrip.report.sections import launches
@@ -126,8 +126,8 @@ def test_a_forged_digest_is_no_text(make_tree: Maker) -> None:
 @pytest.mark.parametrize("kept", [("rows",), ("rows", "sha256"), ("rows", "counts")])
 def test_a_part_of_a_seal_is_none(kept: tuple[str, ...]) -> None:
     full = {"rows": 0, "sha256": "", "counts": []}
-    assert seal.is_whole(full)
-    assert not seal.is_whole({key: full[key] for key in kept})
+    assert samples.is_full_seal(full)
+    assert not samples.is_full_seal({key: full[key] for key in kept})
 
 
 def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
@@ -137,6 +137,6 @@ def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     netpipe_output.convert(file, "NPmpich2", 2)
     content = (tmp_path / "samples.csv").read_bytes()
     run = json.loads((tmp_path / "run.json").read_text())
-    assert seal.is_whole(run["samples"])
+    assert samples.is_full_seal(run["samples"])
     frame = samples.parse(content, file).frame
-    assert seal.fault(seal.digest(content), frame, run["samples"]) == ""
+    assert samples.seal_fault(samples.digest(content), frame, run["samples"]) == ""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.collect import bundle, silences
+from roundtrip.collect import bundle, scheduler_log
 from roundtrip.report import data, markdown
 from roundtrip.report.build import build
 
@@ -22,8 +22,8 @@ LOG = """\
 
 def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6)
-    (tree.path / silences.FILE_NAME).write_text(LOG)
-    silences.record(tree.path)
+    (tree.path / scheduler_log.FILE_NAME).write_text(LOG)
+    scheduler_log.record(tree.path)
     built = bundle.build(tree.path)
     assert "Slurm did not answer once, 31 s in total." in markdown.render(build(data.read(built)))
     recorded = (built / "env" / "scheduler.json").read_text()
@@ -32,7 +32,7 @@ def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -
 
 def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6)
-    silences.record(tree.path)
+    scheduler_log.record(tree.path)
     assert not (tree.path / "env" / "scheduler.json").exists()
 
 
@@ -40,16 +40,16 @@ def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> N
     "content", [None, [], {"silences": 3}, {"silences": [3]}, {"silences": [{"seconds": -1}]}]
 )
 def test_what_is_no_such_record_says_nothing(content: object) -> None:
-    assert silences.recorded(content) == ""
+    assert scheduler_log.describe_record(content) == ""
 
 
 def test_that_accounting_stayed_away_reaches_the_report(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6)
-    (tree.path / silences.FILE_NAME).write_text(LOG.replace(" back ", " instead "))
-    silences.record(tree.path)
+    (tree.path / scheduler_log.FILE_NAME).write_text(LOG.replace(" back ", " instead "))
+    scheduler_log.record(tree.path)
     record = json.loads((tree.path / "env" / "scheduler.json").read_text())
-    assert silences.recorded(record) == silences.of_run(tree.path)
-    assert "its accounting stayed away" in silences.recorded(record)
+    assert scheduler_log.describe_record(record) == scheduler_log.describe_run(tree.path)
+    assert "its accounting stayed away" in scheduler_log.describe_record(record)
 
 
 @given(st.lists(st.text(max_size=80) | st.sampled_from(LOG.splitlines()), max_size=6))
@@ -57,7 +57,7 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     run_dir = tmp_path_factory.mktemp("log")
     known = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
     text = "\n".join([known[0], *lines, "", known[1]])
-    (run_dir / silences.FILE_NAME).write_text(text, encoding="utf-8", errors="replace")
-    assert "rounds/001/x" in silences.unknown_jobs(run_dir)
-    assert silences.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
-    silences.of_run(run_dir)
+    (run_dir / scheduler_log.FILE_NAME).write_text(text, encoding="utf-8", errors="replace")
+    assert "rounds/001/x" in scheduler_log.unknown_jobs(run_dir)
+    assert scheduler_log.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
+    scheduler_log.describe_run(run_dir)

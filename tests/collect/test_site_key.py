@@ -37,7 +37,7 @@ def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> No
 
 
 def test_processes_at_once_make_one_key(state: Path) -> None:
-    code = "from roundtrip.collect import site_key; print(site_key.of('s').decode())"
+    code = "from roundtrip.collect.pseudonyms import site_key; print(site_key('s').decode())"
     environment = {"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(state)}
     running = [
         subprocess.Popen(

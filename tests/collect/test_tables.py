@@ -13,7 +13,7 @@ from support.bundles import rewritten
 from support.hosts import pseudonym
 
 from roundtrip import model
-from roundtrip.collect import bundle, bundle_tables, manifest, records, samples, seal
+from roundtrip.collect import bundle, bundle_tables, manifest, records, samples
 from roundtrip.collect.bundle_rows import ALL, DETAIL_ROWS, DETAILS, TIMING, Case
 from roundtrip.collect.columns import cells, columns, setting_rows, value
 from roundtrip.errors import UserError
@@ -69,7 +69,7 @@ def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None
     run["timing"] = {"clock": "the moon"}
     other.write_text(json.dumps(run))
     with pytest.raises(UserError, match="timing.clock"):
-        records.read(other, tree.path)
+        records.read_record(other, tree.path)
 
 
 def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
@@ -122,7 +122,7 @@ def of_ring(tree: Any, told: dict[str, Any]) -> Path:
     content = text.replace("half_round_trip_time", "time_per_pass").encode()
     rows.write_bytes(content)
     run = json.loads(file.read_text())
-    sealed = seal.of(content, samples.parse(content, rows).frame)
+    sealed = samples.seal(content, samples.parse(content, rows).frame)
     file.write_text(json.dumps({**run, "samples": sealed, "ring": told, "npb": {"not": "its"}}))
     return Path(file)
 

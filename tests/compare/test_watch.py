@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from compare.conftest import MPICH, OPENMPI
 
-from roundtrip.collect import rounds
+from roundtrip.collect import records
 from roundtrip.compare import comparison
 from roundtrip.compare.comparison import Watch
 from roundtrip.compare.model import Status
@@ -20,7 +20,7 @@ Tree = Callable[..., Any]
 
 def watch(made: Any, **more: Any) -> tuple[Watch, list[str]]:
     for session in sorted(made.path.glob("rounds/*")):
-        rounds.write(session, int(session.name))
+        records.write_round(session, int(session.name))
     file = made.path / "campaign.toml"
     file.write_text("sequential = true\n" + file.read_text())
     said: list[str] = []

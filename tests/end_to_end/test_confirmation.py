@@ -23,7 +23,7 @@ import pytest
 from support.nights import published
 from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking, patient
 
-from roundtrip.collect import analysis, manifest, rounds
+from roundtrip.collect import analysis, manifest, records
 from roundtrip.collect.launches import scan
 
 pytestmark = [
@@ -160,7 +160,7 @@ def test_a_changed_eager_limit_is_told_and_confirmed_by_launches(cluster: Virtua
     assert "Launched again" in (revision / "report.md").read_text()
     assert "sign test" in (revision / "report.html").read_text()
 
-    (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{rounds.CONFIRMATION}")
+    (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{records.CONFIRMATION}")
     assert len(scan(tree)) == 2 * launches, "each round has the case and its control"
     assert len(scan(tree.parent)) == 4, "and none of them is one of the night's own"
     bundle = revision / "bundle"

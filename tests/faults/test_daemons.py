@@ -12,7 +12,7 @@ from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
 
-from roundtrip.collect import silences
+from roundtrip.collect import scheduler_log
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,6 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     finally:
         start()
     assert trial.oracle.tree
-    (row,) = [one for one in silences.read(trial.oracle.tree) if one.instead][:1]
+    (row,) = [one for one in scheduler_log.read(trial.oracle.tree) if one.instead][:1]
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log

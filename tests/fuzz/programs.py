@@ -18,13 +18,13 @@ def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
     assert [point.size_bytes for point in points] == [
         size for size, _ in zip(netpipe_output.Schedule().sizes(), points, strict=False)
     ], "a line is missing"
-    samples.whole(folder / "samples.csv")
+    samples.read_rows(folder / "samples.csv")
     return True
 
 
 def npb(content: bytes, seed: bytes, folder: Path) -> bool:
     npb_upstream.convert(_written(content, folder / "rfm_job.out"), "cg.A.x")
-    samples.whole(folder / "samples.csv")
+    samples.read_rows(folder / "samples.csv")
     return True
 
 

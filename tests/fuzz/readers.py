@@ -15,13 +15,13 @@ from support.bundles import RECORDED
 
 from fuzz import bundles, foreign, history, links, programs
 from roundtrip.campaign import model
-from roundtrip.collect import analysis, cases, disturbance, records, samples, seal
+from roundtrip.collect import analysis, disturbance, launch, records, samples
 from roundtrip.collect.bundle_rows import ALL
+from roundtrip.collect.completion import SessionReport
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.environment import Environment
 from roundtrip.collect.launch import Launch
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.session_report import SessionReport
 from roundtrip.errors import UserError
 from roundtrip.sites import lock
 
@@ -68,24 +68,26 @@ def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
     kept = sum(row in good for row in (body or b"").split(b"\n")[:-1])
     assert read.frame.height >= kept, "a good row was lost"
     whole = samples.parse(seed, file)
-    sealed = seal.of(seed, whole.frame)
-    proven = not read.problems and not seal.fault(seal.digest(content), read.frame, sealed)
+    sealed = samples.seal(seed, whole.frame)
+    proven = not read.problems and not samples.seal_fault(
+        samples.digest(content), read.frame, sealed
+    )
     assert proven == (content == seed), "a bad row was kept, or a good file refused"
     return not read.problems
 
 
 def _record(name: str) -> Check:
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        read = records.read(_written(content, folder, name))
+        read = records.read_record(_written(content, folder, name))
         if name == "state.json":
             return True
         good = {
-            other: records.read(bundles.tree().folder(1, bundles.ENVIRON) / other)
+            other: records.read_record(bundles.tree().folder(1, bundles.ENVIRON) / other)
             for other in _BOTH
         }
         good[name] = read
         case, run = good["case.json"], good["run.json"]
-        cases.require_fits(
+        launch.require_fits(
             Launch("a/b/c", records.case_id(case), "passed", "", "a", "b", case=case, run=run)
         )
         return True

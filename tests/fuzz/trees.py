@@ -9,7 +9,7 @@ from random import Random
 
 from fuzz.bundles import tree
 from fuzz.mutate import mutated
-from roundtrip.collect import bundle, seal
+from roundtrip.collect import bundle, samples
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.report.build import build
@@ -31,7 +31,7 @@ def check(random: Random, folder: Path) -> bool:
 
 def _collected(run: Path, launches: list[Path], touched: set[Path], random: Random) -> bool:
     digests = {
-        seal.digest((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
+        samples.digest((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
         for launch in launches
     }
     found = scan(run)

@@ -15,7 +15,7 @@ import pytest
 from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 
 from roundtrip.cli import main
-from roundtrip.collect import manifest, rounds
+from roundtrip.collect import manifest, records
 from roundtrip.history import attached, ledger
 from roundtrip.report import confirmation, data, html, markdown
 from roundtrip.report.build import build
@@ -64,7 +64,7 @@ def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -
     told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
     again = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
     again.nodes = lambda _: node
-    again.bundle(revision / "bundle" / rounds.CONFIRMATION, NIGHTS - 1, told)
+    again.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, told)
     return redigested(revision)
 
 
@@ -153,7 +153,7 @@ def test_a_night_that_launched_nothing_again_says_why(
     revision: Path, note: Any, words: str
 ) -> None:
     if note is not None:
-        (revision / "bundle" / "env" / rounds.CONFIRMED).write_text(json.dumps(note))
+        (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
     held = read(redigested(revision))
     assert confirmation.confirmed(held, history.tonight(held)).sentence == words
     assert words in markdown.render(build(held))
@@ -231,7 +231,7 @@ def test_the_page_of_all_nights_says_it(revision: Path) -> None:
 
 def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
-    (revision / "bundle" / rounds.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
     text = page(redigested(revision))
     assert "Not read: " in text and "Launched again" not in text
     assert str(revision.parents[3]) not in text
@@ -253,7 +253,7 @@ def test_launches_that_no_collector_wrote_cost_the_night_nothing(
     revision: Path, ask: Callable[..., tuple[str, str]]
 ) -> None:
     launched(revision, slower(3.0, 3, 7))
-    (revision / "bundle" / rounds.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
     told, error = ask(redigested(revision))
     assert "2 worse last night" in told and "Launched again" not in told
     assert error.startswith("warning: ") and error.count("\n") == 1

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.collect import bundle, rounds
+from roundtrip.collect import bundle, records
 from roundtrip.report import data, speeds
 from roundtrip.report.blocks import Items, Part, Table
 from roundtrip.report.sections import toolchains
@@ -145,8 +145,8 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
     """Two sessions a round, one a toolchain."""
     move(tree, MPICH, by=10)
     for number in range(1, 11):
-        rounds.write(tree.path / "rounds" / f"{number:03d}", number)
-        rounds.write(tree.path / "rounds" / f"{number + 10:03d}", number)
+        records.write_round(tree.path / "rounds" / f"{number:03d}", number)
+        records.write_round(tree.path / "rounds" / f"{number + 10:03d}", number)
     part, told = judged(tree)
     assert {one.interval.n for one in told.values()} == {10}
     assert not refusals(part)

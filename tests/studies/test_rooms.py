@@ -13,7 +13,7 @@ import pytest
 from roundtrip import studies
 from roundtrip.collect import analysis, samples
 from roundtrip.collect.analysis import Analysis
-from roundtrip.collect.records import DETAILS
+from roundtrip.collect.run_record import DETAILS
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.derivation import Facts
 from roundtrip.studies.findings import Comparison

@@ -12,7 +12,7 @@ from roundtrip import studies
 from roundtrip.collect import analysis, bundle_tables, samples
 from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
 from roundtrip.collect.columns import cells, columns, setting_rows
-from roundtrip.collect.records import DETAILS
+from roundtrip.collect.run_record import DETAILS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import samples, seal
+from roundtrip.collect import samples
 
 BY = {
     "simgrid": "3.32",
@@ -32,5 +32,5 @@ def simulate(tree: Path, **changes: Any) -> None:
         (folder / "samples.csv").write_bytes(content)
         run = json.loads((folder / "run.json").read_text())
         frame = samples.parse(content, folder / "samples.csv").frame
-        more = {"simulated": {**BY, **changes}, "samples": seal.of(content, frame)}
+        more = {"simulated": {**BY, **changes}, "samples": samples.seal(content, frame)}
         (folder / "run.json").write_text(json.dumps({**run, **more}))

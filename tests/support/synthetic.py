@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import seal
+from roundtrip.collect import samples
 
 HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
@@ -202,7 +202,7 @@ class Tree:
             },
             "warmup_discarded": 4210,
             "points": points,
-            "samples": seal.of((folder / "samples.csv").read_bytes(), frame),
+            "samples": samples.seal((folder / "samples.csv").read_bytes(), frame),
             "complete": True,
             **changes,
         }

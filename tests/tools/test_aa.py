@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from roundtrip.collect import bundle, rounds
+from roundtrip.collect import bundle, records
 from roundtrip.report import data
 from tools.bench import aa
 
@@ -24,7 +24,7 @@ def read(make_tree: Maker) -> Callable[..., data.Data]:
             launches=launches, steady=True, environs=(OPENMPI, MPICH), sizes=[1, 1024, 65536]
         )
         for number in range(1, launches + 1):
-            rounds.write(tree.path / "rounds" / f"{number:03d}", number)
+            records.write_round(tree.path / "rounds" / f"{number:03d}", number)
         return data.read(bundle.build(tree.path))
 
     return make

@@ -191,7 +191,7 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
     }
     assert {(point["samples"], point["status"]) for point in run["points"]} == {(6, "converged")}
     assert {point["batch"] for point in run["points"]} == {1}
-    rows = samples.whole(tmp_path / "samples.csv")
+    rows = samples.read_rows(tmp_path / "samples.csv")
     assert rows["phase"].unique().to_list() == ["measure"]
     value = pl.col("value")
     apart = rows.group_by("variant", "size_bytes").agg(apart=value.max() / value.min() - 1)

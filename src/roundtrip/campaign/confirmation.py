@@ -16,7 +16,7 @@ from roundtrip.campaign import nodes, scheduler, tree
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.progress import told
 from roundtrip.campaign.runner import Runner
-from roundtrip.collect import rounds
+from roundtrip.collect import records
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 
@@ -37,11 +37,11 @@ def launch(night: Runner, cases: Collection[str], launches: int) -> str:
     elif left_s <= 0 or needed_s > left_s:
         why = f"no time was left: a round takes {told(needed_s)}, of {told(left_s)}"
     note = {"schema": 1, "launches": launches, "why_not": why}
-    (night.tree.path / "env" / rounds.CONFIRMED).write_text(json.dumps(note) + "\n")
+    (night.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
     if why:
         return why
     wanted = list(_on_same_nodes(night, wanted))
-    inner = tree.part(night.tree, rounds.CONFIRMATION, wanted, launches)
+    inner = tree.part(night.tree, records.CONFIRMATION, wanted, launches)
     title = f"{night.campaign.title}: launching again what was worse"
     limited = replace(
         night.campaign, title=title, launches=launches, time_limit_minutes=left_s / 60

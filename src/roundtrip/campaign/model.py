@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from roundtrip import tables
-from roundtrip.collect.declared import CampaignTable, CheckTable
+from roundtrip.collect.environment import CampaignTable, CheckTable
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.tables import Places

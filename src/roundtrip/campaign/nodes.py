@@ -13,7 +13,7 @@ from typing import Any
 
 from roundtrip.campaign import chosen, scheduler
 from roundtrip.campaign.site import Site
-from roundtrip.collect import nodes
+from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 #: States in which a node runs jobs, now or after those that it has.
@@ -112,7 +112,7 @@ def parsed(listing: str) -> list[Node]:
 
 def record(asked: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     """Note in the tree of a run what Slurm said of the nodes of each partition."""
-    file = run_dir / nodes.FILE
+    file = run_dir / records.NODES_FILE
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(_told(asked), indent=1) + "\n")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import displaced, silences
-from roundtrip.collect.counts import Counts
+from roundtrip.collect import completion, scheduler_log
+from roundtrip.collect.completion import Counts
 from roundtrip.collect.launches import Launch, scan
 
 
@@ -43,8 +43,10 @@ class Outcome:
             failures=_reasons(launches, "failed"),
             partial=_reasons(launches, "partial"),
             skipped=len(state["skipped"]),
-            silence=silences.of_run(tree.path),
-            displaced=displaced.told(i.reason for i in launches if i.status == displaced.STATUS),
+            silence=scheduler_log.describe_run(tree.path),
+            displaced=completion.describe_displaced(
+                i.reason for i in launches if i.status == completion.DISPLACED
+            ),
             disturbed=tuple(i.disturbed for i in launches if i.disturbed),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from roundtrip.collect import displaced
+from roundtrip.collect import completion
 
 #: First pause, s; each further pause is twice as long.
 _FIRST_S = 5.0
@@ -73,7 +73,7 @@ class Pauses:
 
     def take(self, why: str) -> bool:
         """Pause, because of `why` a round measured nothing; False if the time is over before."""
-        if why == displaced.MAINTENANCE and (kept := self._maintenances()):
+        if why == completion.MAINTENANCE and (kept := self._maintenances()):
             return self._wait_for(kept[0])
         pause_s = min(self._next_s, self.deadline - time.monotonic())
         if pause_s <= 0:

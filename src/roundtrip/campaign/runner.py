@@ -18,7 +18,7 @@ from roundtrip.campaign.pauses import Pauses
 from roundtrip.campaign.scheduler import Queue
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import displaced, silences
+from roundtrip.collect import completion, scheduler_log
 from roundtrip.collect.launches import Launch, scan
 
 #: What is launched: a case, or a case on nodes that meet.
@@ -104,7 +104,7 @@ class Runner:
         except scheduler.NoAnswerError:
             return False
         finally:
-            silences.record(self.tree.path)
+            scheduler_log.record(self.tree.path)
         return in_time
 
     @property
@@ -212,7 +212,7 @@ class Runner:
         for launch in scan(self.tree.path):
             if launch.round != round_:
                 continue
-            if launch.status == displaced.STATUS:
+            if launch.status == completion.DISPLACED:
                 found[launch.key] = launch.reason
             elif self._patience and launch.status == "failed":
                 if scheduler.is_silence(words := _words(launch)):

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from roundtrip.campaign import progress
-from roundtrip.collect import silences
+from roundtrip.collect import scheduler_log
 from roundtrip.errors import UserError
 
 _SLURM = ("slurm", "squeue")
@@ -50,7 +50,7 @@ class Patience:
             **base,
             "PATH": f"{_COMMANDS}:{base['PATH']}",
             "ROUNDTRIP_SLURM_DEADLINE": str(int(self.deadline)),
-            "ROUNDTRIP_SLURM_LOG": str(self.run_dir / silences.FILE_NAME),
+            "ROUNDTRIP_SLURM_LOG": str(self.run_dir / scheduler_log.FILE_NAME),
         }
 
     @property
@@ -59,7 +59,7 @@ class Patience:
 
     def now(self) -> str:
         """What to show while Slurm does not answer; "" while it answers."""
-        waiting = [item for item in silences.read(self.run_dir) if item.end is None]
+        waiting = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
         if not waiting:
             return ""
         return (
@@ -68,7 +68,7 @@ class Patience:
 
     def since(self, moment: float) -> float | None:
         """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
-        found = silences.spells(silences.read(self.run_dir))
+        found = scheduler_log.spells(scheduler_log.read(self.run_dir))
         later = [(max(start, moment), end) for start, end in found if end >= int(moment)]
         return sum(end - start for start, end in later if end > start) if later else None
 

@@ -16,7 +16,7 @@ from roundtrip import model
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.revision import Revision
-from roundtrip.collect import analysis, records, rounds
+from roundtrip.collect import analysis, records
 from roundtrip.errors import UserError
 
 
@@ -57,7 +57,7 @@ class RunTree:
     @property
     def state(self) -> dict[str, Any]:
         """The content of state.json: what the run must produce, and when it ended."""
-        return records.read(self.path / "state.json")
+        return records.read_record(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
         """Change keys of state.json, by rename, so that a reader never sees half of it."""
@@ -88,14 +88,14 @@ class RunTree:
 
     def next_round(self) -> int:
         """The number of a new round, higher than that of any session."""
-        return 1 + max((rounds.read(folder) or 0 for folder in self._sessions()), default=0)
+        return 1 + max((records.read_round(folder) or 0 for folder in self._sessions()), default=0)
 
     def next_session(self, round_number: int) -> Path:
         """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
         number = 1 + max((int(folder.name) for folder in self._sessions()), default=0)
         folder = self.path / "rounds" / f"{number:03d}"
         folder.mkdir(parents=True)
-        rounds.write(folder, round_number)
+        records.write_round(folder, round_number)
         return folder
 
     def next_build(self) -> Path:

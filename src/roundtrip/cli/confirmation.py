@@ -10,7 +10,7 @@ from roundtrip import paths
 from roundtrip.campaign import confirmation as launching
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
-from roundtrip.collect import bundle, manifest, rounds
+from roundtrip.collect import bundle, manifest, records
 from roundtrip.errors import UserError
 from roundtrip.history import attached, ledger
 from roundtrip.history.annotations import of_site
@@ -45,7 +45,7 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
 
 def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
     """What the published report of a night confirms, in lines; nothing if nothing was worse."""
-    if not (run_dir / "env" / rounds.CONFIRMED).is_file():
+    if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return
     held = data.read(revision / "bundle")
     judged = history.tonight(held)

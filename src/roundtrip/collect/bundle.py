@@ -17,20 +17,15 @@ from roundtrip import partial as partials
 from roundtrip.collect import (
     analysis,
     bundle_tables,
-    cases,
-    declared,
     manifest,
-    nodes,
     pseudonyms,
     records,
-    rounds,
     samples,
-    seal,
     signature,
 )
 from roundtrip.collect.disclosure import Disclosure
-from roundtrip.collect.environment import WITHHELD, Environment
-from roundtrip.collect.launch import SAMPLES, Launch
+from roundtrip.collect.environment import WITHHELD, Environment, public_campaign, public_thresholds
+from roundtrip.collect.launch import SAMPLES, Launch, launch_records
 from roundtrip.collect.launches import scan
 from roundtrip.collect.pseudonyms import Pseudonyms, host_names
 from roundtrip.errors import UserError, writing
@@ -52,17 +47,17 @@ def build(
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
     thresholds = analysis.of_run(run_dir)
-    launches = _of(run_dir, thresholds)
-    again = _again(run_dir, thresholds)
+    launches = _scan(run_dir, thresholds)
+    again = _confirmation(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         partial = partials.make(folder)
         try:
             partial.chmod(0o755)
             if again:
-                inner = partial / rounds.CONFIRMATION
+                inner = partial / records.CONFIRMATION
                 inner.mkdir()
-                _write(run_dir / rounds.CONFIRMATION, again, thresholds, inner)
+                _write(run_dir / records.CONFIRMATION, again, thresholds, inner)
             written = _write(run_dir, launches, thresholds, partial)
             signed = signature.sign(partial, written, tell)
             return _keep(partial, folder / signed.digest[:16])
@@ -70,22 +65,22 @@ def build(
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _of(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
     """The launches of a tree; UserError if it is none, or none of them completed."""
-    records.read(run_dir / "state.json")
+    records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
         raise UserError(_nothing(launches), run_dir)
     return launches
 
 
-def _again(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+def _confirmation(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
     """Launches that were to confirm the run's; none if none of them completed."""
-    inner = run_dir / rounds.CONFIRMATION
+    inner = run_dir / records.CONFIRMATION
     if inner.is_symlink() or not (inner / "state.json").is_file():
         return []
     try:
-        return _of(inner, thresholds)
+        return _scan(inner, thresholds)
     except UserError:
         return []
 
@@ -94,40 +89,32 @@ def _write(
     run_dir: Path, launches: Sequence[Launch], thresholds: analysis.Analysis, folder: Path
 ) -> manifest.Manifest:
     """Write the bundle of a tree to an empty folder."""
-    state = records.read(run_dir / "state.json")
-    passed = sorted((item for item in launches if item.status == "passed"), key=_identity)
+    state = records.read_record(run_dir / "state.json")
+    passed = sorted(
+        (item for item in launches if item.status == "passed"), key=lambda item: item.id
+    )
     environment = Environment.read(run_dir)
     campaign = files.read_text_in_tree(run_dir / "campaign.toml")
     records_of = [each for launch in launches for each in (launch.case, launch.run)]
-    hosts = [
-        *environment.hosts(),
-        *host_names(records_of),
-        *(n for one in launches for n in one.nodes),
-    ]
+    allocated = (node for launch in launches for node in launch.nodes)
+    hosts = [*environment.hosts(), *host_names(records_of), *allocated]
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
-    rows, made = (
-        _samples(passed, run_dir, names),
-        bundle_tables.make_tables(cases.told(launches, state, names)),
-    )
+    rows = _samples(passed, run_dir, names)
+    made = bundle_tables.make_tables(launch_records(launches, state, names))
     bundle_tables.write_frame(rows, folder / "samples.parquet")
     bundle_tables.write_tables(made, folder)
     level = thresholds.statistics.confidence_level
-    bundle_tables.write_medians(
-        bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], level), folder
-    )
-    limits = declared.thresholds(thresholds.text, names)
+    medians = bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], level)
+    bundle_tables.write_medians(medians, folder)
+    limits = public_thresholds(thresholds.text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
-    (folder / "campaign.toml").write_bytes(declared.campaign(campaign, names).encode())
+    (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
     environment.write(folder / "env", names)
-    facts = {**_facts(state, names), **nodes.told(run_dir, names)}
+    facts = {**_facts(state, names), **nodes_not_measured(run_dir, names)}
     if names.refused:
         note = {"schema": 1, "looked_like_credentials": sorted(names.refused)}
         (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
     return manifest.write(folder, facts)
-
-
-def _identity(launch: Launch) -> str:
-    return launch.id
 
 
 def _nothing(launches: Sequence[Launch]) -> str:
@@ -142,9 +129,9 @@ def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.Data
         assert launch.folder is not None  # noqa: S101  a passed launch has one
         file = launch.folder / SAMPLES
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
-        if seal.digest(content) != launch.digest:
+        if samples.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
-        frame = samples.parse_confined(content, file).frame
+        frame = samples.parse_limited(content, file).frame
         labels = [
             pl.lit(launch.id).alias("launch"),
             pl.lit(names.kept(launch.case_id)).alias("case_id"),
@@ -164,6 +151,28 @@ def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
         "git": {"commit": commit, "dirty": git.get("dirty")},
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
+
+
+def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
+    """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each.
+
+    Nothing of a run that did not ask the scheduler.  UserError for a file that cannot be read.
+    """
+    if not (run_dir / records.NODES_FILE).exists():
+        return {}
+    partitions = records.read_record(run_dir / records.NODES_FILE, run_dir, records.Nodes)[
+        "partitions"
+    ]
+    found = {
+        node["host"]: {
+            "node": names.of(node["host"]),
+            "state": names.kept(node["state"]),
+            "reason": names.message(node["reason"]),
+        }
+        for partition in partitions.values()
+        for node in partition["not_measured"]
+    }
+    return {"nodes_not_measured": sorted(found.values(), key=lambda one: one["node"])}
 
 
 def _keep(partial: Path, final: Path) -> Path:

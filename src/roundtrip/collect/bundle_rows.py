@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import Field, create_model
 
 from roundtrip.collect.columns import Row, Rule, Schema, columns
-from roundtrip.collect.records import (
+from roundtrip.collect.run_record import (
     DETAILS,
     Cache,
     Clock,

@@ -44,7 +44,7 @@ from roundtrip.collect.columns import (
     setting_rows,
     value,
 )
-from roundtrip.collect.records import DETAILS, RankDisturbance
+from roundtrip.collect.run_record import DETAILS, RankDisturbance
 from roundtrip.errors import UserError, printable
 from roundtrip.stats.summaries import median_intervals
 

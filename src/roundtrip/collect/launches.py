@@ -20,18 +20,15 @@ import polars as pl
 from roundtrip import files
 from roundtrip.collect import (
     analysis,
-    cases,
-    displaced,
+    completion,
     disturbance,
-    first_failure,
     identity,
     launch,
     records,
-    rounds,
-    silences,
+    scheduler_log,
 )
+from roundtrip.collect.completion import SessionReport, TestCase
 from roundtrip.collect.launch import Launch, Status
-from roundtrip.collect.session_report import SessionReport, TestCase
 from roundtrip.errors import UserError, printable
 
 __all__ = ["Launch", "scan"]
@@ -54,13 +51,13 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     limits = limits or analysis.of_run(run_dir)
     cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
-    lost, down = silences.unknown_jobs(run_dir), silences.nodes_down(run_dir)
+    lost, down = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refused in sorted(sessions, key=lambda session: _in_order(session[0].name)):
         if refused:
             found.append(_unknown(folder, folder.name, refused))
             continue
-        number = rounds.read(folder, run_dir)
+        number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _Session(folder, run_dir, report, limits.disturbance, cores, lost, down)
         found += [replace(item, campaign_round=number) for item in session.launches()]
@@ -115,7 +112,7 @@ def _without_changes(launches: Iterable[Launch], pinned: _Known) -> Iterator[Lau
 def _pinned(run_dir: Path) -> _Known:
     """The programs that the run began with; none if state.json does not say it."""
     try:
-        pins = records.read(run_dir / "state.json").get("pins", [])
+        pins = records.read_record(run_dir / "state.json").get("pins", [])
     except UserError:
         return {}
     return {
@@ -171,7 +168,7 @@ class _Session:
         """The launch of a folder; a failed one if anything goes wrong while it is read."""
         try:
             found = self._launch(folder, came_back)
-            cases.require_fits(found)
+            launch.require_fits(found)
         except _ANYTHING as error:
             told = printable(str(error).splitlines()[0] if str(error) else "")[:160]
             return self._refused(folder, f"cannot be used: {type(error).__name__}: {told}")
@@ -198,12 +195,12 @@ class _Session:
         if not reason and not self.report.whole and not came_back:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = self._error(folder)
-        if not came_back and (why := displaced.why(reason, error, self._is_lost(folder))):
+        if not came_back and (why := completion.displacement(reason, error, self._is_lost(folder))):
             return replace(found, status="displaced", reason=why)
         down = () if came_back else self._nodes_down(folder, error, read)
         gone = f"Slurm took node {', node '.join(down)} for down" if down else ""
         # Where a node is gone, the ranks that were left blame each other.
-        parts = [reason or read.fault or "left unfinished", gone or first_failure.words(error)]
+        parts = [reason or read.fault or "left unfinished", gone or completion.first_failure(error)]
         return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
 
     def _is_lost(self, folder: Path) -> bool:
@@ -212,7 +209,7 @@ class _Session:
     def _nodes_down(self, folder: Path, error: str, read: launch.Contents) -> tuple[str, ...]:
         """Which of the launch's nodes went down, by Slurm's queue or by what srun wrote."""
         said = {*self.down.get(str(folder.relative_to(self.root)), ())}
-        for listed in first_failure.nodes_down(error):
+        for listed in completion.nodes_down(error):
             said.update(identity.expanded(listed) or ())
         return tuple(sorted(said & {*read.nodes, *read.case.get("hosts", ())}))
 
@@ -235,7 +232,7 @@ class _Session:
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
         status: Status = "skipped" if test.result == "skip" else "failed"
-        if why := displaced.why(reason):
+        if why := completion.displacement(reason):
             status, reason = "displaced", why
         name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
         identity = f"{round_}/{test.environ}/{name}"

@@ -76,7 +76,7 @@ def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
     `root` as in `records.read`.
     """
     file = folder / FILE_NAME
-    return records.read(file, root, Link) if files.stamp(file) else None
+    return records.read_record(file, root, Link) if files.stamp(file) else None
 
 
 def fault(record: dict[str, Any]) -> str:

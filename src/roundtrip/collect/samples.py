@@ -1,14 +1,19 @@
-"""The reader of samples.csv: all good rows, and a list of ``file:line: reason``.
+"""The reader of samples.csv: all good rows, a list of ``file:line: reason``, and its seal.
 
 A clean file takes a fast path (polars).  If the fast path finds anything wrong, the file is read
 again line by line, to say what is wrong where and to keep every good row.  Both paths use the same
 patterns for a good row.
+
+The seal, in run.json under `samples`, says whether these are the rows as the workload wrote them:
+``rows``; ``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches
+have only ``rows``.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -85,10 +90,10 @@ def parse(content: bytes, file: Path) -> Samples:
 
 def read(file: Path) -> Samples:
     """Read one samples.csv; UserError if it is not a regular file that can be read."""
-    return parse_confined(files.read_in_tree(file, most=files.MOST_SAMPLES), file)
+    return parse_limited(files.read_in_tree(file, most=files.MOST_SAMPLES), file)
 
 
-def parse_confined(content: bytes, file: Path) -> Samples:
+def parse_limited(content: bytes, file: Path) -> Samples:
     """As `parse`; a large content in another process, UserError where that reaches a limit."""
     if len(content) <= _SMALL:
         return parse(content, file)
@@ -107,7 +112,7 @@ def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[byt
     yield packed({"metadata": found.metadata, "problems": problems}, found.frame)
 
 
-def whole(file: str | Path) -> pl.DataFrame:
+def read_rows(file: str | Path) -> pl.DataFrame:
     """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
     found = read(Path(file))
     if found.problems:
@@ -257,3 +262,64 @@ def _typed(name: str, text: str, kind: str) -> Any:
     if not formed:
         raise ValueError(f"{name} {text[:40]!r} is not a positive number")
     return float(text)
+
+
+SERIES = ["case", "variant", "size_bytes", "phase", "metric"]
+
+
+def seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
+    """The seal of a samples.csv with this content and these rows."""
+    counts = frame.group_by(SERIES, maintain_order=True).agg(samples=pl.len())
+    return {"rows": frame.height, "sha256": digest(content), "counts": counts.to_dicts()}
+
+
+def digest(content: bytes) -> str:
+    """The sha256 of `content` in hexadecimal, as in the seal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_of_rows(content: bytes) -> str:
+    """The sha256 of the rows of a samples.csv, without its head, which says when it was written."""
+    rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
+    return digest(rows)
+
+
+def is_full_seal(declared: dict[str, Any]) -> bool:
+    """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
+    return "sha256" in declared and "counts" in declared
+
+
+def seal_fault(found: str, frame: pl.DataFrame, declared: dict[str, Any]) -> str:
+    """How the rows differ from the seal `declared`; "" if they do not.
+
+    `found` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
+    """
+    if frame.height != declared["rows"]:
+        return f"samples.csv has {frame.height} rows, run.json says {declared['rows']}"
+    counted = frame.group_by(SERIES, maintain_order=True).agg(
+        samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
+    )
+    if "counts" in declared:
+        here, there = _by_series(counted.to_dicts()), _by_series(declared["counts"])
+        for series in {**here, **there}:
+            if (has := here.get(series, 0)) != (said := there.get(series, 0)):
+                what = f"{has} samples of {_series_words(series)}"
+                return f"samples.csv has {what}, run.json says {said}"
+    for row in counted.filter(~pl.col("in_order")).head(1).to_dicts():
+        series = tuple(row[name] for name in SERIES)
+        return f"samples.csv: rep of {_series_words(series)} does not count 0, 1, 2, ..."
+    if found != declared.get("sha256", found):
+        return (
+            "samples.csv is not the file that the workload wrote: "
+            f"its sha256 begins {found[:12]}, that in run.json {declared['sha256'][:12]}"
+        )
+    return ""
+
+
+def _by_series(counts: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
+    return {tuple(item[name] for name in SERIES): item["samples"] for item in counts}
+
+
+def _series_words(series: tuple[Any, ...]) -> str:
+    case, variant, size, phase, metric = series
+    return f"{case} {variant} {size} B {phase} {metric}"

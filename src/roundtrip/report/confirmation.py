@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import reader, rounds
+from roundtrip.collect import reader, records
 from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.history import published
 from roundtrip.report import data, units
@@ -191,12 +191,12 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
 
 def _medians(held: Data) -> tuple[pl.DataFrame, str]:
     """The medians of undisturbed launches that were made again, and why there are none."""
-    inner = held.folder / rounds.CONFIRMATION
+    inner = held.folder / records.CONFIRMATION
     if inner.is_dir():
         again = data.read(inner)
         calm = again.launches.filter(~pl.col("disturbed"))
         return again.medians.join(calm.select("launch"), on="launch", how="semi"), ""
-    record = held.environment.get(rounds.CONFIRMED, {"why_not": _ENDED})
+    record = held.environment.get(records.CONFIRMATION_FILE, {"why_not": _ENDED})
     why = record.get("why_not") if isinstance(record, dict) else None
     return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import samples, seal
+from roundtrip.collect import samples
 from roundtrip.errors import UserError
 
 #: Entries of run.json that such a program does not tell; a converter fills in those it finds.
@@ -98,7 +98,7 @@ def write(
         "start_time": time,
         **_UNTOLD,
         **record,
-        "samples": seal.of(content, read.frame),
+        "samples": samples.seal(content, read.frame),
         "complete": True,
     }
     output.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")

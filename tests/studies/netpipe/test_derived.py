@@ -110,7 +110,7 @@ def test_what_was_not_measured_is_absent_from_the_summary() -> None:
 
 
 def test_a_recorded_launch_is_summarised() -> None:
-    figures = netpipe.summary(samples.whole(LAUNCH / "samples.csv"))
+    figures = netpipe.summary(samples.read_rows(LAUNCH / "samples.csv"))
     assert 0.1 < figures["latency_1B_us"] < 10
     assert figures["bandwidth_1KiB"] < figures["bandwidth_16KiB"] < figures["bandwidth_peak"]
     assert 0.5 < figures["ratio_boost"] < 2
@@ -119,10 +119,10 @@ def test_a_recorded_launch_is_summarised() -> None:
 def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     with pytest.raises(UserError, match="missing"):
-        netpipe.summary(samples.whole(file))
+        netpipe.summary(samples.read_rows(file))
     file.write_text(f"{samples.HEADER}\nx\n")
     with pytest.raises(UserError, match=r"samples\.csv:2: 1 columns"):
-        netpipe.summary(samples.whole(file))
+        netpipe.summary(samples.read_rows(file))
 
 
 def test_the_published_figure_is_in_megabits() -> None:

@@ -145,14 +145,14 @@ def test_wrong_idle_and_damaged_results_are_refused(
 
 def test_every_row_that_our_program_writes_is_read() -> None:
     """Rows of `npb --benchmark CG --class S` on two ranks; times of each rank stand apart."""
-    rows = samples.whole(DATA / "native.cg.S.2.samples.csv")
+    rows = samples.read_rows(DATA / "native.cg.S.2.samples.csv")
     by_rank = rows.filter(pl.col("phase") == "rank communication")
     assert by_rank["rep"].to_list() == [0, 1]
     assert npb.summary(rows)["messages"] == 2370
 
 
 def test_one_rank_alone_communicates_for_no_time_and_its_launch_is_good() -> None:
-    rows = samples.whole(DATA / "native.ep.S.1.samples.csv")
+    rows = samples.read_rows(DATA / "native.ep.S.1.samples.csv")
     communication = rows.filter(pl.col("phase") == "rank communication")
     assert communication["value"].to_list() == [0.0]
     assert npb.summary(rows)["time"] > 0

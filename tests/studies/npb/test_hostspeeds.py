@@ -108,11 +108,11 @@ def made(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
 
 
 def _seal(folder: Path) -> None:
-    from roundtrip.collect import samples, seal
+    from roundtrip.collect import samples
 
     content = (folder / "samples.csv").read_bytes()
     run = json.loads((folder / "run.json").read_text())
-    run["samples"] = seal.of(content, samples.parse(content, folder / "samples.csv").frame)
+    run["samples"] = samples.seal(content, samples.parse(content, folder / "samples.csv").frame)
     (folder / "run.json").write_text(json.dumps(run))
 
 

@@ -129,7 +129,7 @@ def test_the_published_lines_are_those_of_the_text() -> None:
 def test_a_file_that_is_not_samples_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "samples.csv").write_text("nonsense\n")
     with pytest.raises(UserError):
-        ring.summary(samples.whole(tmp_path / "samples.csv"))
+        ring.summary(samples.read_rows(tmp_path / "samples.csv"))
 
 
 def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:

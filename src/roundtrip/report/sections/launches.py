@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.collect import displaced, identity, silences
+from roundtrip.collect import completion, identity, scheduler_log
 from roundtrip.collect.bundle_rows import STATUSES
-from roundtrip.collect.counts import Counts, of_rows
+from roundtrip.collect.completion import Counts, count_launches
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
@@ -165,7 +165,7 @@ def facts(shown: Part) -> Facts:
 
 def completed(data: Data) -> Counts:
     """Launches asked for and launches that completed."""
-    return of_rows(data.launches.select("case_id", "status", "wanted").iter_rows())
+    return count_launches(data.launches.select("case_id", "status", "wanted").iter_rows())
 
 
 def _counts(data: Data) -> Table:
@@ -200,7 +200,7 @@ def _unsealed(data: Data) -> Iterator[Block]:
 
 def _silences(data: Data) -> Iterator[Block]:
     """When the scheduler did not answer; nothing for a bundle without such a record."""
-    if silent := silences.recorded(data.environment.get("scheduler.json")):
+    if silent := scheduler_log.describe_record(data.environment.get("scheduler.json")):
         why = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silent}. {why}",))
 
@@ -215,13 +215,13 @@ def _out_of_use(data: Data) -> Iterator[Block]:
 
 def _displaced(data: Data) -> Iterator[Block]:
     """How many launches Slurm displaced, by reason; nothing if none."""
-    shown = data.launches.filter(pl.col("status") == displaced.STATUS)
-    if reasons := displaced.told(shown["reason"].fill_null("")):
+    shown = data.launches.filter(pl.col("status") == completion.DISPLACED)
+    if reasons := completion.describe_displaced(shown["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
 
 
 def _lost(data: Data) -> list[Block]:
-    lost = data.launches.filter(~pl.col("status").is_in(["passed", displaced.STATUS]))
+    lost = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]

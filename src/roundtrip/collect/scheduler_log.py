@@ -91,7 +91,7 @@ def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     return merged
 
 
-def told(pairs: Sequence[tuple[float, float]]) -> str:
+def describe(pairs: Sequence[tuple[float, float]]) -> str:
     """For people: ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
     if not pairs:
         return ""
@@ -100,10 +100,10 @@ def told(pairs: Sequence[tuple[float, float]]) -> str:
     return f"Slurm did not answer {times}, {seconds:.0f} s in total"
 
 
-def of_run(run_dir: Path) -> str:
+def describe_run(run_dir: Path) -> str:
     """For people, of a run tree: as `told`, and whether accounting stayed away."""
     found = read(run_dir)
-    return _with_instead(told(spells(found)), any(one.instead for one in found))
+    return _with_instead(describe(spells(found)), any(one.instead for one in found))
 
 
 def _with_instead(words: str, instead: bool) -> str:
@@ -123,7 +123,7 @@ def record(run_dir: Path) -> None:
         (run_dir / "env" / "scheduler.json").write_text(text)
 
 
-def recorded(content: object) -> str:
+def describe_record(content: object) -> str:
     """What ``env/scheduler.json`` of a bundle says, for people; "" for any other content."""
     items = content.get("silences") if isinstance(content, dict) else None
     is_away = isinstance(content, dict) and content.get("accounting_away") is True
@@ -132,7 +132,7 @@ def recorded(content: object) -> str:
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
     if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
-    words = told([(0.0, float(s)) for s in seconds if s is not None])
+    words = describe([(0.0, float(s)) for s in seconds if s is not None])
     return _with_instead(words, is_away)
 
 

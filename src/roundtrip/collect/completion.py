@@ -1,0 +1,314 @@
+"""Which launches completed, how many, and why the others did not.
+
+The reasons are those of the run report of ReFrame, and of what a launcher wrote to standard error:
+the rank that fails ends without a word, or says why.  Its healthy partner then complains that the
+connection is gone, and is ended: its words come last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from roundtrip import files
+from roundtrip.collect import records
+from roundtrip.errors import UserError, printable
+
+#: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
+_MOST_REPORT = 3 << 23
+
+
+def _line(text: str) -> str:
+    """The first line of a text, made printable, because it may come from a job's output.
+
+    Of a command that failed, ReFrame tells its words below: then also the last of them.
+    """
+    first, *more = text.strip().splitlines() or [""]
+    words = [line for line in more if line.strip() and not _MARK.fullmatch(line.strip())]
+    if more and _FAILED.search(first):
+        first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
+    return printable(first)[:500]
+
+
+#: How ReFrame begins, and divides, what it tells of a command that failed.
+_FAILED = re.compile(r"command '.*' failed with exit code \d+:$")
+_MARK = re.compile(r"--- std(out|err) ---")
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """One entry of a run report; `folder` is the name of its stage folder, "" before set-up."""
+
+    name: str
+    case_id: str
+    environ: str
+    folder: str
+    hash: str
+    result: str
+    is_fixture: bool
+    fail_phase: str
+    fail_reason: str
+    exit_code: int | None
+
+    @staticmethod
+    def of(entry: dict[str, Any]) -> TestCase:
+        """From an entry of ``testcases`` in ReFrame's report; a missing text is "" or "unknown"."""
+
+        def text(key: str, default: str = "") -> str:
+            return _line(str(entry.get(key) or default))
+
+        name = text("display_name") or text("name", "unknown")
+        place = [text(key, "unknown") for key in ("system", "partition", "environ")]
+        exit_code = entry.get("job_exitcode")
+        return TestCase(
+            name=name,
+            case_id=records.named_case_id(name, *place),
+            environ=place[2],
+            folder=PurePosixPath(text("stagedir")).name,
+            hash=text("hashcode"),
+            result=text("result"),
+            is_fixture=bool(entry.get("fixture")),
+            fail_phase=text("fail_phase"),
+            fail_reason=text("fail_reason"),
+            exit_code=exit_code if isinstance(exit_code, int) else None,
+        )
+
+    def reason(self, report: SessionReport) -> str:
+        """Why the test did not pass, in one line; "" if it passed."""
+        if self.result == "pass":
+            return ""
+        if self.result == "fail_deps":
+            return report.broken_fixture(self.environ)
+        if self.result == "abort":
+            return "interrupted: the ReFrame session was told to stop"
+        told = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
+        return told + self._signal()
+
+    def _signal(self) -> str:
+        if self.exit_code is None or self.exit_code in (0, 1):
+            return ""
+        number = self.exit_code - 128 if self.exit_code > 128 else -self.exit_code
+        try:
+            return f"; killed by signal {number} ({signal.Signals(number).name})"
+        except ValueError:
+            return f"; exit status {self.exit_code}"
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """A run report; `whole` is False if it cannot be read, because the session was killed."""
+
+    tests: tuple[TestCase, ...]
+    whole: bool
+
+    @staticmethod
+    def read(file: Path, root: Path | None = None) -> SessionReport:
+        """Read a report.json of the run tree `root`; a broken one counts as absent."""
+        try:
+            # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
+            data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
+            entries = [entry for run in data["runs"] for entry in run["testcases"]]
+            return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
+        except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return SessionReport((), False)
+
+    def find(self, environ: str, folder: str) -> TestCase | None:
+        """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
+        mine = [t for t in self.tests if (t.environ, t.folder) == (environ, folder)]
+        return mine[-1] if mine else None
+
+    def broken_fixture(self, environ: str) -> str:
+        """Why a test of toolchain `environ` could not start."""
+        broken = [
+            test
+            for test in self.tests
+            if test.is_fixture and test.environ == environ and test.result == "fail"
+        ]
+        if not broken:
+            return "a test it depends on failed"
+        return f"{broken[0].name.split(' ')[0]} failed: {broken[0].reason(self)}"
+
+
+#: How launchers name a rank: Slurm's srun, Open MPI's mpirun (before and since release 5), MPICH.
+_FAILED_RANK = re.compile(
+    r"^(?:srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)"
+    r"|[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+) exited"
+    r" on (?P<how2>[^\n.]+)"
+    r"|[^\n]*The first process to do so was:\s+Process name: \[\S+,(?P<ranks3>\d+)\]"
+    r"\s+Exit code:\s+(?P<code3>\d+)"
+    r"|MPI_ABORT was invoked on rank (?P<ranks4>\d+)"
+    r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
+    re.MULTILINE,
+)
+#: Lines that are no words of the rank that failed: stack traces, and what a launcher adds.
+_NOISE = re.compile(
+    r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace"
+    r"|Failing at address|Signal code|^slurmstepd|^srun: "
+)
+#: Lines, and blocks between rules, in which a partner complains or a launcher explains.
+_OF_OTHERS = re.compile(
+    r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
+    r"|detected that one or more processes exited",
+    re.IGNORECASE,
+)
+#: What our own wrapper of each rank writes first is nobody's last word.
+_WITNESS = "ROUNDTRIP RANK ON "
+#: How srun says that Slurm has given a node up.
+_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
+_RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
+_MOST_WORDS = 160
+
+
+def first_failure(error: str) -> str:
+    """``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of a standard error.
+
+    Where it names no rank, the last words alone; "" of an empty one.
+    """
+    named = _FAILED_RANK.search(error)
+    if named is None:
+        lines = [line.strip() for line in error.splitlines() if line.strip(" -\t")]
+        return _last(lines)
+    found = {key.rstrip("2345"): text for key, text in named.groupdict().items() if text}
+    where = f" on {found['host']}" if "host" in found else ""
+    how = found.get("how") or (f"exit code {found['code']}" if "code" in found else "MPI_Abort")
+    several = "ranks" if re.search(r"\D", found["ranks"]) else "rank"
+    first = f"{several} {found['ranks']}{where} failed first: {how.strip()}"
+    said = _last(_own(error[: named.start()]))
+    return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], said)))
+
+
+def nodes_down(error: str) -> list[str]:
+    """The lists of nodes, as Slurm writes them, that srun says have failed."""
+    return _NODE_DOWN.findall(error)
+
+
+def _own(error: str) -> list[str]:
+    """The lines that the failed rank may have written itself."""
+    blocks = _RULE.split(error)
+    # What is between two rules is one message.
+    kept = [one for n, one in enumerate(blocks) if n % 2 == 0 or not _OF_OTHERS.search(one)]
+    lines = [line.strip() for block in kept for line in block.splitlines()]
+    return [one for one in lines if one and not (_NOISE.search(one) or _OF_OTHERS.search(one))]
+
+
+def _last(lines: list[str]) -> str:
+    own = [line for line in lines if not line.startswith(_WITNESS)]
+    return f"last words: {printable(own[-1])[:_MOST_WORDS]}" if own else ""
+
+
+DISPLACED = "displaced"
+PREEMPTED = "Slurm preempted its job"
+MAINTENANCE = "Slurm kept its nodes for maintenance"
+FORGOTTEN = "Slurm's controller lost its state: restarted, it does not know the job"
+
+#: What slurmstepd appends to the standard error of a job that it ends (slurmstepd/mgr.c's words).
+_ENDED = re.compile(
+    r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
+    re.MULTILINE,
+)
+#: Slurm's reason of a job that waits, with which ReFrame cancels it.
+_KEPT = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
+
+
+def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> str:
+    """Why a launch that did not complete was displaced; "" if it failed.
+
+    `reason` is what ReFrame says of it, `error` the end of what its job wrote to standard error;
+    `is_forgotten`: Slurm's controller no longer knew its job.
+    """
+    if is_forgotten:
+        return FORGOTTEN
+    if _ENDED.search(error):
+        return PREEMPTED
+    return MAINTENANCE if _KEPT.search(reason) else ""
+
+
+def describe_displaced(reasons: Iterable[str]) -> str:
+    """For people: how many launches were displaced, by reason; "" if none was."""
+    listed = list(reasons)
+    if not listed:
+        return ""
+    parts = [
+        f"{count} {what}"
+        for what, count in (
+            ("preempted", sum(PREEMPTED in reason for reason in listed)),
+            ("for a maintenance", sum(MAINTENANCE in reason for reason in listed)),
+            (
+                "lost by a controller that restarted without its state",
+                sum(FORGOTTEN in reason for reason in listed),
+            ),
+        )
+        if count
+    ]
+    launches = "1 launch" if len(listed) == 1 else f"{len(listed)} launches"
+    by_reason = f" ({', '.join(parts)})" if parts else ""
+    return f"Slurm displaced {launches}{by_reason}: repeated, and counted against no case"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Launches asked for and launches that passed, by case.
+
+    A case gets more launches than asked for when some of its launches were disturbed.
+    """
+
+    asked: Mapping[str, int]
+    passed: Mapping[str, int]
+    #: Launches that measured only a part of their sizes; none of these has passed.
+    partial: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """Launches asked for, of all cases."""
+        return sum(self.asked.values())
+
+    @property
+    def came(self) -> int:
+        """Launches asked for that completed; an extra launch of one case replaces no other case."""
+        return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
+
+    @property
+    def more(self) -> int:
+        """Launches that passed beyond those asked for."""
+        return sum(self.passed.values()) - self.came
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many launches each case lacks; cases that lack none are left out."""
+        short = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
+        return {case: count for case, count in short.items() if count > 0}
+
+    def told(self) -> str:
+        """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
+        more = ""
+        if self.more:
+            more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
+        partial = f"; {self.partial} more only partial" if self.partial else ""
+        return f"{self.came} of {self.wanted} launches completed{more}{partial}"
+
+
+def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
+    """Counts of (case, status, launches asked for), one for each row of cases.parquet.
+
+    An older bundle does not say how many were asked for: then it is what completed and is missing.
+    """
+    asked: dict[str, int] = {}
+    passed: dict[str, int] = {}
+    missing: dict[str, int] = {}
+    partial = 0
+    for case, status, wanted in rows:
+        if wanted is not None:
+            asked[case] = wanted
+        if status == "passed":
+            passed[case] = passed.get(case, 0) + 1
+        partial += status == "partial"
+        if status == "missing":
+            missing[case] = missing.get(case, 0) + 1
+    for case in passed.keys() | missing.keys():
+        asked.setdefault(case, passed.get(case, 0) + missing.get(case, 0))
+    return Counts(asked, passed, partial)

@@ -1,0 +1,302 @@
+"""run.json, which a workload writes: the model of it, and of its parts that become rows of tables.
+
+A model names what the readers rely on.  What only one study's workload writes stands under the
+study's name, and the study has the model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from roundtrip import model, studies
+from roundtrip.model import (
+    MOST_AMOUNT,
+    Amount,
+    Count,
+    Host,
+    Label,
+    Record,
+    Sha256,
+    Signed,
+    Text,
+    column,
+    optional,
+)
+
+#: The words of ``workloads/core/timing_facts.cpp``.  Whose clock is read; how ranks wait for each
+#: other before a sample; whose time is the sample; the state of the caches before a sample.
+#: "several": not the same in all that the launch measured.
+Clock = Literal["one rank", "each rank", "several"]
+Synchronisation = Literal["barrier", "message", "none", "several"]
+OverRanks = Literal["one rank", "maximum", "several"]
+Cache = Literal["warm", "flushed", "several"]
+Speed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
+
+
+class Timing(Record):
+    """How a launch took its times."""
+
+    clock: Clock | None = None
+    synchronisation: Synchronisation | None = None
+    over_ranks: OverRanks | None = None
+    cache: Cache | None = None
+
+
+class Simulated(Record):
+    """What simulated a launch, by ``workloads/core/simulation.cpp``; titles are for people.
+
+    A launch that simulates hosts of many speeds has none of its own.
+    """
+
+    simgrid: Label = Field(title="version of SimGrid")
+    platform: Label = Field(title="platform")
+    platform_sha256: Sha256 = Field(title="sha256 of the platform")
+    host_flops: Speed | None = Field(default=None, title="host speed, flop/s")
+
+
+class Place(Record):
+    """Where a rank runs."""
+
+    rank: Count = column("the rank, from 0", "count")
+    host: Host = column("pseudonym of its host")
+    cpus: list[int] | None = optional(
+        "numbers of the processors that it may use; none: any", "count"
+    )
+    switch: Host | None = optional(
+        "the switch that the host hangs on, where the site tells it; bundles from before have "
+        "no such column",
+        later=True,
+    )
+
+
+#: By name.
+Texts = Annotated[dict[str, Text], Field(max_length=10_000)]
+_Adapters = Annotated[list[Text], Field(max_length=100)]
+
+
+class NodeFacts(Record):
+    """What the kernel of a node says, see `workloads/core/node.hpp`."""
+
+    host: Host = column("pseudonym of the node")
+    kernel: Text | None = optional("release of its kernel")
+    processor: Text | None = optional("model of its first processor")
+    microcode: Text | None = optional("revision of the microcode of its first processor")
+    firmware: Text | None = optional("version of its BIOS")
+    governor: Text | None = optional("frequency governor of its first processor")
+    smt: Text | None = optional(
+        "whether it runs several threads on a core: `on` or `off`; this and the next two came "
+        "later than the table",
+        later=True,
+    )
+    memory: Text | None = optional("its memory, to the GiB", later=True)
+    clock_source: Text | None = optional("what its kernel takes the time from", later=True)
+    adapters: _Adapters | None = optional(
+        "its InfiniBand adapters (and the like): board, firmware, driver"
+    )
+
+
+class Node(NodeFacts):
+    """A node of a launch."""
+
+    boot: str | None = None
+    logical: Count | None = None
+    huge_pages: Text | None = None
+    interfaces: Texts | None = None
+    sent_bytes: dict[str, Count] | None = None
+
+
+class RankDisturbance(Record):
+    """What disturbed a rank; `workloads/core/disturbance.hpp` says how it is measured."""
+
+    involuntary_context_switches: Count | None = optional(
+        "times that the kernel took its processor away", "count"
+    )
+    core_migrations: Count | None = optional("times that it moved to another processor", "count")
+    voluntary_context_switches: Count | None = optional(
+        "times that it slept; this column and those below are missing in older bundles",
+        "count",
+        later=True,
+    )
+    continued: Count | None = optional(
+        "times that it got SIGCONT, by which a stopped process goes on", "count", later=True
+    )
+    duration_s: Amount | None = optional(
+        "from the first to the last reading of these counters, by the kernel's monotonic clock",
+        "s",
+        later=True,
+    )
+    cpu_s: Amount | None = optional("time that its main thread had a processor", "s", later=True)
+    waited_s: Amount | None = optional(
+        "time that its main thread was ready and had none", "s", later=True
+    )
+    throttled_s: Amount | None = optional(
+        "time for which a CPU limit of its cgroup, or of one around it, stopped it: of the one "
+        "that did so longest, summed over processors and all processes of the cgroup",
+        "s",
+        later=True,
+    )
+    longest_stop_s: Amount | None = optional(
+        "the longest part of the measurement without a processor and without waiting for one, "
+        "for each sleep in it; empty where a program has no such parts",
+        "s",
+        later=True,
+    )
+    suspended_s: Amount | None = optional("time that its machine was suspended", "s", later=True)
+    clock_rate: Amount | None = optional(
+        "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio", later=True
+    )
+    clock_rate_error: Amount | None = optional(
+        "by how much `clock_rate` may be wrong", "ratio", later=True
+    )
+    clock_step_s: Signed | None = optional(
+        "by how much the clock of the measurement went away from the kernel's monotonic clock",
+        "s",
+        later=True,
+    )
+    utc_ahead_s: Signed | None = optional(
+        "by how much its wall clock is ahead of that of rank 0", "s", later=True
+    )
+
+
+class _Host(Record):
+    load_average_start: list[Amount | None] | None = None
+    load_average_end: list[Amount | None] | None = None
+    utc_step_s: list[Signed | None] | None = None
+    tracer: list[Count | None] | None = None
+    steal_s: Amount | None = None
+
+
+#: One value a rank, in a list for each of the columns.
+Disturbance: Any = model.extended(
+    _Host,
+    {
+        name: (list[field.annotation] | None, None)  # type: ignore[name-defined]
+        for name, field in RankDisturbance.model_fields.items()
+    },
+)
+
+
+class _Identity(Record):
+    """What the ranks of one host run, see `workloads/core/identity.hpp`."""
+
+    host: Host
+    ranks: Annotated[list[Count], Field(min_length=1)]
+    library: str | None = None
+    standard: str | None = None
+    device: str | None = None
+    file: str | None = None
+    build: str | None = None
+    program_sha256: str | None = None
+    preload: str | None = None
+    libraries: Texts | None = None
+    slurm_node: Host | None = None
+
+
+class PointFacts(Record):
+    """A variant at a size, as a launch measured it."""
+
+    case: Label = column("what was measured, as in the samples")
+    variant: Label = column("the variant")
+    size_bytes: Count = column("size of a message", "bytes")
+    samples: Count = column("samples; 0: left out from this size on", "count")
+    status: Text = column("how it ended: `converged`, `budget`, `bounded`, or a word of its own")
+    batch: Count | None = optional("operations that were timed as one sample", "count")
+    median_s: Amount | None = optional("median of the samples", "s")
+    ci_relative_half_width: Amount | None = optional(
+        "half the width of the median's interval, within this launch", "of the median"
+    )
+    verified: bool | None = optional("whether the data that arrived were those that were sent")
+    inner: Count | None = optional(
+        "exchanges in one iteration of the study's outer loop, where it has two loops", "count"
+    )
+    discarded: Count | None = optional("exchanges of this point that were not kept", "count")
+    parameters: str | None = optional("parameters of the point, for people")
+
+
+class Finding(Record):
+    """A legal call that the MPI library refused, its error, and what was measured instead."""
+
+    call: str
+    error: str
+    consequence: str
+
+
+class Point(PointFacts):
+    """An entry of ``points``."""
+
+    finding: Finding | None = None
+
+
+class _Series(Record):
+    case: Label
+    variant: Label
+    size_bytes: Count
+    phase: Label
+    metric: Label
+    samples: Count
+
+
+class Seal(Record):
+    """The rows of samples.csv as its workload wrote them; older launches have only their number."""
+
+    rows: Count
+    sha256: Sha256 = ""
+    counts: list[_Series] = Field(default_factory=list)
+
+
+class _Mpi(Record):
+    library: str | None = None
+    standard: str | None = None
+
+
+class _Compiler(Record):
+    id: str | None = None
+    flags: str | None = None
+
+
+class _ClockFacts(Record):
+    name: str | None = None
+    resolution_s: Amount | None = None
+    overhead_s: Amount | None = None
+
+
+class _Coverage(Record):
+    measured: Count
+    wanted: Count
+
+
+class _Run(Record):
+    schema_: Literal[1] = Field(alias="schema")
+    workload: Label
+    ranks: Annotated[Count, Field(ge=1)]
+    hosts: list[Host]
+    start_time: Text
+    points: list[Point]
+    samples: Seal
+    complete: bool
+    mpi: _Mpi | None = None
+    boost: str | None = None
+    compiler: _Compiler | None = None
+    clock: _ClockFacts | None = None
+    command: list[str] | None = None
+    timing: Timing | None = None
+    simulated: Simulated | None = None
+    placement: list[Place] | None = None
+    identity: list[_Identity] | None = None
+    nodes: list[Node] | None = None
+    warmup_discarded: Count | None = None
+    elapsed_s: Amount | None = None
+    coverage: _Coverage | None = None
+
+
+#: By study: what only its workload writes, under the study's name; ``details/`` of a bundle.
+DETAILS = {study.name: study.record for study in studies.load() if study.record}
+Run = model.extended(
+    _Run,
+    {
+        "disturbance": (Disturbance | None, None),
+        **{name: (own, None) for name, own in DETAILS.items()},
+    },
+)
