@@ -20,9 +20,9 @@ Maker = Callable[..., Any]
 
 def test_launches_too_many_replace_none_that_are_missing() -> None:
     counts = Counts({"a": 8, "b": 8}, {"a": 9, "b": 7})
-    assert (counts.came, counts.wanted, counts.more) == (15, 16, 1)
+    assert (counts.completed, counts.wanted, counts.more) == (15, 16, 1)
     assert counts.missing == {"b": 1}
-    assert counts.told() == "15 of 16 launches completed; 1 more repeats disturbed ones"
+    assert counts.describe() == "15 of 16 launches completed; 1 more repeats disturbed ones"
 
 
 def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:

@@ -264,6 +264,19 @@ def test_what_the_package_ships_stays() -> None:
         assert "#" not in kept
 
 
+@pytest.mark.parametrize("title", ["[/b] Nachtprüfung", "latency /bandwidth", "(A)/B", "24/7"])
+def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
+    kept = environment.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    assert parse_toml(kept) == {"title": title}
+
+
+def test_what_is_private_in_a_title_does_not_leave() -> None:
+    title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
+    kept = parse_toml(environment.public_campaign(f"title = {json.dumps(title)}\n", NAMES))["title"]
+    assert re.fullmatch(rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}", kept)
+    assert "nid7" not in kept and "/home" not in NAMES.text("[/home]")
+
+
 def test_comments_of_a_site_stay_with_it() -> None:
     text = 'a = 1.0 # ask alice\n"b # c" = 2 # hush\n# more\n'
     assert environment.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'

@@ -22,12 +22,12 @@ sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (
 )
 def test_the_words_of_a_command_that_failed(out: str, error: str, told: str) -> None:
     reason = f"spawned process error: {SpawnedProcessError('sbatch rfm_job.sh', out, error, 1)}"
-    read = completion.TestCase.of({"fail_reason": reason})
+    read = completion.TestCase.from_entry({"fail_reason": reason})
     assert read.fail_reason.startswith(
         "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + told
     )
 
 
 def test_of_other_reasons_the_first_line_is_kept() -> None:
-    read = completion.TestCase.of({"fail_reason": "sanity error: no end marker\nmore\n"})
+    read = completion.TestCase.from_entry({"fail_reason": "sanity error: no end marker\nmore\n"})
     assert read.fail_reason == "sanity error: no end marker"

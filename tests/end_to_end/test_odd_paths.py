@@ -62,6 +62,6 @@ def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
     assert page.parts[len(tmp_path.parts) :][:3] == ("Be richte", "nacht prüfung", "local")
-    assert "] Nachtprüfung</h1>" in page.read_text()  # "/b" is taken for a path
+    assert "[/b] Nachtprüfung</h1>" in page.read_text()
     verified = roundtrip("report", page.parent, "--verify")
     assert verified.returncode == 0, verified.stderr

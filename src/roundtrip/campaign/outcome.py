@@ -68,7 +68,7 @@ class Outcome:
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""
         cases = len(self.counts.asked)
-        yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.told()}"
+        yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
         if self.silence:

@@ -131,8 +131,8 @@ def run(
     if not in_time and not outcome.whole:
         limit, counts = f"{declared.time_limit_minutes:g} minutes", outcome.counts
         _say(
-            f"time limit of {limit} ended this run after {counts.came} of {counts.wanted} launches;"
-            f" go on with: {again}"
+            f"time limit of {limit} ended this run after {counts.completed} of {counts.wanted} "
+            f"launches; go on with: {again}"
         )
     for line in outcome.lines():
         _say(line)

@@ -46,7 +46,6 @@ from roundtrip.collect.columns import (
 )
 from roundtrip.collect.run_record import DETAILS, RankDisturbance
 from roundtrip.errors import UserError, printable
-from roundtrip.stats.summaries import median_intervals
 
 _ROW_GROUP = 1 << 18
 #: Rows of a table that is read as a whole: far more than any campaign has.
@@ -339,6 +338,8 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
     `rows` has the columns of samples.parquet, `launches` those of cases.parquet; `level` is that
     of the rank intervals within a launch, which are null with too few samples.
     """
+    from roundtrip.stats.summaries import median_intervals  # scipy; a check's sanity needs it not
+
     units = rows.select("metric", "unit").unique("metric").collect()
     hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
     known = launches.select(*LABELS, "campaign_round", nodes=hosts)

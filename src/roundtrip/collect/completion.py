@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -56,7 +57,7 @@ class TestCase:
     exit_code: int | None
 
     @staticmethod
-    def of(entry: dict[str, Any]) -> TestCase:
+    def from_entry(entry: dict[str, Any]) -> TestCase:
         """From an entry of ``testcases`` in ReFrame's report; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
@@ -86,17 +87,14 @@ class TestCase:
             return report.broken_fixture(self.environ)
         if self.result == "abort":
             return "interrupted: the ReFrame session was told to stop"
-        told = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
-        return told + self._signal()
-
-    def _signal(self) -> str:
-        if self.exit_code is None or self.exit_code in (0, 1):
-            return ""
+        why = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
+        if self.exit_code in (None, 0, 1):
+            return why
         number = self.exit_code - 128 if self.exit_code > 128 else -self.exit_code
         try:
-            return f"; killed by signal {number} ({signal.Signals(number).name})"
+            return f"{why}; killed by signal {number} ({signal.Signals(number).name})"
         except ValueError:
-            return f"; exit status {self.exit_code}"
+            return f"{why}; exit status {self.exit_code}"
 
 
 @dataclass(frozen=True)
@@ -113,25 +111,21 @@ class SessionReport:
             # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
             data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
-            return SessionReport(tuple(TestCase.of(entry) for entry in entries), True)
+            return SessionReport(tuple(TestCase.from_entry(entry) for entry in entries), True)
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
     def find(self, environ: str, folder: str) -> TestCase | None:
         """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
-        mine = [t for t in self.tests if (t.environ, t.folder) == (environ, folder)]
-        return mine[-1] if mine else None
+        same = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
+        return next(same, None)
 
     def broken_fixture(self, environ: str) -> str:
         """Why a test of toolchain `environ` could not start."""
-        broken = [
-            test
-            for test in self.tests
-            if test.is_fixture and test.environ == environ and test.result == "fail"
-        ]
-        if not broken:
-            return "a test it depends on failed"
-        return f"{broken[0].name.split(' ')[0]} failed: {broken[0].reason(self)}"
+        for test in self.tests:
+            if test.is_fixture and test.environ == environ and test.result == "fail":
+                return f"{test.name.split(' ')[0]} failed: {test.reason(self)}"
+        return "a test it depends on failed"
 
 
 #: How launchers name a rank: Slurm's srun, Open MPI's mpirun (before and since release 5), MPICH.
@@ -205,7 +199,11 @@ DISPLACED = "displaced"
 PREEMPTED = "Slurm preempted its job"
 MAINTENANCE = "Slurm kept its nodes for maintenance"
 FORGOTTEN = "Slurm's controller lost its state: restarted, it does not know the job"
-
+_DISPLACED_BY = {
+    PREEMPTED: "preempted",
+    MAINTENANCE: "for a maintenance",
+    FORGOTTEN: "lost by a controller that restarted without its state",
+}
 #: What slurmstepd appends to the standard error of a job that it ends (slurmstepd/mgr.c's words).
 _ENDED = re.compile(
     r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
@@ -234,16 +232,9 @@ def describe_displaced(reasons: Iterable[str]) -> str:
     if not listed:
         return ""
     parts = [
-        f"{count} {what}"
-        for what, count in (
-            ("preempted", sum(PREEMPTED in reason for reason in listed)),
-            ("for a maintenance", sum(MAINTENANCE in reason for reason in listed)),
-            (
-                "lost by a controller that restarted without its state",
-                sum(FORGOTTEN in reason for reason in listed),
-            ),
-        )
-        if count
+        f"{count} {words}"
+        for cause, words in _DISPLACED_BY.items()
+        if (count := sum(cause in reason for reason in listed))
     ]
     launches = "1 launch" if len(listed) == 1 else f"{len(listed)} launches"
     by_reason = f" ({', '.join(parts)})" if parts else ""
@@ -268,14 +259,14 @@ class Counts:
         return sum(self.asked.values())
 
     @property
-    def came(self) -> int:
+    def completed(self) -> int:
         """Launches asked for that completed; an extra launch of one case replaces no other case."""
         return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
 
     @property
     def more(self) -> int:
         """Launches that passed beyond those asked for."""
-        return sum(self.passed.values()) - self.came
+        return sum(self.passed.values()) - self.completed
 
     @property
     def missing(self) -> dict[str, int]:
@@ -283,13 +274,13 @@ class Counts:
         short = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
         return {case: count for case, count in short.items() if count > 0}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
         more = ""
         if self.more:
             more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
         partial = f"; {self.partial} more only partial" if self.partial else ""
-        return f"{self.came} of {self.wanted} launches completed{more}{partial}"
+        return f"{self.completed} of {self.wanted} launches completed{more}{partial}"
 
 
 def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
@@ -298,17 +289,12 @@ def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
     An older bundle does not say how many were asked for: then it is what completed and is missing.
     """
     asked: dict[str, int] = {}
-    passed: dict[str, int] = {}
-    missing: dict[str, int] = {}
-    partial = 0
+    cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for case, status, wanted in rows:
         if wanted is not None:
             asked[case] = wanted
-        if status == "passed":
-            passed[case] = passed.get(case, 0) + 1
-        partial += status == "partial"
-        if status == "missing":
-            missing[case] = missing.get(case, 0) + 1
-    for case in passed.keys() | missing.keys():
-        asked.setdefault(case, passed.get(case, 0) + missing.get(case, 0))
-    return Counts(asked, passed, partial)
+        cases[status][case] += 1
+    passed, missing = cases["passed"], cases["missing"]
+    for case in passed | missing:
+        asked.setdefault(case, passed[case] + missing[case])
+    return Counts(asked, passed, cases["partial"].total())

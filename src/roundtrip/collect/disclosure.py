@@ -76,14 +76,16 @@ _PRIVATE = (
     re.compile(rf"(?<![\w.])(?:{_BYTE}\.){{3}}{_BYTE}(?![\w.])"),
     re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
     re.compile(r"(?<![\w./~])~[\w.-]*/[^\s:;,\"'()<>=|]+"),
-    # An absolute path, also behind -I and its like; what every system has is no secret.
-    re.compile(
-        r"(?:(?<![\w./~-])|(?<=[\s\"',]-[BFIL])|(?<=^-[BFIL]))"
-        r"(?!/usr(?![\w./-])|/usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
-        r"|/(?:bin|lib(?:32|64)?|sbin)(?![\w.-]))"
-        r"/[\w.~+-][^\s:;,\"'()<>=|\[\]]*"
-    ),
 )
+#: An absolute path begins so, also behind -I and its like; what every system has is no secret.
+_ROOT = (
+    r"(?:(?<![\w./~-])|(?<=[\s\"',]-[BFIL])|(?<=^-[BFIL]))"
+    r"(?!/usr(?![\w./-])|/usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
+    r"|/(?:bin|lib(?:32|64)?|sbin)(?![\w.-]))"
+)
+_PATH = re.compile(rf"{_ROOT}/[\w.~+-][^\s:;,\"'()<>=|\[\]]*")
+#: In a title, a slash before a single word begins no path: ``[/b]``, ``latency /bandwidth``.
+_PATH_IN_TITLE = re.compile(rf"{_ROOT}/[\w.~+-][^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*")
 #: The name of a shared library, which stays behind the digest of its path.
 _LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
 _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
@@ -122,9 +124,13 @@ class Disclosure:
         """
         return self.kept(self._message(text), place)
 
-    def kept(self, text: str, place: str = "") -> str:
+    def title(self, text: str, place: str = "") -> str:
+        """As `text`, for a title that a person wrote."""
+        return self.kept(self._message(text), place, _PATH_IN_TITLE)
+
+    def kept(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
         """As `text`, for what names no host of the run by its name alone."""
-        cleaned, is_credential = self._cut(text)
+        cleaned, is_credential = self._cut(text, path)
         if is_credential and place:
             self.refused.add(place)
         return cleaned
@@ -143,7 +149,7 @@ class Disclosure:
         """Name and value of an environment variable; the value if it tunes MPI, else its digest."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         known = name if _NAME.fullmatch(name) else self.digest(name)
-        if _SECRETIVE.search(name) or self._cut(text)[1]:
+        if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
             self.refused.add(f"{place} {known}")
         elif (
             (name.startswith(TUNING) or name in SLURM)
@@ -168,7 +174,7 @@ class Disclosure:
             return self.of(data)
         return self.of_switch(data) if key == "switch" else self.text(data, place)
 
-    def _cut_once(self, text: str) -> tuple[str, bool]:
+    def _cut_once(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
         """The text with digests, and whether there was a credential in it."""
         if len(text) > _LONGEST:
             return self.digest(text), False
@@ -176,7 +182,7 @@ class Disclosure:
         for pattern in _CREDENTIALS:
             cleaned = pattern.sub(self._digested, cleaned)
         is_credential = cleaned != text
-        for pattern in (*_PRIVATE, self._words):
+        for pattern in (*_PRIVATE, path, self._words):
             cleaned = pattern.sub(self._digested, cleaned)
         return cleaned, is_credential
 

@@ -50,7 +50,7 @@ def _private(names: Disclosure, data: Any, place: str) -> Any:
     """A digest; what looks like a credential in it is put down."""
     if data in (None, "", []):
         return data
-    text = data if isinstance(data, str) else _canonical(data)
+    text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
     names.kept(text, place)
     return names.digest(text)
 
@@ -83,8 +83,9 @@ def _each(rule: Rule) -> Rule:
     return apply
 
 
-def _only(**shape: Rule) -> Rule:
-    """The fields of an object that `shape` names, and a digest of all others."""
+def _only(texts: str = "", **rules: Rule) -> Rule:
+    """The fields of an object that are in `texts` or have a rule, and a digest of all others."""
+    shape = {**dict.fromkeys(texts.split(), _text), **rules}
 
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
@@ -100,46 +101,33 @@ def _only(**shape: Rule) -> Rule:
     return apply
 
 
-def _texts(*keys: str) -> dict[str, Rule]:
-    return dict.fromkeys(keys, _text)
-
-
 _HOST = _only(
+    "schema load_average steal_share fingerprint microarchitecture versions packages",
     hostname=_host,
     cpu=_only(
-        **_texts("model", "microcode", "logical", "usable", "cores", "sockets", "smt", "quota"),
-        **_texts("governors", "turbo", "caches", "mitigations"),
+        "model microcode logical usable cores sockets smt quota governors turbo caches mitigations"
     ),
-    memory=_only(
-        **_texts("total_kib", "swap_kib", "numa_nodes", "numa_balancing"),
-        **_texts("transparent_huge_pages"),
-    ),
-    system=_only(
-        **_texts("kernel", "distribution", "firmware", "clocksource", "virtual", "hypervisor"),
-        **_texts("container"),
-    ),
-    **_texts("schema", "load_average", "steal_share", "fingerprint", "microarchitecture"),
-    **_texts("versions", "packages"),
+    memory=_only("total_kib swap_kib numa_nodes numa_balancing transparent_huge_pages"),
+    system=_only("kernel distribution firmware clocksource virtual hypervisor container"),
 )
 _ENVIRONMENT = _only(
-    **_texts("name", "cc", "cxx", "ftn", "features", "target_systems"),
+    "name cc cxx ftn features target_systems",
     env_vars=_variables,
     modules=_private,
     prepare_cmds=_private,
     extras=_only(
-        **_texts("toolchain", "mpi", "mpi_version", "boost_version", "transport", "launcher"),
-        **_texts("launcher_options", "launcher_options_oversubscribed", "spec", "specs", "build"),
+        "toolchain mpi mpi_version boost_version transport launcher launcher_options "
+        "launcher_options_oversubscribed spec specs build"
     ),
 )
 _INSTALLED = _only(
-    **_texts("schema", "name", "key"),
-    mpi=_only(**_texts("family", "version", "origin")),
-    boost=_only(**_texts("version", "origin")),
-    compiler=_only(**_texts("id", "version", "flags")),
+    "schema name key",
+    mpi=_only("family version origin"),
+    boost=_only("version origin"),
+    compiler=_only("id version flags"),
 )
 _PARTITION = _only(
-    **_texts("name", "descr", "scheduler", "launcher", "environs", "features", "max_jobs"),
-    **_texts("time_limit"),
+    "name descr scheduler launcher environs features max_jobs time_limit",
     access=_private,
     sched_options=_private,
     resources=_private,
@@ -147,48 +135,42 @@ _PARTITION = _only(
     prepare_cmds=_private,
     env_vars=_variables,
     processor=_only(
-        **_texts("arch", "vendor", "model", "platform", "num_cpus", "num_cpus_per_core"),
-        **_texts("num_cpus_per_socket", "num_sockets"),
+        "arch vendor model platform num_cpus num_cpus_per_core num_cpus_per_socket num_sockets"
     ),
     extras=_only(
-        **_texts("fabric", "binding", "transport", "device", "interface", "processors"),
-        **_texts("emulated", "simulated", "assumed", "side_by_side"),
-        **_texts("nodes", "cores", "sockets", "memory_gb"),
+        "fabric binding transport device interface processors emulated simulated assumed "
+        "side_by_side nodes cores sockets memory_gb",
         across=_private,
         lease=_private,
     ),
 )
 _SITE = _only(
-    **_texts("name", "descr", "modules_system", "max_local_jobs"),
+    "name descr modules_system max_local_jobs",
     hostnames=_private,
     env_vars=_variables,
     modules=_private,
     prepare_cmds=_private,
     partitions=_each(_PARTITION),
 )
-_NODES = _only(
-    schema=_text,
-    partitions=_each(
-        _only(hosts=_host, not_measured=_each(_only(host=_host, **_texts("state", "reason"))))
-    ),
-)
+_NOT_MEASURED = _each(_only("state reason", host=_host))
+_NODES = _only("schema", partitions=_each(_only(hosts=_host, not_measured=_NOT_MEASURED)))
 _PAIRS = _only(
-    schema=_text,
+    "schema",
     partitions=_each(
         _only(
-            tournaments=_each(_only(hosts=_host, **_texts("size", "before", "rounds"))),
-            pairs=_each(_only(hosts=_host, **_texts("pair_round", "pair_night_round"))),
+            tournaments=_each(_only("size before rounds", hosts=_host)),
+            pairs=_each(_only("pair_round pair_night_round", hosts=_host)),
         )
     ),
 )
 _LOCK = _only(
-    _meta=_text,
-    spack=_only(**_texts("version", "type", "commit")),
-    roots=_each(_only(**_texts("hash", "spec"))),
+    "_meta",
+    spack=_only("version type commit"),
+    roots=_each(_only("hash spec")),
     concrete_specs=_each(
         _only(
-            **_texts("name", "version", "arch", "compiler", "namespace", "parameters"),
-            **_texts("dependencies", "hash", "package_hash", "annotations", "patches"),
+            "name version arch compiler namespace parameters dependencies hash package_hash "
+            "annotations patches",
             external=_only(path=_private, module=_private, extra_attributes=_private),
         )
     ),
@@ -200,8 +182,8 @@ _FILES: Mapping[str, Rule] = {
     "site-config.json": _SITE,
     "nodes.json": _NODES,
     "pairs.json": _PAIRS,
-    "scheduler.json": _only(silences=_each(_only(**_texts("start", "seconds")))),
-    "confirmation.json": _only(**_texts("schema", "launches", "why_not")),
+    "scheduler.json": _only(silences=_each(_only("start seconds"))),
+    "confirmation.json": _only("schema launches why_not"),
     "spack.lock": _LOCK,
     "tuning.json": _only(variables=_variables),
 }
@@ -271,7 +253,8 @@ def _words(data: Any, key: str) -> Iterator[str]:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
                 yield from _of_variable(str(pair[0]), pair[1])
     elif isinstance(data, list) and key in _OPTIONS:
-        yield from (word for found in _WHO.findall(_line(data)) for word in found.split(","))
+        line = " ".join(" ".join(one) if isinstance(one, list) else str(one) for one in data)
+        yield from (word for found in _WHO.findall(line) for word in found.split(","))
     elif isinstance(data, list):
         for item in data:
             yield from _words(item, key)
@@ -282,10 +265,6 @@ def _of_variable(name: str, value: str) -> Iterator[str]:
     is_open = name.startswith(TUNING) or name in SLURM
     if not is_open and len(value) >= _LONG_ENOUGH and re.search(r"[^a-z]", value):
         yield value
-
-
-def _line(options: list[Any]) -> str:
-    return " ".join(" ".join(one) if isinstance(one, list) else str(one) for one in options)
 
 
 def _owner(run_dir: Path) -> str:
@@ -311,10 +290,6 @@ def _json(text: str) -> Any:
         return None
 
 
-def _canonical(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, ensure_ascii=False)
-
-
 _Names = Annotated[Strings, Field(min_length=1)]
 
 
@@ -327,7 +302,6 @@ def _require_plain(value: object) -> object:
 _Values = Annotated[
     tuple[Annotated[Any, AfterValidator(_require_plain)], ...], Field(strict=False, min_length=1)
 ]
-_CAMPAIGN = "campaign.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: The code of a line of TOML, and its comment.
 _CODE_AND_COMMENT = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
@@ -389,9 +363,12 @@ def _split(line: str) -> re.Match[str] | None:
 
 
 def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
-    keys = [key for key in table.model_fields if key in data and key != "check"]
-    kept = {key: names.fields(data[key], f"{_CAMPAIGN} {key}") for key in keys}
-    return [f"{key} = {_value(value)}" for key, value in kept.items()]
+    lines = []
+    for key in [key for key in table.model_fields if key in data and key != "check"]:
+        is_title = key == "title" and isinstance(data[key], str)
+        disclosed = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
+        lines.append(f"{key} = {_value(disclosed)}")
+    return lines
 
 
 def _value(value: Any) -> str:

@@ -29,8 +29,8 @@ class Launch:
     `nodes` are what Slurm allocated to it.  `disturbed` says why its timings are doubtful; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
     `rows` that of its rows alone.  `nodes_down` are those of a failed launch that, Slurm says, went
-    down.  `round` is the folder of its session, `campaign_round` the round
-    of that session, None if it is not recorded.
+    down.  `round` is the folder of its session, `campaign_round` the round of that session, None if
+    it is not recorded.
     """
 
     id: str
@@ -170,10 +170,15 @@ _CASE_ID = re.compile(
 )
 
 
-#: Columns that are names and numbers of ours, or that `_scanned` has replaced names in.
+#: Columns that are names and numbers of ours, or that `_record` has replaced names in.
 _OURS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
     *("placement", "nodes", "started"),
+)
+#: Entries of run.json that a record has as they are.
+_COPIED = (
+    *("boost", "clock", "disturbance", "elapsed_s", "points", "ranks", "timing"),
+    "warmup_discarded",
 )
 #: Columns that say which case it is: no host of the run is looked for in them.
 _IDENTITY = ("case_id", "check", "system", "partition", "environ")
@@ -182,18 +187,15 @@ _IDENTITY = ("case_id", "check", "system", "partition", "environ")
 def launch_records(
     launches: Sequence[Launch], state: dict[str, Any], names: Disclosure
 ) -> list[dict[str, Any]]:
-    """A record a launch, as `tables.make` takes them: those scanned, then of `state` those that
-    are missing, and the cases that were skipped.  No text in them is private."""
+    """A record a launch, as `bundle_tables.make_tables` takes them: those scanned, then of `state`
+    those that are missing, and the cases that were skipped.  No text in them is private."""
     studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
     rows = [_record(launch, by_check, names) for launch in launches]
     rows += _missing_records(launches, state, by_check)
     for number, skipped in enumerate(state["skipped"], 1):
-        named = _case_columns(skipped["case"], by_check)
-        reason = skipped["reason"]
-        rows.append(
-            {"launch": f"skipped/{number:04d}", **named, "status": "skipped", "reason": reason}
-        )
+        row = {**_case_columns(skipped["case"], by_check), "launch": f"skipped/{number:04d}"}
+        rows.append({**row, "status": "skipped", "reason": skipped["reason"]})
     wanted = {expected["case"]: expected["launches"] for expected in state["expected"]}
     return [_disclosed({**row, "wanted": wanted.get(row["case_id"])}, names) for row in rows]
 
@@ -234,31 +236,23 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
             "hosts": [names.of(host) for host in case.get("hosts", ())] or None,
         }
     if run:
-        details = run.get(case["study"])  # what only this study's workload writes
         compiler = run.get("compiler") or {}
         version = [compiler.get("id"), compiler.get("version")]
+        row |= {name: run.get(name) for name in _COPIED}
         row |= {
             "started": run["start_time"],
-            "elapsed_s": run.get("elapsed_s"),
-            "ranks": run["ranks"],
             "sealed": launch.sealed,
             "taken": run["samples"]["rows"],
             "hosts": [names.of(host) for host in run["hosts"]],
-            "disturbance": run.get("disturbance"),
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
             "mpi_build": next((one.get("build") for one in run.get("identity") or ()), None),
-            "boost": run.get("boost"),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
             "placement": names.fields(run.get("placement")),
             # Of a simulated launch, the kernel is that of the machine that simulated it.
             "nodes": None if case["simulated"] else names.fields(run.get("nodes")),
-            "clock": run.get("clock"),
-            "timing": run.get("timing"),
             "simulation": run.get("simulated") if launch.status == "passed" else None,
-            "warmup_discarded": run.get("warmup_discarded"),
-            "points": run["points"],
-            "details": details,
+            "details": run.get(case["study"]),  # what only this study's workload writes
         }
     return row
 
@@ -266,24 +260,20 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
 def _missing_records(
     launches: Sequence[Launch], state: dict[str, Any], by_check: dict[str, str]
 ) -> list[dict[str, Any]]:
-    came = Counter(launch.case_id for launch in launches if launch.status == "passed")
-    failed = Counter(launch.case_id for launch in launches if launch.status == "failed")
-    partial = Counter(launch.case_id for launch in launches if launch.status == "partial")
+    counts = Counter((launch.case_id, launch.status) for launch in launches)
     rows: list[dict[str, Any]] = []
     stopped = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
     for expected in state["expected"]:
         case, wanted = expected["case"], expected["launches"]
-        reason = (
-            f"{came[case]} of {wanted} launches completed, {failed[case]} failed"
-            if came[case] or failed[case] or partial[case]
-            else "was never launched"
-        )
-        reason += f", {partial[case]} partial" if partial[case] else ""
-        for number in range(came[case], wanted):
-            launch = f"missing/{len(rows) + 1:04d}"
-            named = _case_columns(case, by_check)
-            reason_here = f"launch {number + 1} of {wanted}: {reason}{stopped}"
-            rows.append({"launch": launch, **named, "status": "missing", "reason": reason_here})
+        passed, failed, partial = (counts[case, s] for s in ("passed", "failed", "partial"))
+        why = "was never launched"
+        if passed or failed or partial:
+            why = f"{passed} of {wanted} launches completed, {failed} failed"
+        why += f", {partial} partial" if partial else ""
+        for number in range(passed, wanted):
+            reason = f"launch {number + 1} of {wanted}: {why}{stopped}"
+            row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, by_check)}
+            rows.append({**row, "status": "missing", "reason": reason})
     return rows
 
 
@@ -293,12 +283,12 @@ def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
     if not found:
         return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}
     named = found.groupdict()
-    pairs = [item.split("=", 1) for item in named.pop("parameters").split(",") if "=" in item]
+    pairs = (item.split("=", 1) for item in named.pop("parameters").split(",") if "=" in item)
     return {
         "case_id": case_id,
         "study": by_check.get(named["check"], ""),
         **named,
         "toolchain": named["environ"],
-        "parameters": dict(pair for pair in pairs),
+        "parameters": dict(pairs),
         "simulated": False,
     }
