@@ -22,7 +22,7 @@ from roundtrip.report import data, units
 from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, Tone
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
-from roundtrip.stats.nights.confirmation import Beyond, Confirmation, decide
+from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm
 from roundtrip.stats.nights.verdicts import Verdict
 
 _NOTHING_CAME = "no launch of them ended well"
@@ -38,8 +38,8 @@ class Again:
 
     line: Line
     control: Line | None
-    found: Beyond
-    of_control: Beyond | None
+    found: SignTest
+    of_control: SignTest | None
     verdict: Confirmation
     elsewhere: int = 0
 
@@ -179,7 +179,7 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
     found = [_beyond(line, night, medians) for line, _ in chosen]
     beside = [_beyond(one, night, medians) if one else (None, 0) for _, one in chosen]
     level = held.analysis.statistics.false_discovery_level
-    verdicts = decide([one for one, _ in found], [one for one, _ in beside], level)
+    verdicts = confirm([one for one, _ in found], [one for one, _ in beside], level)
     series = {
         line.series.key: Again(line, control, mine, its, verdict, away + its_away)
         for (line, control), (mine, away), (its, its_away), verdict in zip(
@@ -201,7 +201,7 @@ def _medians(held: Data) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
 
 
-def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[Beyond, int]:
+def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
     """How many launches are worse than the nights before predict of one night, and how many ran on
     other nodes than those of the night's value."""
     newest = line.known.newest
@@ -213,7 +213,7 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[Beyond, int]
     ratios = launched["median"] / (value.median / newest.ratio)
     worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
     away = launched["nodes"] != value.nodes if value.nodes else pl.Series([False])
-    return Beyond(int(worse.sum()), launched.height), int(away.sum())
+    return SignTest(int(worse.sum()), launched.height), int(away.sum())
 
 
 _SHOWN = 12
@@ -268,5 +268,5 @@ def _row(one: Again) -> tuple[Cell, ...]:
     )
 
 
-def _beyond_cell(one: Beyond) -> Cell:
+def _beyond_cell(one: SignTest) -> Cell:
     return Cell((units.count(one.beyond), f" of {one.launches}"))

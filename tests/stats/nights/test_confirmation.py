@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.nights.confirmation import Beyond, Confirmation, decide, fewest
+from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm, fewest_to_confirm
 
 LEVEL = 0.05
-counts = st.integers(0, 40).flatmap(lambda n: st.builds(Beyond, st.integers(0, n), st.just(n)))
+counts = st.integers(0, 40).flatmap(lambda n: st.builds(SignTest, st.integers(0, n), st.just(n)))
 
 
-def one(beyond: int, launches: int, control: Beyond | None = None) -> Confirmation:
-    (found,) = decide([Beyond(beyond, launches)], [control], LEVEL)
+def one(beyond: int, launches: int, control: SignTest | None = None) -> Confirmation:
+    (found,) = confirm([SignTest(beyond, launches)], [control], LEVEL)
     return found
 
 
@@ -37,26 +37,26 @@ def test_known_answers(beyond: int, launches: int, verdict: Confirmation) -> Non
 
 
 def test_the_control_comes_first() -> None:
-    assert one(9, 9, Beyond(5, 9)) is Confirmation.MACHINE
-    assert one(3, 9, Beyond(9, 9)) is Confirmation.MACHINE
-    assert one(9, 9, Beyond(4, 9)) is Confirmation.CONFIRMED
-    assert one(9, 9, Beyond(0, 0)) is Confirmation.CONFIRMED
+    assert one(9, 9, SignTest(5, 9)) is Confirmation.MACHINE
+    assert one(3, 9, SignTest(9, 9)) is Confirmation.MACHINE
+    assert one(9, 9, SignTest(4, 9)) is Confirmation.CONFIRMED
+    assert one(9, 9, SignTest(0, 0)) is Confirmation.CONFIRMED
 
 
 def test_many_series_are_held_to_more_and_help_each_other() -> None:
-    alone = decide([Beyond(8, 9), *[Beyond(2, 9)] * 9], [None] * 10, LEVEL)
+    alone = confirm([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
     assert alone[0] is Confirmation.NOT_CONFIRMED
-    together = decide([Beyond(8, 9)] * 10, [None] * 10, LEVEL)
+    together = confirm([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
     assert set(together) == {Confirmation.CONFIRMED}
 
 
 def test_the_fewest_launches() -> None:
-    assert [fewest(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
+    assert [fewest_to_confirm(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
 
 
 def test_more_launches_beyond_the_edge_than_launches_are_no_count() -> None:
     with pytest.raises(ValueError, match="3 of 2"):
-        Beyond(3, 2)
+        SignTest(3, 2)
 
 
 @given(st.integers(1, 60))
@@ -69,16 +69,22 @@ def test_a_series_inside_its_edge_is_confirmed_less_often_than_the_level(launche
 
 
 @given(counts, counts)
-def test_another_launch_beyond_takes_no_confirmation_back(found: Beyond, control: Beyond) -> None:
-    more = Beyond(found.beyond + 1, found.launches + 1)
+def test_another_launch_beyond_takes_no_confirmation_back(
+    found: SignTest, control: SignTest
+) -> None:
+    more = SignTest(found.beyond + 1, found.launches + 1)
     if one(found.beyond, found.launches, control) is Confirmation.CONFIRMED:
         assert one(more.beyond, more.launches, control) is Confirmation.CONFIRMED
 
 
 @given(st.lists(st.tuples(counts, counts), min_size=1, max_size=20))
-def test_nothing_is_confirmed_whose_control_is_slower(pairs: list[tuple[Beyond, Beyond]]) -> None:
+def test_nothing_is_confirmed_whose_control_is_slower(
+    pairs: list[tuple[SignTest, SignTest]],
+) -> None:
     worse, controls = zip(*pairs, strict=True)
-    for verdict, mine, control in zip(decide(worse, controls, LEVEL), worse, controls, strict=True):
+    for verdict, mine, control in zip(
+        confirm(worse, controls, LEVEL), worse, controls, strict=True
+    ):
         if control.is_most:
             assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)
         assert (verdict is Confirmation.NOT_LAUNCHED) == (mine.launches == 0)
