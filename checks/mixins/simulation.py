@@ -7,7 +7,7 @@ from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
-from roundtrip.simulated import ended, platform
+from roundtrip.simulated import platform
 from roundtrip.sites.scales import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is of simulated time, and does not tell how
@@ -41,7 +41,9 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
         UserError if it has fewer hosts.
         """
         what = self.simulation
-        made = platform.read(self.platform_file, what["host_flops"], what.get("added_rtt_ms"))
+        made = platform.read_platform(
+            self.platform_file, what["host_flops"], what.get("added_rtt_ms")
+        )
         made.write(pathlib.Path(self.stagedir), ranks)
         return made
 
@@ -85,5 +87,5 @@ class Simulation(OnSimulatedHosts):
     def require_that_the_simulation_went_well(self):
         if self.simulated:
             said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-            if wrong := ended.fault(said):
+            if wrong := platform.fault(said):
                 raise SanityError(f"SimGrid: {wrong}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip.collect import analysis
-from roundtrip.history import judged
+from roundtrip.history import detection
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages import history
 
@@ -26,7 +26,7 @@ def render() -> str:
     """The page, judged by the thresholds of this checkout."""
     nights = pl.read_parquet(HERE / "nights.parquet")
     provenance = pl.read_parquet(HERE / "provenance.parquet")
-    told = judged.histories(nights, analysis.default().history)
+    told = detection.histories(nights, analysis.default().history)
     made = history.History(CAMPAIGN, SITE, nights, provenance, told, notices=(NOTICE,))
     return history.render(made)
 

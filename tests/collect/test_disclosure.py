@@ -192,7 +192,7 @@ def test_what_explains_a_change_stays(make_tree: Maker) -> None:
 def known(built: Path) -> list[facts.Fact]:
     read = data.read(built)
     passed = read.launches.filter(pl.col("status") == "passed")
-    return facts.of(
+    return facts.bundle_facts(
         built, manifest.verify(built), passed, read.placement.select("launch", "rank", "cpus")
     )
 

@@ -38,7 +38,7 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     found = data.read(built).launches
     assert found.select(*TITLES).row(0) == tuple(SIMULATED.values())
     checked = manifest.verify(built)
-    told = facts.of(built, checked, found, pl.DataFrame(schema=PLACEMENT))
+    told = facts.bundle_facts(built, checked, found, pl.DataFrame(schema=PLACEMENT))
     assert (ENVIRON, "simulated: platform", "grid-1ms") in told
     assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in told
 

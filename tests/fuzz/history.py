@@ -10,7 +10,7 @@ from pathlib import Path
 from support.nights import CAMPAIGN, SITE, Nights
 
 from roundtrip.collect import manifest
-from roundtrip.history import attached, ledger
+from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.report import html
 from roundtrip.report.blocks import Report
@@ -41,8 +41,8 @@ def bundle() -> Path:
     said = Annotation.model_validate({"from": since, "text": "a new kernel"})
     first = datetime.fromisoformat(made.started(0))
     usual = Annotation.model_validate({"from": first, "text": "as bought", "kind": "accepted"})
-    known = ledger.read(folder, CAMPAIGN, SITE, [said, usual])
-    attached.add(newest, manifest.verify(newest), known, [said, usual])
+    known = ledger.read_ledger(folder, CAMPAIGN, SITE, [said, usual])
+    ledger.attach(newest, manifest.verify(newest), known, [said, usual])
     return newest
 
 

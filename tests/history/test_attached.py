@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from roundtrip.cli.commands import app
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError
-from roundtrip.history import annotations, attached, ledger
+from roundtrip.history import annotations, ledger
 from roundtrip.report import data, html
 from roundtrip.report.build import build
 
@@ -26,16 +26,16 @@ def test_imported_nights_are_nights_of_the_ledger(
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
     made = Nights(tmp_path, series=2)
     made.write(1)
-    own = ledger.read(tmp_path, CAMPAIGN, SITE)
+    own = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     brought = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
     assert CliRunner().invoke(app, brought).exit_code == 0
-    found = ledger.read(tmp_path, CAMPAIGN, SITE)
+    found = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     foreign = found.nights.filter("foreign")
     assert foreign.height and found.warnings == ()
     assert found.nights.filter(~pl.col("foreign")).equals(own.nights)
     (folder,) = (tmp_path / CAMPAIGN / SITE / "imported").iterdir()
     (folder / "values.parquet").write_bytes(b"")
-    left = ledger.read(tmp_path, CAMPAIGN, SITE)
+    left = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     assert left.nights.equals(own.nights) and "values.parquet" in left.warnings[0]
 
 
@@ -45,9 +45,9 @@ def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     text = "text: a fan was broken\n  kind: incident\n  leave_out: true\n"
     file.write_text(f"- from: 2026-01-02\n  {text}")
     said = annotations.load(file)
-    found = ledger.read(tmp_path, CAMPAIGN, SITE, said)
+    found = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, said)
     assert found.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
-    assert ledger.read(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
 
 
 def test_annotations_are_those_of_the_checkout(
@@ -56,38 +56,38 @@ def test_annotations_are_those_of_the_checkout(
     for folder in ("campaigns", "checks", "site-configs/here"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert annotations.of_site("here") == ()
+    assert annotations.load_site("here") == ()
     file = tmp_path / "site-configs" / "here" / annotations.FILE_NAME
     file.write_text("- from: 2026-01-02\n  text: new switch\n")
-    assert [one.text for one in annotations.of_site("here")] == ["new switch"]
+    assert [one.text for one in annotations.load_site("here")] == ["new switch"]
     file.write_text("nonsense")
     with pytest.raises(UserError, match="right is a list of annotations"):
-        annotations.of_site("here")
+        annotations.load_site("here")
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
     newest = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
-    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     before = known.before("2026-01-05T01:00:00Z", 2)
     assert before.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
     assert set(before.provenance["night"]) == set(before.nights["night"])
     copy = Path(shutil.copytree(newest, tmp_path / "copy"))
     measured = manifest.verify(copy)
-    written = attached.add(copy, measured, known)
+    written = ledger.attach(copy, measured, known)
     assert written.measurement == measured.digest != written.digest
-    read = attached.read(copy, manifest.verify(copy))
+    read = ledger.read_attached(copy, manifest.verify(copy))
     assert read.nights.equals(known.nights.head(4))
 
 
 def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
     newest = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
-    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     file = tmp_path / annotations.FILE_NAME
     file.write_text("- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}")
     for said in ((), annotations.load(file)):
         copy = Path(shutil.copytree(newest, tmp_path / f"copy{len(said)}"))
-        attached.add(copy, manifest.verify(copy), known, said)
-        notes = attached.read(copy, manifest.verify(copy)).notes.rows()
+        ledger.attach(copy, manifest.verify(copy), known, said)
+        notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
         both = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
         assert notes == both[: len(said)]
     page = html.render(build(data.read(copy)))
@@ -97,4 +97,4 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     facts = manifest.verify(newest).data
     made = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
     with pytest.raises(UserError, match="night 'x' is not a time"):
-        attached.read(copy, made)
+        ledger.read_attached(copy, made)

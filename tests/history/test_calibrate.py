@@ -12,8 +12,8 @@ from support.nights import SITE, Nights
 from roundtrip.cli import main
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
-from roundtrip.history import calibrate, judged
-from roundtrip.history.calibrate import Noise
+from roundtrip.history import detection
+from roundtrip.history.detection import Noise
 
 SETTINGS = analysis.default().history
 
@@ -21,8 +21,8 @@ SETTINGS = analysis.default().history
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
     names = [(str(number),) for number in range(len(logs))]
     made = (names, logs, np.full(logs.shape, -1))
-    monkeypatch.setattr(judged, "table", lambda _: made)
-    return calibrate.noises(None, SETTINGS)  # type: ignore[arg-type]
+    monkeypatch.setattr(detection, "series_table", lambda _: made)
+    return detection.measure_noise(None, SETTINGS)  # type: ignore[arg-type]
 
 
 def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
-    result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+    result = detection.calibrate(found, 60, 500, 1, SETTINGS)
     assert result.false <= 1 and result.evidence == SETTINGS.evidence
 
 
@@ -51,11 +51,11 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
         Noise(("",), 0.01, 0.0, 0, 1, 0, row)
         for row in stretches + rng.normal(0, 0.01, stretches.shape)
     ]
-    result = calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+    result = detection.calibrate(found, 60, 500, 1, SETTINGS)
     assert result.false > 1 >= result.kept
     assert result.evidence > SETTINGS.evidence
     read = analysis.parse(
-        calibrate.text_with(result.evidence, analysis.default_text()), Path("analysis.toml")
+        detection.with_evidence(result.evidence, analysis.default_text()), Path("analysis.toml")
     )
     assert read.history.evidence == pytest.approx(result.evidence)
 
@@ -63,7 +63,7 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
 def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
     with pytest.raises(UserError, match="no series has 40 nights"):
-        calibrate.calibrate(found, 60, 500, 1, SETTINGS)
+        detection.calibrate(found, 60, 500, 1, SETTINGS)
 
 
 @pytest.mark.nightly
@@ -113,7 +113,7 @@ def test_the_command_tells_a_place_that_takes_no_file_before_it_simulates(
 ) -> None:
     place = tmp_path / "nowhere" / "analysis.toml"
     monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--write", str(place)])
-    monkeypatch.setattr(calibrate, "noises", pytest.fail)
+    monkeypatch.setattr(detection, "measure_noise", pytest.fail)
     with pytest.raises(SystemExit) as ended:
         main()
     told = capsys.readouterr()

@@ -29,7 +29,9 @@ def bundle(tmp_path: Path) -> Path:
 
 def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
     """Facts of a bundle without launches, by subject and name."""
-    found = facts.of(bundle, _listing(**(files or {})), pl.DataFrame(schema=CASES), _PLACED)
+    found = facts.bundle_facts(
+        bundle, _listing(**(files or {})), pl.DataFrame(schema=CASES), _PLACED
+    )
     return {(subject, name): value for subject, name, value in found}
 
 
@@ -96,7 +98,7 @@ def test_what_the_kernels_of_nodes_told_is_of_the_nodes(bundle: Path) -> None:
     launches = pl.DataFrame({"launch": ["1", "2"]}).join(
         pl.DataFrame(schema=CASES), on="launch", how="left"
     )
-    found = facts.of(bundle, _listing("nodes.parquet"), launches, _PLACED)
+    found = facts.bundle_facts(bundle, _listing("nodes.parquet"), launches, _PLACED)
     assert [one for one in found if one[0].startswith("node")] == [
         ("node-0000000a", "adapters", "a: 1; b: 2"),
         ("node-0000000a", "kernel", "6.1 or 6.2"),

@@ -7,7 +7,7 @@ from support import years
 
 from roundtrip.collect import analysis
 from roundtrip.collect.night_rows import NIGHTS, SERIES
-from roundtrip.history.judged import histories
+from roundtrip.history.detection import histories
 from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history

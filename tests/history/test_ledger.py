@@ -17,12 +17,12 @@ from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, red
 from roundtrip.collect import manifest
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
-from roundtrip.history import cache, ledger
+from roundtrip.history import ledger
 from roundtrip.history.ledger import Ledger
 
 
 def read(reports: Path) -> Ledger:
-    return ledger.read(reports, CAMPAIGN, SITE)
+    return ledger.read_ledger(reports, CAMPAIGN, SITE)
 
 
 def dates(found: Ledger) -> list[str]:
@@ -200,7 +200,7 @@ def on_no_day(revision: Path) -> None:
         (lambda r: change(r, "medians", more=1), "other columns"),
         (lambda r: change(r, "cases", launch=pl.lit("x")), "launches that no collector wrote"),
         (lambda r: change(r, "cases", status=pl.lit("failed")), "launches that no collector"),
-        (twice, "a series stands there twice"),
+        (twice, "a series has two rows for one launch"),
         (told_of_another, "its bundle is of 2026-01-02"),
         (campaign, "its bundle is of campaign 'other'"),
         (on_no_day, "started: right is a time as 2026-11-21T07:00:00Z"),
@@ -230,7 +230,7 @@ def test_a_decoder_that_dies_is_a_warning_too(
         if dead := [file for file in tables if second in file.parents]:
             raise UserError("its decoder died of signal 6", dead[0])
 
-    monkeypatch.setattr(ledger.Reader, "require", require)
+    monkeypatch.setattr(ledger.reader.Reader, "require", require)
     found = read(tmp_path)
     assert dates(found) == ["2026-01-01", "2026-01-03"]
     told = "bundle/cases.parquet: its decoder died of signal 6"
@@ -245,14 +245,14 @@ def test_one_night_more_is_read_and_no_other(
     before = read(tmp_path)
     made.night(3)
     seen: list[Path] = []
-    real = ledger.night.read
+    real = ledger.night.read_night
     monkeypatch.setattr(
-        ledger.night, "read", lambda one, *a: (seen.append(one.path), real(one, *a))[1]
+        ledger.night, "read_night", lambda one, *a: (seen.append(one.path), real(one, *a))[1]
     )
     found = read(tmp_path)
     assert [path.parent.name for path in seen] == ["2026-01-04"]
     assert found.nights.filter(pl.col("night") < made.started(3)).equals(before.nights)
-    cold = tmp_path / CAMPAIGN / SITE / cache.FILE_NAME
+    cold = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     cold.unlink()
     assert read(tmp_path).nights.equals(found.nights)
     assert read(tmp_path).provenance.equals(found.provenance)
@@ -262,12 +262,12 @@ def test_one_night_more_is_read_and_no_other(
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     Nights(tmp_path, series=2).write(2)
     before = read(tmp_path)
-    file = tmp_path / CAMPAIGN / SITE / cache.FILE_NAME
+    file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     whole = bytearray(file.read_bytes())
     whole[200] ^= 1
     file.write_bytes(whole if content is None else content)
     assert read(tmp_path).nights.equals(before.nights)
-    assert cache.load(file.parent).nights.height == before.nights.height
+    assert ledger.load_cache(file.parent).nights.height == before.nights.height
 
 
 def test_a_cache_of_other_code_is_made_anew(
@@ -276,11 +276,11 @@ def test_a_cache_of_other_code_is_made_anew(
     Nights(tmp_path, series=2).write(2)
     before = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
-    assert cache.load(folder).nights.height == 4
-    monkeypatch.setattr(cache, "_code", lambda: "other code")
-    assert cache.load(folder).nights.is_empty()
+    assert ledger.load_cache(folder).nights.height == 4
+    monkeypatch.setattr(ledger, "_code", lambda: "other code")
+    assert ledger.load_cache(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(before.nights)
-    assert cache.load(folder).nights.height == 4
+    assert ledger.load_cache(folder).nights.height == 4
 
 
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
@@ -305,6 +305,6 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
         return manifest.verify(folder).digest
 
     published(night, copied)
-    found = ledger.read(tmp_path, data["campaign"], data["site"])
+    found = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
     assert found.warnings == () and found.nights.height
     assert found.nights["nodes"].unique().to_list() == [""]

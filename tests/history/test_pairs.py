@@ -11,7 +11,7 @@ import pytest
 from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
 from roundtrip.collect import analysis, manifest
-from roundtrip.history import attached, ledger, nodes
+from roundtrip.history import ledger, nodes
 from roundtrip.report import data
 from roundtrip.stats.nodes.judge import judge
 
@@ -21,7 +21,7 @@ THRESHOLDS = analysis.default()
 def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01})
     writer.night(0), writer.night(1)
-    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     assert known.warnings == ()
     assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert known.pairs["night"].n_unique() == 2
@@ -30,12 +30,12 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
     # The cache tells the same, and so does what a later night takes with it.
-    assert ledger.read(tmp_path, CAMPAIGN, SITE).pairs.equals(known.pairs)
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(known.pairs)
 
 
 def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, slow={3: 100e-6}).night(0)
-    nights = ledger.read(tmp_path, CAMPAIGN, SITE).nights
+    nights = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights
     assert set(nights["variant"]) == {pseudonym(node) for node in range(8)}
     assert set(nights["metric"]) == {"node_latency", "node_tail", "node_bandwidth"}
     latency = nights.filter(metric="node_latency").sort("median")
@@ -50,7 +50,7 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     writer.night(0)
     second = writer.night(1) / "bundle"
     checked = manifest.verify(second)
-    attached.add(second, checked, ledger.read(tmp_path, CAMPAIGN, SITE))
+    ledger.attach(second, checked, ledger.read_ledger(tmp_path, CAMPAIGN, SITE))
     found = data.read(second)
     assert found.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     assert found.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
@@ -60,7 +60,7 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
 
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True).night(0)
-    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs
+    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
     names = [name for name, _ in nodes.split(pairs)]
     assert {(name.measure, name.is_alone) for name in names} == {
         (measure, alone) for measure in ("latency", "tail", "bandwidth") for alone in (True, False)
@@ -74,7 +74,7 @@ def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
     tmp_path: Path, down: set[int]
 ) -> None:
     Pairs(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
-    made = nodes.outcomes(ledger.read(tmp_path, CAMPAIGN, SITE).pairs)
+    made = nodes.outcomes(ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs)
     blamed = {made.names[node] for node in made.node[made.failed[made.launch]]}
     assert made.failed.sum() == 7
     if down == {3}:
@@ -103,7 +103,9 @@ class OnSockets(Pairs):
 
 def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
     OnSockets(tmp_path, nodes=8, alone=True).night(0)
-    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs.filter(pl.col("measure") == "latency")
+    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.filter(
+        pl.col("measure") == "latency"
+    )
     alone = pairs.filter(pl.col("other") == "")
     levels = dict(alone.group_by("place").agg(pl.col("level").first()).iter_rows())
     one, two = f"{SITE}:cluster, one-socket", f"{SITE}:cluster, two-sockets"
@@ -152,7 +154,7 @@ def test_a_slow_processor_slows_short_messages_and_copies_alike(
 
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
-    pairs = ledger.read(tmp_path, CAMPAIGN, SITE).pairs
+    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
     made = nodes.outcomes(pairs)
     assert set(made.names) == {pseudonym(node) for node in range(8)}
     assert (made.failed.size, made.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)

@@ -16,7 +16,7 @@ from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 
 from roundtrip.cli import main
 from roundtrip.collect import manifest, records
-from roundtrip.history import attached, ledger
+from roundtrip.history import ledger
 from roundtrip.report import confirmation, data, html, markdown
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import Confirmed
@@ -71,7 +71,7 @@ def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -
 def read(revision: Path) -> data.Data:
     """Its bundle, with the nights before it."""
     held, reports = revision / "bundle", revision.parents[3]
-    attached.add(held, manifest.verify(held), ledger.read(reports, CAMPAIGN, SITE))
+    ledger.attach(held, manifest.verify(held), ledger.read_ledger(reports, CAMPAIGN, SITE))
     return data.read(held)
 
 
@@ -127,7 +127,7 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
     after = read(launched(revision, slower(3.0)))
     assert after.medians.equals(before.medians) and after.launches.equals(before.launches)
     assert [one.known for one in history.tonight(after).lines] == [one.known for one in values]
-    known = ledger.read(alone(revision).parents[3], CAMPAIGN, SITE).nights
+    known = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
     assert known.filter(night=known["night"].max())["launches"].unique().to_list() == [2]
 
 

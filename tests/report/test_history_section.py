@@ -14,7 +14,7 @@ import pytest
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
 from roundtrip.collect import manifest
-from roundtrip.history import attached, ledger
+from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Table, flat
@@ -42,7 +42,7 @@ def judged(folder: Path, count: int, **settings: Any) -> data.Data:
     """The newest of `count` nights, read with those before it in its bundle."""
     made = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
     newest = made.write(count)[-1] / "bundle"
-    attached.add(newest, manifest.verify(newest), ledger.read(folder, CAMPAIGN, SITE))
+    ledger.attach(newest, manifest.verify(newest), ledger.read_ledger(folder, CAMPAIGN, SITE))
     return data.read(newest)
 
 
@@ -167,7 +167,7 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
     made = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
     newest = made.write(46)[-1] / "bundle"
-    known = ledger.read(tmp_path, CAMPAIGN, SITE)
+    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     started = str(manifest.verify(newest).data["started"])
     accepted = Annotation.model_validate(
         {
@@ -178,8 +178,8 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
         }
     )
     plain_copy = Path(shutil.copytree(newest, tmp_path / "copy"))
-    attached.add(plain_copy, manifest.verify(plain_copy), known)
-    attached.add(newest, manifest.verify(newest), known, (accepted,))
+    ledger.attach(plain_copy, manifest.verify(plain_copy), known)
+    ledger.attach(newest, manifest.verify(newest), known, (accepted,))
     before, after = (html.render(build(data.read(one))) for one in (plain_copy, newest))
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after

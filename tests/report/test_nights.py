@@ -129,7 +129,7 @@ def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
     two.parent.rmdir()
     assert [publish.publish(run, tmp_path) for run in runs] == [one, former]
     assert publish.verify(former) == []
-    found = ledger.read(tmp_path, "synthetic", "local")
+    found = ledger.read_ledger(tmp_path, "synthetic", "local")
     assert found.nights["night"].n_unique() == 2 and found.warnings == ()
 
 

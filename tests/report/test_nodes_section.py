@@ -12,7 +12,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
 
 from roundtrip.collect import manifest
-from roundtrip.history import attached, ledger
+from roundtrip.history import ledger
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
 from roundtrip.report.build import build
@@ -27,8 +27,8 @@ GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
 def report(folder: Path, nights: int = 2, first: int = 0, **told: Any) -> Report:
     writer = Pairs(folder, **told)
     newest = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
-    known = ledger.read(folder, CAMPAIGN, SITE)
-    attached.add(newest, manifest.verify(newest), known)
+    known = ledger.read_ledger(folder, CAMPAIGN, SITE)
+    ledger.attach(newest, manifest.verify(newest), known)
     return build(data.read(newest))
 
 
@@ -74,7 +74,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
     made = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
-    known = ledger.read(tmp_path / "reports", CAMPAIGN, SITE).nights
+    known = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
     found = {one.key: one.names for one in split(known)}
     (evidence,) = (
         one for one in part(made).blocks if isinstance(one, Table) and "q" in one.caption

@@ -89,7 +89,7 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
 def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) -> None:
     """Of latencies, which the history has in seconds: that of the night's last point, in µs."""
     reports = revision.parents[3]
-    nights = ledger.read(reports, "synthetic", "local").nights
+    nights = ledger.read_ledger(reports, "synthetic", "local").nights
     found = {one.key: one for one in split(nights)}
     report = build(read(revision / "bundle"))
     tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
@@ -137,7 +137,7 @@ def test_a_cell_of_no_value_leads_nowhere() -> None:
 
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
     """Ratios and winners to that of the one that stands above its base, or won."""
-    nights = ledger.read(revision.parents[3], "synthetic", "local").nights
+    nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
     names = {one.key: one for one in split(nights)}
     report = build(read(revision / "bundle"))
     (part,) = [one for one in report.parts if one.anchor == "toolchains"]

@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip.collect import analysis
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
-from roundtrip.history import judged
+from roundtrip.history import detection
 from roundtrip.report.pages import changes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ def test_the_page_is_rebuilt_byte_for_byte(rebuild: ModuleType) -> None:
 def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
     nights: pl.DataFrame,
 ) -> None:
-    told = judged.histories(nights, analysis.default().history)
+    told = detection.histories(nights, analysis.default().history)
     size = list(SERIES).index("size_bytes")
     slowed = {names: one for names, one in told.items() if names[size] in SLOWED}
     assert (len(told), len(slowed)) == (160, 40)

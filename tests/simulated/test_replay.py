@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform, smpirun
+from roundtrip.simulated import platform
 from roundtrip.simulated.platform import Platform
-from roundtrip.simulated.replay import replay
-from roundtrip.simulated.trace import Trace, cut
+from roundtrip.simulated.trace import Trace, cut, replay
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
@@ -20,7 +19,7 @@ PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 def missing() -> str:
     """Why nothing can be replayed here; "" if it can."""
     try:
-        smpirun.program()
+        platform.smpirun()
     except UserError as error:
         return str(error)
     return ""
@@ -35,7 +34,7 @@ def trace(tmp_path: Path) -> Trace:
 
 
 def grid(host_flops: float, added_rtt_ms: float = 0) -> Platform:
-    return platform.read(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
+    return platform.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
 
 
 #: Seconds by host speed.  SimGrid 3.32 computes them the same on every machine.
@@ -68,4 +67,4 @@ def test_a_platform_with_too_few_hosts_is_refused(trace: Trace) -> None:
 
 def test_smpirun_splits_words_at_blanks_so_none_is_taken(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="smpirun takes no blanks: 'a b'"):
-        smpirun.run(["a b"], 2, grid(2e8), tmp_path)
+        platform.run_smpirun(["a b"], 2, grid(2e8), tmp_path)

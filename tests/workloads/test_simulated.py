@@ -20,10 +20,9 @@ import pytest
 from roundtrip import paths
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform, smpirun
+from roundtrip.simulated import platform
 from roundtrip.simulated.platform import Platform
-from roundtrip.simulated.replay import REPRODUCIBLE, RUN, record, replay
-from roundtrip.simulated.trace import Trace
+from roundtrip.simulated.trace import REPRODUCIBLE, RUN, Trace, record, replay
 
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build" / "workloads-smpi"
@@ -59,7 +58,7 @@ DIGITS = 1e-5
 
 
 def grid() -> Platform:
-    return platform.read(GRID, 2e8, 0)
+    return platform.read_platform(GRID, 2e8, 0)
 
 
 @cache
@@ -128,7 +127,7 @@ def test_a_time_is_that_of_a_processor_of_2008(tmp_path: Path) -> None:
     wrapper.chmod(0o755)
     words = ["-wrapper", str(wrapper), *REPRODUCIBLE, str(built("npb"))]
     flags = ["--benchmark", "MG", "--class", "S", "--samples", "samples.csv"]
-    smpirun.run([*words, *flags], 16, grid(), tmp_path)
+    platform.run_smpirun([*words, *flags], 16, grid(), tmp_path)
     assert json.loads((tmp_path / RUN).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
 
 
@@ -156,9 +155,9 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
 ) -> None:
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
-    words += ["--cfg=smpi/simulate-computation:no", *options, *smpirun.LOGGED]
+    words += ["--cfg=smpi/simulate-computation:no", *options, *platform.LOGGED]
     done = subprocess.run(
-        [smpirun.program(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
+        [platform.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,
         env={**os.environ, **variables},
         capture_output=True,
@@ -180,7 +179,7 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
 ) -> None:
     flags = ["--end", "1000", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
-    said = smpirun.run(words, 4, grid(), tmp_path).stdout
+    said = platform.run_smpirun(words, 4, grid(), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in said
     run = json.loads((tmp_path / RUN).read_text())
     reasons = {one["variant"]: one["reason"] for one in run["ring"]["skipped"]}
@@ -203,7 +202,7 @@ def test_a_ring_of_hundreds_of_ranks_takes_seconds(tmp_path: Path) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = smpirun.run(words, 256, platform.read(HDR, 1e10), tmp_path).stdout
+    said = platform.run_smpirun(words, 256, platform.read_platform(HDR, 1e10), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in said
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime < 20
@@ -215,7 +214,7 @@ def test_a_simulated_round_trip_is_a_batch(tmp_path: Path) -> None:
         pytest.skip("Boost for SimGrid is not built: roundtrip toolchains smpi-boost181")
     flags = ["--variants=mpi", "--end=8", "--samples=s.csv", "--perturbation=0", "--budget=0.01"]
     words = [*REPRODUCIBLE, str(built("netpipe", boost)), *flags]
-    smpirun.run(words, 2, platform.read(HDR, 1e10), tmp_path)
+    platform.run_smpirun(words, 2, platform.read_platform(HDR, 1e10), tmp_path)
     points = json.loads((tmp_path / RUN).read_text())["points"]
     assert {(point["batch"], point["status"]) for point in points} == {(1, "converged")}
 
@@ -225,7 +224,7 @@ def test_a_ring_round_many_nodes_has_a_name_of_its_own_that_is_short(
     ranks: int, shape: str, tmp_path: Path
 ) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
-    smpirun.run([*REPRODUCIBLE, str(built("ring")), *flags], ranks, grid(), tmp_path)
+    platform.run_smpirun([*REPRODUCIBLE, str(built("ring")), *flags], ranks, grid(), tmp_path)
     run = json.loads((tmp_path / RUN).read_text())
     assert run["ring"]["ranks_on_nodes"] == shape
     assert {point["case"] for point in run["points"]} == {shape}

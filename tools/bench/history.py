@@ -31,9 +31,9 @@ def measure(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder)
         _publish(reports, 0, count, series)
-        cold, _ = _spent(lambda: ledger.read(reports, CAMPAIGN, SITE))
+        cold, _ = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         _publish(reports, count, 1, series)
-        more, known = _spent(lambda: ledger.read(reports, CAMPAIGN, SITE))
+        more, known = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         settings = analysis.default().history
         detection, judged = _spent(lambda: nights.judge(known.nights, known.provenance, settings))
         page, text = _spent(lambda: _page(known, judged))

@@ -40,8 +40,7 @@ def calibrate(
     import numpy as np  # these take a second, which other commands need not spend
 
     from roundtrip.collect import analysis
-    from roundtrip.history import annotations, ledger
-    from roundtrip.history import calibrate as calibration
+    from roundtrip.history import annotations, detection, ledger
 
     for name in filter(None, (site, campaign)):
         if not is_name(name):
@@ -52,15 +51,15 @@ def calibrate(
         require_place(write)
     folder = reports or paths.reports()
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
-    marks, thresholds = annotations.of_site(site), analysis.of_site(site)
+    marks, thresholds = annotations.load_site(site), analysis.of_site(site)
     settings = thresholds.history
     found = []
     for name in names:
-        known = ledger.read(folder, name, site, marks)
+        known = ledger.read_ledger(folder, name, site, marks)
         for warning in known.warnings:
             print(f"warning: {printable(warning)}", file=sys.stderr)
-        found += calibration.noises(known.nights, settings)
-    result = calibration.calibrate(found, nights, series, _SEED, settings)
+        found += detection.measure_noise(known.nights, settings)
+    result = detection.calibrate(found, nights, series, _SEED, settings)
     sd = np.array([one.sd for one in found])
     phi = np.array([one.phi for one in found])
     typer.echo(
@@ -78,6 +77,6 @@ def calibrate(
     if write:
         with writing(write.parent):
             write.write_text(
-                calibration.text_with(result.evidence, thresholds.text), encoding="utf-8"
+                detection.with_evidence(result.evidence, thresholds.text), encoding="utf-8"
             )
     raise typer.Exit(int(result.evidence != settings.evidence))

@@ -12,8 +12,8 @@ from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
 from roundtrip.collect import bundle, manifest, records
 from roundtrip.errors import UserError
-from roundtrip.history import attached, ledger
-from roundtrip.history.annotations import of_site
+from roundtrip.history import ledger
+from roundtrip.history.annotations import load_site
 from roundtrip.report import confirmation, data, units
 from roundtrip.report.nights import Judged
 from roundtrip.report.sections import history
@@ -63,7 +63,9 @@ def _judged(run_dir: Path) -> Judged:
     with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
         built = bundle.build(run_dir, Path(folder))
         checked = manifest.verify(built)
-        said = of_site(checked.data["site"])
-        known = ledger.read(paths.reports(), checked.data["campaign"], checked.data["site"], said)
-        attached.add(built, checked, known, said)
+        said = load_site(checked.data["site"])
+        known = ledger.read_ledger(
+            paths.reports(), checked.data["campaign"], checked.data["site"], said
+        )
+        ledger.attach(built, checked, known, said)
         return history.tonight(data.read(built))

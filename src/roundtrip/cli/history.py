@@ -120,8 +120,8 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     from roundtrip.history import annotations, ledger
     from roundtrip.report import nights
 
-    said = annotations.of_site(site)
-    known = ledger.read(reports, campaign, site, said)
+    said = annotations.load_site(site)
+    known = ledger.read_ledger(reports, campaign, site, said)
     for warning in (*known.warnings, *known.remarks):
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.nights.is_empty():

@@ -21,8 +21,7 @@ from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
-    from roundtrip.history.absent import Absent
-    from roundtrip.history.nodes import SlowProcessor
+    from roundtrip.history.nodes import Absent, SlowProcessor
     from roundtrip.stats.nodes.failures import Flaky
     from roundtrip.stats.nodes.launches import NodeVerdicts, Outlier
 
@@ -159,24 +158,23 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """What all nights of a campaign say; None for one that is not over pairs of nodes."""
     from roundtrip.collect import analysis
-    from roundtrip.history import absent, ledger
-    from roundtrip.history import nodes as measured
+    from roundtrip.history import ledger, nodes
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import flaky
     from roundtrip.stats.nodes.judge import judge
 
-    known = ledger.read(reports, campaign, site)
+    known = ledger.read_ledger(reports, campaign, site)
     for warning in known.warnings:
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.pairs.is_empty():
         return None
     thresholds = analysis.of_site(site)
-    some = measured.measures(known.pairs, thresholds.nodes)
+    some = nodes.measures(known.pairs, thresholds.nodes)
     return _Verdict(
         judge(some, thresholds.nodes, thresholds.statistics.confidence_level),
-        measured.slow_processors(known.pairs, thresholds.nodes),
-        flaky(measured.outcomes(known.pairs), thresholds.nodes),
-        absent.of(reports / campaign / site, known.pairs),
+        nodes.slow_processors(known.pairs, thresholds.nodes),
+        flaky(nodes.outcomes(known.pairs), thresholds.nodes),
+        nodes.absent_nodes(reports / campaign / site, known.pairs),
         labels.of_history(known.provenance),
     )
 

@@ -111,7 +111,7 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
     from roundtrip.history import annotations  # as above
 
     try:
-        return annotations.of_site(site)
+        return annotations.load_site(site)
     except UserError as error:
         print_warning(f"{error}; the report is made without annotations")
         return ()

@@ -81,7 +81,7 @@ def run(
     from roundtrip.cli.report import publish
     from roundtrip.history import annotations
 
-    annotations.of_site(site)  # a fault in them is told before anything is measured
+    annotations.load_site(site)  # a fault in them is told before anything is measured
     may_be_mute = allow_mute or declared.allow_untold
     if not may_be_mute and not _existing(declared.name, site, resume, tree_path, night):
         outlook.require_speech()

@@ -48,7 +48,7 @@ def _moment(value: Any) -> str:
 Moment = Annotated[str, BeforeValidator(_moment)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABLE)]
 #: A text that is published.
-Said = Annotated[Text, AfterValidator(disclosure.for_everybody)]
+PublishedText = Annotated[Text, AfterValidator(disclosure.for_everybody)]
 
 
 class Annotation(Table):
@@ -59,7 +59,7 @@ class Annotation(Table):
 
     start: Moment = Field(alias="from")
     to: Moment | None = None
-    text: Said
+    text: PublishedText
     series: Text = "*"
     leave_out: bool = False
     kind: Literal["change", "maintenance", "incident", "note", "accepted"] = "note"
@@ -79,7 +79,7 @@ class Annotation(Table):
         return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
 
 
-def accepted(levels: pl.DataFrame) -> list[Annotation]:
+def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
     """The annotations that a bundle holds, columns `ACCEPTED` of the schema."""
     rows = levels.iter_rows(named=True)
     return [
@@ -114,7 +114,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
     return found
 
 
-def of_site(site: str) -> tuple[Annotation, ...]:
+def load_site(site: str) -> tuple[Annotation, ...]:
     """Those of a site of this checkout; none outside of a checkout.
 
     UserError, with the line, for what is no annotation.

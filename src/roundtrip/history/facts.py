@@ -82,7 +82,7 @@ _EMULATION = "emulation.parquet"
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
 
 
-def of(
+def bundle_facts(
     bundle: Path, checked: Manifest, launches: pl.DataFrame, placement: pl.DataFrame
 ) -> list[Fact]:
     """All facts of a verified bundle, sorted; those that it does not record are left out.

@@ -1,30 +1,155 @@
-"""The history of a campaign on a site, from its published reports."""
+"""The history of a campaign on a site: read from its published reports, cached, and put in bundles.
+
+The cache is a zip beside the nights, with a proof by the key of the site, so that one that anybody
+else wrote or changed is not taken.  A night is taken from it while no file of its bundle, and no
+key that may sign for the site, has changed since it was read.
+
+A bundle holds the nights before it: its report is judged against these, and no others.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import hmac
+import io
+import json
+import os
+import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from roundtrip import imported
-from roundtrip.collect import analysis, manifest, signature
-from roundtrip.collect.night_rows import ACCEPTED, NIGHTS, NOTES, PAIRS, PROVENANCE, SERIES
-from roundtrip.collect.reader import Reader
+from roundtrip import __version__, imported
+from roundtrip.collect import analysis, bundle_tables, manifest, pseudonyms, reader, signature
+from roundtrip.collect.columns import Row, Schema
+from roundtrip.collect.manifest import Manifest
+from roundtrip.collect.night_rows import (
+    ACCEPTED,
+    NIGHTS,
+    NOTES,
+    PAIRS,
+    PROVENANCE,
+    SERIES,
+    Accepted,
+    Fact,
+    Night,
+    Note,
+    Pair,
+)
 from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
-from roundtrip.history import cache, night, nodes, published
-from roundtrip.history.annotations import Annotation, mark
-from roundtrip.history.cache import Cache
-from roundtrip.history.night import Night
+from roundtrip.history import night, nodes, published
+from roundtrip.history.annotations import ACCEPTED as KIND
+from roundtrip.history.annotations import Annotation, mark, notes
+from roundtrip.history.night import MeasuredNight
 from roundtrip.history.published import Revision
 
+CACHE_FILE = ".history.zip"
+_INDEX, _PROOF = "index.json", "proof"
+_CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.parquet": PAIRS}
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64
 _TABLES = ("cases", "placement", "nodes", "medians")
-_NIGHT = ["night", "digest"]
-_ORDER = [*_NIGHT, *SERIES, "nodes"]
+_ORDER = ["night", "digest", *SERIES, "nodes"]
+#: Nights that go into a bundle at most: a year, and more than detection looks back.
+MOST_NIGHTS = 400
+#: And nights of launches between pairs of nodes, of which there are many.
+MOST_PAIRED = 64
+_NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED = (
+    f"{manifest.HISTORY}{name}.parquet"
+    for name in ("nights", "provenance", "notes", "pairs", "accepted")
+)
+_ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
+    "nights": (_NIGHTS, Night),
+    "provenance": (_PROVENANCE, Fact),
+    "notes": (_NOTES, Note),
+    "pairs": (_PAIRS, Pair),
+    "accepted": (_ACCEPTED, Accepted),
+}
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
+
+    A stamp is that of `Revision`, by the digest of the bundle; `signed` says who signed it.
+    """
+
+    nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
+    provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    signed: Mapping[str, Signature] = field(default_factory=dict)
+
+
+@functools.cache
+def _code() -> str:
+    """The digest of this room's code, whose change makes a cache invalid."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    return f"{__version__} {hashlib.sha256(code).hexdigest()}"
+
+
+def _format(site: str) -> str:
+    """What changes with the code of this room, or with whose signature counts for the site."""
+    return f"{_code()} {hashlib.sha256(signature.trust(site)).hexdigest()}"
+
+
+def load_cache(site: Path) -> Cache:
+    """What the folder of a campaign on a site has; an empty one if it is missing or not ours."""
+    if not (site / CACHE_FILE).is_file():
+        return Cache()
+    try:
+        reader.require_tables([site / CACHE_FILE])
+        with zipfile.ZipFile(site / CACHE_FILE) as archive:
+            parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
+            proof = archive.read(_PROOF).decode()
+        if not proof or not hmac.compare_digest(
+            proof, pseudonyms.proof(site.name, *parts.values())
+        ):
+            return Cache()
+        index = json.loads(parts[_INDEX])
+        if index["format"] != _format(site.name):
+            return Cache()
+        nights, facts, between = (_cached_table(parts[n], schema) for n, schema in _CACHED.items())
+        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
+        return Cache(nights, facts, index["stamps"], between, signed)
+    except (Exception, pl.exceptions.PanicException):
+        return Cache()
+
+
+def store_cache(site: Path, cache: Cache) -> None:
+    """Replace what is there at once; nothing if the folder cannot be written."""
+    signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
+    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
+    contents = [json.dumps(index).encode()]
+    for frame in (cache.nights, cache.provenance, cache.pairs):
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd", compression_level=1)
+        contents.append(buffer.getvalue())
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(prefix=".history-", dir=site)
+        try:
+            with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
+                for member, content in zip((_INDEX, *_CACHED), contents, strict=True):
+                    archive.writestr(member, content)
+                archive.writestr(_PROOF, pseudonyms.proof(site.name, *contents))
+            Path(name).chmod(0o644)
+            Path(name).replace(site / CACHE_FILE)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:
+    table = pl.read_parquet(io.BytesIO(content))
+    if dict(table.schema) != schema:
+        raise ValueError("other columns")
+    return table
 
 
 @dataclass(frozen=True)
@@ -57,7 +182,9 @@ class Ledger:
         return Ledger(nights, facts, self.warnings, pairs=between)
 
 
-def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()) -> Ledger:
+def read_ledger(
+    reports: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()
+) -> Ledger:
     """All nights of `campaign` on `site` below the folder `reports`, those imported included.
 
     One run is one night, also when two ran on one day: of revisions of one run the newest counts,
@@ -69,27 +196,31 @@ def read(reports: Path, campaign: str, site: str, annotations: Sequence[Annotati
     revisions, more = _once(revisions)
     warnings += more
     stamps = {one.digest: one.stamp() for one in revisions}
-    held = cache.load(folder)
+    held = load_cache(folder)
     same = {digest for digest, stamp in stamps.items() if held.stamps.get(digest) == stamp}
-    fresh = {one.digest: one for one in revisions if one.digest not in same}
-    made, more = _read(list(fresh.values()), campaign, site)
-    nights = pl.concat([_of(held.nights, same), made.nights]).sort(_ORDER)
-    facts = pl.concat([_of(held.provenance, same), made.provenance])
-    between = pl.concat([_of(held.pairs, same), made.pairs]).sort(PAIRS.keys())
-    kept = {digest: stamps[digest] for digest in (*same, *made.stamps)}
-    signed = {**{d: held.signed[d] for d in same if d in held.signed}, **made.signed}
+    changed = {one.digest: one for one in revisions if one.digest not in same}
+    fresh, more = _read_revisions(list(changed.values()), campaign, site)
+    nights = pl.concat([_with_digests(held.nights, same), fresh.nights]).sort(_ORDER)
+    facts = pl.concat([_with_digests(held.provenance, same), fresh.provenance])
+    between = pl.concat([_with_digests(held.pairs, same), fresh.pairs]).sort(PAIRS.keys())
+    kept = {digest: stamps[digest] for digest in (*same, *fresh.stamps)}
+    signed = {**{d: held.signed[d] for d in same if d in held.signed}, **fresh.signed}
     now = Cache(nights, facts.sort(facts.columns), kept, between, signed)
     if now.stamps != held.stamps:
-        cache.store(folder, now)
-    newest = _newest(now.nights, revisions)
-    found = _imported(folder / imported.FOLDER)
+        store_cache(folder, now)
+    started = dict(nights.select("digest", "night").unique().iter_rows())
+    newest = {started[one.digest]: one.digest for one in revisions if one.digest in started}
+    counting = list(newest.values())
+    foreign = _imported(folder / imported.FOLDER)
     return Ledger(
-        mark(pl.concat([_of(nights, newest), found.nights]), annotations).sort(_ORDER),
-        pl.concat([_of(now.provenance, newest), found.provenance]),
-        (*warnings, *more, *found.warnings),
-        pairs=_of(now.pairs, newest),
+        mark(pl.concat([_with_digests(nights, counting), foreign.nights]), annotations).sort(
+            _ORDER
+        ),
+        pl.concat([_with_digests(now.provenance, counting), foreign.provenance]),
+        (*warnings, *more, *foreign.warnings),
+        pairs=_with_digests(now.pairs, counting),
         remarks=tuple(_chain(folder, revisions)),
-        signed={one.started: signed[one.digest] for one in revisions if one.digest in newest},
+        signed={one.started: signed[one.digest] for one in revisions if one.digest in counting},
     )
 
 
@@ -148,58 +279,111 @@ def _imported(folder: Path) -> Ledger:
         return Ledger(warnings=(str(error),))
 
 
-def _read(revisions: Sequence[Revision], campaign: str, site: str) -> tuple[Cache, list[str]]:
+def _read_revisions(
+    revisions: Sequence[Revision], campaign: str, site: str
+) -> tuple[Cache, list[str]]:
     """Rows of revisions that are not in the cache; their stamps are left empty."""
-    level = analysis.default().statistics.confidence_level
-    warnings = list(_undecodable(revisions))
-    dead = {path for path, _ in warnings}
-    told = [f"{path}: {why}" for path, why in warnings]
-    nights, facts, digests = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)], []
+    thresholds = analysis.default()
+    level = thresholds.statistics.confidence_level
+    undecodable = dict(_undecodable(revisions))
+    warnings = [f"{path}: {why}" for path, why in undecodable.items()]
+    nights, facts = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)]
     between, signed = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
-    alive = [one for one in revisions if one.path not in dead]
-    for start in range(0, len(alive), _BATCH):
-        found: list[Night] = []
-        for one in alive[start : start + _BATCH]:
+    decodable = [one for one in revisions if one.path not in undecodable]
+    for start in range(0, len(decodable), _BATCH):
+        batch: list[MeasuredNight] = []
+        for one in decodable[start : start + _BATCH]:
             try:
-                found.append(night.read(one, campaign, site))
+                batch.append(night.read_night(one, campaign, site))
             except UserError as error:
-                told.append(f"{one.path}: {str(error).replace(f'{one.path}/', '')}")
-        rows, known, wrong = night.together(found, level)
-        told += [
-            f"{one.revision.path}: {wrong[one.revision.digest]}"
-            for one in found
-            if one.revision.digest in wrong
-        ]
-        good = [one for one in found if one.revision.digest not in wrong]
-        digests += [one.revision.digest for one in good]
-        signed |= {one.revision.digest: one.signed for one in good}
-        between += [one.pairs for one in good if one.pairs.height]
+                warnings.append(f"{one.path}: {str(error).replace(f'{one.path}/', '')}")
+        rows, known, wrong = night.join_nights(batch, level)
         nights.append(rows)
         facts.append(known)
-    thresholds = analysis.default()
-    every = pl.concat(between)
-    nights.append(nodes.series(every, thresholds.nodes, level))
-    stamps = dict.fromkeys(digests, "")
-    return Cache(pl.concat(nights), pl.concat(facts), stamps, every, signed), told
+        for read in batch:
+            if why := wrong.get(read.revision.digest):
+                warnings.append(f"{read.revision.path}: {why}")
+                continue
+            signed[read.revision.digest] = read.signed
+            if read.pairs.height:
+                between.append(read.pairs)
+    pairs = pl.concat(between)
+    nights.append(nodes.node_series(pairs, thresholds.nodes, level))
+    stamps = dict.fromkeys(signed, "")
+    return Cache(pl.concat(nights), pl.concat(facts), stamps, pairs, signed), warnings
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
     """Revisions with tables that reach a limit or kill their decoder, and how."""
-    with Reader() as reader:
+    with reader.Reader() as decoder:
         for one in revisions:
             tables = [one.bundle / f"{name}.parquet" for name in _TABLES]
             try:
-                reader.require([file for file in tables if file.is_file()])
+                decoder.require([file for file in tables if file.is_file()])
             except UserError as error:
                 yield one.path, str(error).replace(f"{one.path}/", "")
 
 
-def _of(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:
+def _with_digests(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:
     return frame.filter(pl.col("digest").is_in(list(digests)))
 
 
-def _newest(nights: pl.DataFrame, revisions: Sequence[Revision]) -> list[str]:
-    """One digest a night: that of its newest revision."""
-    started = dict(nights.select("digest", "night").unique().iter_rows())
-    newest = {started[one.digest]: one.digest for one in revisions if one.digest in started}
-    return list(newest.values())
+def has_history(checked: Manifest) -> bool:
+    """Whether a bundle holds the nights before it."""
+    return any(name.startswith(manifest.HISTORY) for name in checked.data["files"])
+
+
+def attach(
+    bundle: Path, checked: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
+) -> Manifest:
+    """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew
+    and not signed.  It names the night before it.
+
+    What `annotations` say of these nights and of this one goes with them.  A bundle without a night
+    before it stays as it is.
+    """
+    before = ledger.before(checked.data["started"], MOST_NIGHTS)
+    if before.nights.is_empty():
+        return checked
+    (bundle / manifest.HISTORY).mkdir()
+    bundle_tables.write_frame(before.nights, bundle / _NIGHTS)
+    bundle_tables.write_frame(before.provenance, bundle / _PROVENANCE)
+    if (between := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
+        bundle_tables.write_frame(between, bundle / _PAIRS)
+    every = [*before.nights["night"].unique(), checked.data["started"]]
+    if said := notes(every, annotations):
+        bundle_tables.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
+    levels = [
+        (one.last, one.series, one.text)
+        for one in annotations
+        if one.kind == KIND and one.last[:10] <= str(checked.data["started"])[:10]
+    ]
+    if levels:
+        bundle_tables.write_frame(
+            pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED
+        )
+    published_nights = before.nights.filter(~pl.col("foreign")).sort("night", "digest")
+    if published_nights.is_empty():
+        return manifest.write(bundle, checked.data)
+    started, digest = published_nights.select("night", "digest").row(-1)
+    named = {"before": {"digest": digest, "started": started}}
+    return manifest.write(bundle, {**checked.data, **named})
+
+
+def read_attached(bundle: Path, checked: Manifest) -> Ledger:
+    """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
+    if not has_history(checked):
+        return Ledger()
+    listed = checked.data["files"]
+    tables: dict[str, Any] = {}
+    for name, (file, row) in _ATTACHED.items():
+        if file in listed or name in ("nights", "provenance"):
+            tables[name] = bundle_tables.read_table(bundle / file, row)
+            bundle_tables.require_rows(tables[name], row, bundle / file)
+    ledger = Ledger(**tables)
+    for frame, file in ((ledger.nights, _NIGHTS), (ledger.pairs, _PAIRS)):
+        if not (frame["night"] < checked.data["started"]).all():
+            raise UserError("a night that did not begin before this one", bundle / file)
+    if ledger.nights.select("night", *SERIES, "nodes").is_duplicated().any():
+        raise UserError("a series has two rows for one night", bundle / _NIGHTS)
+    return ledger

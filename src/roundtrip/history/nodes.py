@@ -1,15 +1,24 @@
-"""Frames of `PAIRS` as measures for the search, and as series of nodes for a history."""
+"""Nodes by the launches between node pairs: measures, series, slow processors, absent nodes."""
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from roundtrip import files
+from roundtrip.collect import bundle_tables, manifest, reader
+from roundtrip.collect.bundle_rows import Case
 from roundtrip.collect.night_rows import NIGHTS
+from roundtrip.errors import UserError
+from roundtrip.history import pairs, published
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.healthy import effects
@@ -19,8 +28,10 @@ from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
-#: Launches inside a node that tell of its processor now, and logarithms that are alike.
+#: Newest launches inside a node that judge its processor; most that two alike logarithms differ.
 _NEWEST, _ALIKE = 6, 2.0
+FAILED, MISSING = "failed", "missing"
+_LOST = (FAILED, "partial")
 _NAMES = ["study", "place", "environ", "measure"]
 
 
@@ -63,11 +74,11 @@ def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, Sl
     """
     inside = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
     newest = inside.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
-    found: dict[str, dict[str, list[float]]] = {}
+    by_host: dict[str, dict[str, list[float]]] = {}
     for host, measure, excess in newest.select("host", "measure", "excess").rows():
-        found.setdefault(host, {}).setdefault(measure, []).append(excess)
-    slow = {host: _slow_processor(own, settings) for host, own in found.items()}
-    return {host: one for host, one in slow.items() if one}
+        by_host.setdefault(host, {}).setdefault(measure, []).append(excess)
+    slow = {host: _slow_processor(own, settings) for host, own in by_host.items()}
+    return {host: processor for host, processor in slow.items() if processor}
 
 
 def _slow_processor(own: Mapping[str, list[float]], settings: NodeSettings) -> SlowProcessor | None:
@@ -100,9 +111,9 @@ def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
     keys = [*_NAMES, "is_alone"]
     for key, rows in ordered.sort(keys, maintain_order=True).group_by(keys, maintain_order=True):
         study, place, environ, measure, is_alone = key
-        told = (str(study), str(place), str(environ), str(measure), bool(is_alone))
+        names = (str(study), str(place), str(environ), str(measure), bool(is_alone))
         last = rows.row(-1, named=True)
-        yield Name(*told, last["level"], last["unit"]), rows
+        yield Name(*names, last["level"], last["unit"]), rows
 
 
 def outcomes(pairs: pl.DataFrame) -> Outcomes:
@@ -143,23 +154,23 @@ def switches(pairs: pl.DataFrame) -> dict[str, str]:
             pairs.select("night", host="other", switch="other_switch"),
         ]
     ).filter(pl.col("host") != "")
-    told = pl.col("switch").filter(pl.col("switch") != "").last().fill_null("")
-    known = hosts.sort("night", maintain_order=True).group_by("host").agg(told).sort("host")
+    newest = pl.col("switch").filter(pl.col("switch") != "").last().fill_null("")
+    known = hosts.sort("night", maintain_order=True).group_by("host").agg(newest).sort("host")
     return dict(known.select("host", "switch").rows())
 
 
-def series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
+def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
     """Columns `NIGHTS`: a series for each node and measure, its value night after night."""
-    found = []
+    values = []
     for name, rows in split(pairs):
         for _, night in rows.group_by("night", maintain_order=True):
-            told = effects(launches(night), settings, confidence)
+            intervals = effects(launches(night), settings, confidence)
             first = night.row(0, named=True)
-            found += [_row(name, first, node, one) for node, one in told.items()]
-    return pl.DataFrame(found, schema=NIGHTS)
+            values += [_row(name, first, node, one) for node, one in intervals.items()]
+    return pl.DataFrame(values, schema=NIGHTS)
 
 
-def case(name: Name) -> tuple[str, str]:
+def case_columns(name: Name) -> tuple[str, str]:
     """The columns `case_id` and `case` of the series of a measure."""
     return f"nodes@{name.place}+{name.environ}", _INSIDE if name.is_alone else _BETWEEN
 
@@ -167,7 +178,7 @@ def case(name: Name) -> tuple[str, str]:
 def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict[str, object]:
     is_rate = name.measure == BANDWIDTH
     level = float(str(first["level"]))
-    case_id, of = case(name)
+    case_id, case = case_columns(name)
 
     def value(effect: float | None) -> float | None:
         return None if effect is None else level * math.exp(-effect if is_rate else effect)
@@ -176,7 +187,7 @@ def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict
     return {
         **{key: first[key] for key in ("night", "digest", "study", "unit")},
         "case_id": case_id,
-        "case": of,
+        "case": case,
         "variant": node,
         "size_bytes": 0,
         "phase": name.measure,
@@ -191,3 +202,110 @@ def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict
         "left_out": "",
         "foreign": False,
     }
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A node in the night that began at `night`.
+
+    `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
+    `FAILED`, if all launches on it failed, or `MISSING`, if none was made.  `last` is the newest
+    night that measured it, "" if none did; times are ISO 8601.
+    """
+
+    node: str
+    state: str
+    reason: str
+    night: str
+    last: str
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether launches were made on it, and all failed."""
+        return self.state == FAILED
+
+
+def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
+    """Absent nodes of the newest readable night in `folder`, of a campaign on a site, by name.
+
+    `pairs`: columns `PAIRS`, of all nights.  A night that cannot be read raises no UserError: the
+    ledger warns of it.
+    """
+    for revision in reversed(published.counting(folder)[0]):
+        with contextlib.suppress(UserError):
+            return _absent_in(revision.bundle, pairs)
+    return []
+
+
+def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
+    """Absent nodes of one night; UserError for a bundle that cannot be read."""
+    checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
+    reader.require_tables([cases])
+    launches = bundle_tables.read_table(
+        cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
+    )
+    reasons = {
+        **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
+        **_beside(launches),
+        **_failed(launches),
+        **{
+            one["node"]: (one["state"], one["reason"])
+            for one in checked.data.get("nodes_not_measured") or []
+        },
+    }
+    measured = set(_hosts(launches, "passed"))
+    last = _last(pairs)
+    started = str(checked.data["started"])
+    return [
+        Absent(node, *reasons[node], started, last.get(node, ""))
+        for node in sorted(reasons.keys() - measured)
+    ]
+
+
+def _beside(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Nodes of launches under which another one went down."""
+    down = launches.drop_nulls(["hosts", "nodes_down"])
+    rows = down.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
+    return {
+        host: (MISSING, f"no launch on it completed: {other} went down")
+        for hosts, other in rows
+        for host in hosts
+    }
+
+
+def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    launches = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts"))
+    counts: Counter[str] = Counter(_hosts(launches, *_LOST))
+    reasons: dict[str, Counter[str]] = {}
+    rows = launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")
+    for hosts, reason in rows.select("hosts", "reason").rows():
+        for host in hosts:
+            reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
+    return {
+        host: (FAILED, f"all {count} launches failed, {reasons[host].most_common(1)[0][0]}")
+        for host, count in counts.items()
+    }
+
+
+def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
+    """The hosts of each launch with one of these statuses, once for each launch."""
+    for hosts in launches.filter(pl.col("status").is_in(statuses))["hosts"].drop_nulls():
+        yield from set(hosts)
+
+
+def _planned(bundle: Path) -> list[str]:
+    """The nodes of the launches that were planned."""
+    file = bundle / pairs.PLAN
+    plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
+    try:
+        parts = plan["partitions"].values()
+        return [str(host) for part in parts for one in part["pairs"] for host in one["hosts"]]
+    except (AttributeError, KeyError, TypeError):
+        raise UserError("not the plan of a night", file) from None
+
+
+def _last(rows: pl.DataFrame) -> dict[str, str]:
+    """The newest night in which each node was measured."""
+    passed = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
+    both = pl.concat([passed.select("night", "host"), passed.select("night", host="other")])
+    return dict(both.group_by("host").agg(pl.col("night").max()).iter_rows())

@@ -32,12 +32,12 @@ _SERIES = ["case", "variant", "size_bytes", "metric"]
 _COSTLY = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 
-def names(parameters: pl.DataFrame) -> pl.Series:
+def paired_launches(parameters: pl.DataFrame) -> pl.Series:
     """The launches of a campaign over pairs; `parameters` has the columns launch and name."""
     return parameters.filter(pl.col("name") == ROUND)["launch"].unique()
 
 
-def of(
+def measure_pairs(
     samples: pl.LazyFrame,
     launches: pl.DataFrame,
     parameters: pl.DataFrame,
@@ -51,7 +51,7 @@ def of(
     every = _launches(launches, parameters, placement)
     known = every.filter(~pl.col("failed"))
     if every.is_empty():
-        return none()
+        return no_pairs()
     small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
     mine = pl.col("launch").is_in(known["launch"].to_list())
@@ -78,7 +78,7 @@ def of(
     )
 
 
-def none() -> pl.DataFrame:
+def no_pairs() -> pl.DataFrame:
     """No launches between nodes: the columns of `PAIRS` without night and digest."""
     return pl.DataFrame(schema=_OWN)
 

@@ -16,7 +16,7 @@ from roundtrip.collect.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
 from roundtrip.collect.columns import settings_by_launch
 from roundtrip.collect.night_rows import PAIRS
 from roundtrip.errors import UserError
-from roundtrip.history import attached, nodes, pairs
+from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.ledger import Ledger
 from roundtrip.report.origins import Origins
 
@@ -71,7 +71,7 @@ class Data:
     def of_nodes(self) -> pl.DataFrame:
         """The series of nodes that this night measured in pairs, columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
-        return nodes.series(self.pairs, self.analysis.nodes, level)
+        return nodes.node_series(self.pairs, self.analysis.nodes, level)
 
     @cached_property
     def nights(self) -> Origins:
@@ -131,10 +131,10 @@ def read(bundle: Path) -> Data:
     if (held := bundle_tables.stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(held, told, bundle)
     known = made.frames["cases"], made.frames["parameters"], made.frames["placement"]
-    between = pairs.of(rows, *known, thresholds.nodes).with_columns(
+    between = pairs.measure_pairs(rows, *known, thresholds.nodes).with_columns(
         night=pl.lit(checked.data["started"]), digest=pl.lit(checked.digest)
     )
-    is_apart = ~pl.col("launch").is_in(pairs.names(made.frames["parameters"]).to_list())
+    is_apart = ~pl.col("launch").is_in(pairs.paired_launches(made.frames["parameters"]).to_list())
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
@@ -150,7 +150,7 @@ def read(bundle: Path) -> Data:
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
         medians=told.filter(is_apart),
-        history=attached.read(bundle, checked),
+        history=ledger.read_attached(bundle, checked),
         pairs=between.select(*PAIRS),
     )
 

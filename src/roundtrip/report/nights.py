@@ -9,9 +9,9 @@ from statistics import median
 import polars as pl
 
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.history import judged
+from roundtrip.history import detection
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.judged import Names
+from roundtrip.history.detection import Names
 from roundtrip.report import labels, units
 from roundtrip.report.pages import changes, packed
 from roundtrip.report.pages.calendar import Calendar
@@ -116,7 +116,7 @@ def judge(
 
     Annotations `accepted` make levels the baseline; what began before the date `since` is no alarm.
     """
-    return judged_lines(nights, provenance, judged.histories(nights, settings), accepted, since)
+    return judged_lines(nights, provenance, detection.histories(nights, settings), accepted, since)
 
 
 def judged_lines(

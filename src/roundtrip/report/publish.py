@@ -27,7 +27,7 @@ from roundtrip import partial as partials
 from roundtrip.collect import manifest, signature
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
-from roundtrip.history import attached, ledger, published
+from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
 from roundtrip.report import data, html, markdown, painter
@@ -222,13 +222,13 @@ def publish(
                 is_ours = signed == signature.UNSIGNED or signature.is_own(copied)
                 if not is_ours:
                     tell(f"{signed.sentence}: no nights before it are put into its report")
-                elif not attached.is_in(copied):
+                elif not ledger.has_history(copied):
                     facts = copied.data
                     said = annotations(facts["site"])
-                    known = ledger.read(reports, facts["campaign"], facts["site"], said)
+                    known = ledger.read_ledger(reports, facts["campaign"], facts["site"], said)
                     for warning in (*known.warnings, *known.remarks):
                         tell(warning)
-                    added = attached.add(held, copied, known, said)
+                    added = ledger.attach(held, copied, known, said)
                     if added != copied and signed != signature.UNSIGNED:
                         added = signature.sign(held, added, tell)
                     copied = added

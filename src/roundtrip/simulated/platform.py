@@ -1,18 +1,24 @@
-"""Platforms of simulated sites, ``site-configs/<site>/platforms/<name>.xml``, and their values.
+"""Platforms of simulated sites, and simulations on them by SimGrid's ``smpirun``.
 
-A platform is a file as SimGrid has it, of ``<cluster>`` elements, in which stand `${host_flops}`,
-the speed of a host, and, where round trips can be made longer, `${added_us}`, half of it.
+A platform ``site-configs/<site>/platforms/<name>.xml`` is a file of SimGrid with ``<cluster>``
+elements and the placeholders `${host_flops}`, the speed of a host, and, where round trips can be
+made longer, `${added_us}`, half of the addition.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from xml.etree import ElementTree
 
-from roundtrip import files
+from roundtrip import files, paths
 from roundtrip.errors import UserError
 
 #: What a launch finds beside it.
@@ -59,7 +65,7 @@ class Platform:
         (folder / HOSTS_FILE).write_text("".join(f"{host}\n" for host in self.hosts[:ranks]))
 
 
-def read(file: Path, host_flops: float, added_rtt_ms: float | None = None) -> Platform:
+def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = None) -> Platform:
     """The platform in `file`, its hosts of so many flop/s, its round trips longer by so many ms.
 
     UserError if `file` is no platform, or has no place for what is asked or a place for more.
@@ -96,3 +102,57 @@ def _hosts(cluster: dict[str, str]) -> list[str]:
         first, _, last = part.partition("-")
         numbers += range(int(first), int(last or first) + 1)
     return [f"{cluster['prefix']}{number}{cluster['suffix']}" for number in numbers]
+
+
+_WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
+
+
+def fault(said: str) -> str:
+    """The line of `said`, its standard error, by which a simulation went wrong; "" for none."""
+    wrong = _WRONG.search(said)
+    return wrong[0].strip() if wrong else ""
+
+
+#: Of the toolchain with SimGrid.
+_TOOLCHAIN = "smpi"
+#: Its root category at "critical" hides the warning of MPI_Abort, by which `ended` knows one.
+LOGGED = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
+_MISSING = "SimGrid is not installed: roundtrip toolchains smpi-boost181"
+
+
+def smpirun() -> Path:
+    """``smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
+    own = paths.toolchains() / _TOOLCHAIN / "bin" / "smpirun"
+    found = own if own.is_file() else shutil.which("smpirun")
+    if found is None:
+        raise UserError(_MISSING)
+    return Path(found)
+
+
+def run_smpirun(
+    words: Sequence[str], ranks: int, platform: Platform, folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run ``smpirun`` with the options and the program in `words`, in `folder`.
+
+    UserError if it fails, or says that it did although its status is 0.
+    """
+    for word in words:
+        if word.split() != [word]:
+            raise UserError(f"smpirun takes no blanks: '{word}'")
+    platform.write(folder, ranks)
+    options = ["-np", str(ranks), "-platform", PLATFORM_FILE, "-hostfile", HOSTS_FILE]
+    done = subprocess.run(
+        [smpirun(), *options, *LOGGED, *words],
+        cwd=folder,
+        env={**os.environ, **platform.variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    wrong = fault(done.stderr)
+    if wrong or done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[0]
+        raise UserError(f"smpirun ended with status {done.returncode}: {wrong or last}")
+    return done

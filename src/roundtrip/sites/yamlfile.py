@@ -43,9 +43,9 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 def load(file: Path) -> Any:
     """The content of `file`; UserError, with the line, if it is missing or not YAML."""
-    loader = _Loader(files.read_text(file))
+    text = files.read_text(file)
     try:
-        return loader.get_single_data()
+        return _Loader(text).get_single_data()
     except _BadScalarError as error:
         raise UserError(str(error), file, error.line) from None
     except yaml.MarkedYAMLError as error:

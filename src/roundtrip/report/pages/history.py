@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.judged import Names
+from roundtrip.history.detection import Names
 from roundtrip.report import labels, nights, units
 from roundtrip.report.blocks import Text
 from roundtrip.report.confirmation import NOTHING, Confirmed

@@ -25,7 +25,7 @@ from roundtrip.collect import analysis, pseudonyms
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
-from roundtrip.history import judged, ledger, published
+from roundtrip.history import detection, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.report import confirmation
 from roundtrip.report.blocks import Strong
@@ -118,7 +118,7 @@ def source(reports: Path, shelf: Shelf) -> Source:
 def history(of: Source) -> History | None:
     """The history; None without any value."""
     site = of.site
-    known = ledger.read(of.reports, site.parent.name, site.name, of.annotations)
+    known = ledger.read_ledger(of.reports, site.parent.name, site.name, of.annotations)
     if known.nights.is_empty():
         return None
     began = known.nights.select("night", "digest").unique().sort("night", "digest")
@@ -128,7 +128,7 @@ def history(of: Source) -> History | None:
         site.name,
         known.nights,
         known.provenance,
-        judged.histories(known.nights, of.thresholds.history),
+        detection.histories(known.nights, of.thresholds.history),
         [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
         links,
         [
@@ -149,7 +149,7 @@ def history(of: Source) -> History | None:
 
 def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
     try:
-        return remarks.of_site(site)
+        return remarks.load_site(site)
     except UserError as error:
         warnings.append(str(error))
         return ()

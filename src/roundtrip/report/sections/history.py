@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect.night_rows import PROVENANCE, SERIES
-from roundtrip.history import annotations as remarks
-from roundtrip.history import facts as known
-from roundtrip.history import summary
+from roundtrip.history import night
+from roundtrip.history.annotations import accepted_levels
+from roundtrip.history.facts import bundle_facts
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
     Block,
@@ -82,17 +82,18 @@ def tonight(data: Data) -> Judged:
         night=pl.lit(started), digest=pl.lit(digest)
     )
     level = data.analysis.statistics.confidence_level
-    tonight = pl.concat([summary.nights(rows, level), data.of_nodes])
+    tonight = pl.concat([night.summarize(rows, level), data.of_nodes])
     placed = data.placement.select("launch", "rank", "cpus")
     told = [
-        (started, digest, *fact) for fact in known.of(data.folder, data.manifest, passed, placed)
+        (started, digest, *fact)
+        for fact in bundle_facts(data.folder, data.manifest, passed, placed)
     ]
     now = pl.DataFrame(told, schema=PROVENANCE, orient="row")
     return nights.judge(
         pl.concat([data.history.nights, tonight]),
         pl.concat([data.history.provenance, now]),
         data.analysis.history,
-        remarks.accepted(data.history.accepted),
+        accepted_levels(data.history.accepted),
     )
 
 

@@ -93,7 +93,7 @@ def evidence_table(
 
 def _series(origins: Origins, of: measured.Name, unit: str) -> str:
     """The series of a node in a measure, as `Cell.series`; "" for a switch or a link."""
-    case_id, case = measured.case(of)
+    case_id, case = measured.case_columns(of)
     return origins.key([case_id], 0, case=case, variant=unit, phase=of.measure)
 
 
