@@ -33,8 +33,8 @@ def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster()
 @pytest.mark.parametrize(
     ("shown", "printed", "by"),
     [
-        ("starts 2 programs of one rank", " programs of one rank", "sites/live/judge.py"),
-        ("rank 0 is not bound", " is not bound", "sites/live/judge.py"),
+        ("starts 2 programs of one rank", " programs of one rank", "sites/trials.py"),
+        ("rank 0 is not bound", " is not bound", "sites/trials.py"),
         ("would be two concrete specs", "would be two concrete specs", "sites/toolchains.py"),
     ],
 )

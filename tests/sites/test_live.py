@@ -73,7 +73,7 @@ def test_the_transport_is_what_the_mpi_says_it_took(
     [
         ([rank(0), rank(1)], None),
         ([rank(0, ranks=1), rank(0, ranks=1, host="a2")], "starts 2 programs of one rank"),
-        ([rank(0)], "1 of 2 ranks spoke"),
+        ([rank(0)], "1 of 2 ranks reported"),
         ([rank(0), rank(1, host="a1")], "both ranks are on a1, not on 2 nodes"),
     ],
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,13 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip.campaign.site import Asked, Case, Site, asking
+from roundtrip.campaign.site import Case, Site, asking
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, slurm, software
-from roundtrip.sites.data import FILE
+from roundtrip.sites.data import FILE, RDMA
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.scales import SIMULATED
 from roundtrip.sites.slurm import Limits, SlurmFacts
+from roundtrip.sites.trials import mpi_key, run_reframe
+
+#: Lines of a file of a site.
+LONGEST_FILE = 100
+#: A partition with this feature is documentation: no check may run there.
+HISTORICAL = "historical"
+_TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,9 +50,8 @@ def choose_cases(site: Site, cases: Iterable[Case]) -> list[Case]:
     """One case of each check, placement, partition and MPI, because their scripts can differ."""
     chosen: dict[tuple[str, ...], Case] = {}
     for case in sorted(cases, key=lambda case: case.id):
-        extras = site.toolchains[case.environ].get("extras", {})
-        mpi = [str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport")]
         placement = dict(case.parameters).get("placement", "")
+        mpi = mpi_key(site, case.environ)
         chosen.setdefault((case.check, placement, case.partition, *mpi), case)
     return list(chosen.values())
 
@@ -56,7 +61,7 @@ def render_scripts(site: Site, cases: Iterable[Case]) -> list[Script]:
     by_partition: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_partition[case.partition].append(case)
-    found = []
+    scripts = []
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as name:
         folder = Path(name)
         for partition, group in by_partition.items():
@@ -66,50 +71,24 @@ def render_scripts(site: Site, cases: Iterable[Case]) -> list[Script]:
                 files = sorted(stage.glob(f"{case.check}*_{case.hash}/rfm_job.sh"))
                 if not files:
                     raise UserError(f"ReFrame rendered no job script for {case.id}: {output}")
-                found.append(Script(case, _neutral(files[0].read_text(), site, folder)))
-    return found
+                scripts.append(Script(case, _neutral(files[0].read_text(), site, folder)))
+    return scripts
 
 
 def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str:
-    """Run ReFrame and return its last line, for a message.  Its exit status means nothing: sanity
-    may need output that a dry run does not have."""
-    environs = "|".join(sorted({case.environ for case in cases}))
-    done = subprocess.run(
-        [
-            "reframe",
-            *(
-                f"--checkpath={file}"
-                for file in sorted({site.checks[case.check] for case in cases})
-            ),
-            "--dry-run",
-            "--keep-stage-files",
-            f"--prefix={folder}",
-            f"--perflogdir={folder / 'perflogs'}",
-            f"--report-file={folder / 'report.json'}",
-            f"--system={site.name}:{partition}",
-            *(f"--name=/{hash_}" for hash_ in sorted({case.hash for case in cases})),
-            f"--prgenv=^({environs})$",
-        ],
-        cwd=site.checkout,
-        env={
-            **site.environment,
-            **asking(_tests(cases)),
-            "ROUNDTRIP_RUNS": str(folder),
-            "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
-        },
-        capture_output=True,
-        text=True,
-    )
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
-
-
-def _tests(cases: list[Case]) -> Asked:
-    """The tests of `cases` and no others: making all that the checks have takes ReFrame seconds."""
-    asked: dict[str, list[dict[str, list[str]]]] = defaultdict(list)
+    """Let ReFrame render the scripts of `cases`; return its last line, for a message."""
+    # Only their tests: to instantiate all tests of the checks takes ReFrame seconds.
+    tests: dict[str, list[dict[str, list[str]]]] = defaultdict(list)
     for case in cases:
-        asked[case.check].append({key: [value] for key, value in case.parameters})
-    return asked
+        tests[case.check].append({key: [value] for key, value in case.parameters})
+    options = [
+        *(f"--checkpath={file}" for file in sorted({site.checks[case.check] for case in cases})),
+        "--dry-run",
+        *(f"--name=/{hash_}" for hash_ in sorted({case.hash for case in cases})),
+    ]
+    environs = sorted({case.environ for case in cases})
+    variables = {**asking(tests), "ROUNDTRIP_RUNS": str(folder)}
+    return run_reframe(site, partition, environs, folder, options, variables)
 
 
 def _neutral(text: str, site: Site, folder: Path) -> str:
@@ -120,20 +99,14 @@ def _neutral(text: str, site: Site, folder: Path) -> str:
     return re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)
 
 
-LONGEST_FILE = 100
-#: A partition with this feature is documentation: no check may run there.
-HISTORICAL = "historical"
-_RDMA = ("infiniband", "roce")
-
-
 def check_files(site: Site) -> list[Finding]:
     """Whether the site's files are short, and have no launchers and no catch-all host names."""
     faults = []
-    told = []
+    sizes = []
     for name in ("reframe.py", FILE):
         if (file := site.folder / name).is_file():
             lines = file.read_text().count("\n")
-            told.append(f"{name} {lines} lines")
+            sizes.append(f"{name} {lines} lines")
             if lines >= LONGEST_FILE:
                 faults.append(
                     f"{name} has {lines} lines: a site is data, under {LONGEST_FILE} lines"
@@ -151,7 +124,7 @@ def check_files(site: Site) -> list[Finding]:
         for pattern in site.system["hostnames"]
         if re.search(pattern, "a-machine-nobody-has")
     ]
-    return summarise("site files", faults, f"{', '.join(told)}: loads in ReFrame")
+    return summarise("site files", faults, f"{', '.join(sizes)}: loads in ReFrame")
 
 
 def check_partitions(site: Site) -> list[Finding]:
@@ -166,7 +139,7 @@ def check_partitions(site: Site) -> list[Finding]:
             faults.append(f"partition '{name}': no binding chosen (extras: binding)")
         if HISTORICAL in features:
             continue
-        if extras.get("fabric") in _RDMA:
+        if extras.get("fabric") in RDMA:
             faults += [
                 f"partition '{name}': {variable} is not set, so UCX would choose by itself"
                 for variable in ("UCX_NET_DEVICES", "UCX_TLS")
@@ -193,9 +166,6 @@ def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
         and SIMULATED not in item.get("features", [])
         and not any("bind" in option for option in item["extras"].get("launcher_options", []))
     ]
-
-
-_TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
@@ -242,9 +212,9 @@ def _check_scripts(site: Site, folder: Path | None) -> list[Finding]:
     try:
         cases = site.cases()
         if not cases:
-            why = (
-                "no toolchain is installed" if not _historical(site) else "historical: nothing runs"
-            )
+            features = [set(p.get("features", [])) for p in site.partitions.values()]
+            is_historical = all(HISTORICAL in each for each in features)
+            why = "historical: nothing runs" if is_historical else "no toolchain is installed"
             return [Finding("not checked", subject, f"ReFrame lists no case here: {why}")]
         rendered = render_scripts(site, choose_cases(site, cases))
     except UserError as error:
@@ -258,10 +228,6 @@ def _check_scripts(site: Site, folder: Path | None) -> list[Finding]:
     place = f", in {folder}" if folder else ""
     fine = f"{len(rendered)} rendered for {', '.join(checks)}{place}"
     return summarise(subject, longer, fine)
-
-
-def _historical(site: Site) -> bool:
-    return all(HISTORICAL in p.get("features", []) for p in site.partitions.values())
 
 
 def too_long(rendered: Iterable[Script], site: Site, found: SlurmFacts) -> list[str]:

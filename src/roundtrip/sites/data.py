@@ -152,6 +152,8 @@ def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
     ]
 
 
+#: Fabrics with remote direct memory access.
+RDMA = ("infiniband", "roce")
 #: The file in a site's folder.
 FILE = "site.toml"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -17,6 +17,12 @@ class Finding:
     detail: str
 
 
+def last_line(text: str) -> str:
+    """The last line of the output of a command, for a message."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no output"
+
+
 def summarise(subject: str, faults: list[str], fine: str) -> list[Finding]:
     """A finding for each fault; without faults, one that says what is `fine`."""
     if not faults:

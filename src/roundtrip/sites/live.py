@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,20 +26,19 @@ class Line:
     value: str | list[str]
 
     def __str__(self) -> str:
-        return f"{f'[{self.table}] ' if self.table else ''}{self.key} = {self._literal}"
+        return f"{f'[{self.table}] ' if self.table else ''}{self._assignment}"
 
     @property
-    def _literal(self) -> str:
-        return json.dumps(self.value)
+    def _assignment(self) -> str:
+        return f"{self.key} = {json.dumps(self.value)}"
 
-    def written(self, text: str) -> str:
+    def apply(self, text: str) -> str:
         """The text of a site with this line in it."""
         begin, end = _table(text, self.table)
         if begin is None:
-            return f"{text.rstrip()}\n\n[{self.table}]\n{self.key} = {self._literal}\n"
-        body = text[begin:end]
+            return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
+        body, line = text[begin:end], self._assignment
         pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
-        line = f"{self.key} = {self._literal}"
         if pattern.search(body):
             body = pattern.sub(lambda _: line, body, count=1)
         else:
@@ -52,7 +49,7 @@ class Line:
 def apply_lines(text: str, lines: Iterable[Line]) -> str:
     """The text of a site with all `lines` in it."""
     for line in lines:
-        text = line.written(text)
+        text = line.apply(text)
     return text
 
 
@@ -81,13 +78,13 @@ def _table(text: str, name: str) -> tuple[int | None, int]:
 
 @dataclass
 class Result:
-    """What was found, and the lines of site.toml that would mend it."""
+    """Findings, and the lines of site.toml that would correct the faults."""
 
     findings: list[Finding] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
 
     def fault(self, subject: str, detail: str, lines: list[Line] | None = None) -> None:
-        """Note a fault, with the `lines` that mend it."""
+        """Add a fault, with the `lines` that correct it."""
         cure = f"; in {data.FILE}: {', '.join(map(str, lines))}" if lines else ""
         self.findings.append(Finding("fault", subject, detail + cure))
         self.lines += [line for line in lines or [] if line not in self.lines]
@@ -122,15 +119,10 @@ def _scheduler_works(site: Site, result: Result) -> bool:
     asks = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     if not asks and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
         return True
-    works = (
-        bool(shutil.which("sacct"))
-        and not subprocess.run(
-            ["sacct", "--noheader", "--allocations"], capture_output=True
-        ).returncode
-    )
+    works = slurm.ask("sacct", "--noheader", "--allocations") is not None
     if asks and not works:
-        told = "sacct tells nothing: there is no accounting, and ReFrame's `slurm` would give up"
-        result.fault("accounting", told, [Line("every_partition", "scheduler", "squeue")])
+        fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
+        result.fault("accounting", fault, [Line("every_partition", "scheduler", "squeue")])
         return False
     detail = "sacct answers" if works else "none, and the scheduler is `squeue`"
     result.findings.append(Finding("ok", "accounting", detail))
@@ -149,9 +141,9 @@ def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> b
         fine = False
         common = set.intersection(*there.values())
         names = ", ".join(sorted(there[lacking[0]])) or "none"
-        told = f"there is no interface '{interface}' on {lacking[0]}: {names}"
+        fault = f"there is no interface '{interface}' on {lacking[0]}: {names}"
         lines = [Line("values", "interface", common.pop())] if len(common) == 1 else []
-        result.fault(f"nodes of {place.partition}", told, lines)
+        result.fault(f"nodes of {place.partition}", fault, lines)
     return fine
 
 
@@ -165,29 +157,25 @@ def _extras(site: Site, place: Place) -> dict[str, Any]:
 
 
 def _wrong(site: Site, trial: Trial) -> str | None:
-    if why := trials.start_fault(trial.told, _nodes(site, trial.place)):
+    if why := trials.start_fault(trial.output, _nodes(site, trial.place)):
         return f"{why}: {trial.why}" if trial.why else why
-    return trials.binding_fault(trial.told, _extras(site, trial.place)) if trial.told else None
+    return trials.binding_fault(trial.output, _extras(site, trial.place)) if trial.output else None
 
 
 def _others(site: Site, place: Place) -> list[Start]:
     """Every other way to start the ranks of this MPI here."""
     extras = site.toolchains[place.environ].get("extras", {})
-    offered = slurm.plugins() if shutil.which("srun") else ()
-    said = (extras.get("launcher") or "srun", *extras.get("launcher_options", []))
-    return [
-        start
-        for start in launchers.start_options(str(extras.get("mpi")), offered)
-        if not set(start) <= set(said)
-    ]
+    own = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
+    ways = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
+    return [start for start in ways if not set(start) <= own]
 
 
 def _best(site: Site, trial: Trial, others: list[Trial]) -> Trial | None:
     """The first that starts and binds; for one that does not start, the first that does."""
     nodes = _nodes(site, trial.place)
     best = [one for one in others if not _wrong(site, one)]
-    if trials.start_fault(trial.told, nodes):
-        best += [one for one in others if not trials.start_fault(one.told, nodes)]
+    if trials.start_fault(trial.output, nodes):
+        best += [one for one in others if not trials.start_fault(one.output, nodes)]
     return best[0] if best else None
 
 
@@ -201,9 +189,9 @@ def _report(site: Site, trial: Trial, others: list[Trial], result: Result) -> No
         tried = ", ".join(" ".join(one.start) for one in others)
         also = "" if works or not others else f"; nor does it by {tried}"
         result.fault(subject, wrong + also, lines)
-    if trial.told is None:
+    if trial.output is None:
         return
-    for told in trials.node_faults(trial.told, extras):
-        result.fault(subject, told)
+    for fault in trials.node_faults(trial.output, extras):
+        result.fault(subject, fault)
     if not wrong:
-        result.findings.append(Finding("ok", subject, trials.describe(trial.told)))
+        result.findings.append(Finding("ok", subject, trials.describe(trial.output)))

@@ -5,12 +5,13 @@ ReFrame runs them so that scheduler, launcher and variables are those of the sit
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from roundtrip import files
 from roundtrip.campaign.scheduler import NO_REQUEUE, is_slurm
 from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
+from roundtrip.sites.data import RDMA
+from roundtrip.sites.findings import last_line
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
 #: What names the transport, in the words of UCX, of Open MPI, and of MPICH with libfabric.
@@ -50,11 +53,10 @@ class Rank:
 
     @property
     def process_manager(self) -> str:
-        """What client and server speak: ``PMIx 5.0.1 to 4.2.2``, ``PMI``, or nothing."""
+        """``PMIx client 5.0.1, server 4.2.2``, ``PMI`` or ``no PMI``."""
         if self.pmi.get("PMIX_NAMESPACE"):
-            client = _version(self.pmix_client) or "of unknown version"
-            server = _version(self.pmi.get("PMIX_VERSION", "")) or "of unknown version"
-            return f"PMIx client {client}, server {server}"
+            server = _version(self.pmi.get("PMIX_VERSION", ""))
+            return f"PMIx client {_version(self.pmix_client)}, server {server}"
         return "PMI" if self.pmi.get("PMI_RANK") else "no PMI"
 
 
@@ -73,110 +75,100 @@ class TrialOutput:
 
 def read_output(output: str, errors: str) -> TrialOutput:
     """From both streams of a job; ranks may write into each other's lines."""
-    ranks = [_rank(one) for one in _objects(output, _RANK)]
+    ranks = [_rank(fields) for fields in _objects(output, _RANK)]
     text = output + "\n" + errors
-    named = [match for pattern in _TRANSPORTS for match in pattern.findall(text)]
-    return TrialOutput(
-        tuple(sorted(ranks, key=lambda rank: (rank.number, rank.host))),
-        tuple(sorted({name.strip() for name in named})),
-    )
+    names = {name.strip() for pattern in _TRANSPORTS for name in pattern.findall(text)}
+    ranks.sort(key=lambda rank: (rank.number, rank.host))
+    return TrialOutput(tuple(ranks), tuple(sorted(names)))
 
 
 def node_interfaces(output: str) -> dict[str, set[str]]:
     """Nodes of a survey, each with its network interfaces."""
     return {
-        one["host"]: {name for name in one["interfaces"].split() if name != "lo"}
-        for one in _objects(output, _NODE)
+        node["host"]: {name for name in node["interfaces"].split() if name != "lo"}
+        for node in _objects(output, _NODE)
     }
 
 
-def _objects(text: str, mark: str) -> list[dict[str, Any]]:
-    decoder, found = json.JSONDecoder(), []
+def _objects(text: str, mark: str) -> Iterator[dict[str, Any]]:
     for part in text.split(mark)[1:]:
-        try:
-            one, _ = decoder.raw_decode(part)
-        except json.JSONDecodeError:
-            continue
-        found.append(one)
-    return found
+        with contextlib.suppress(json.JSONDecodeError):
+            yield json.JSONDecoder().raw_decode(part)[0]
 
 
-def _rank(said: dict[str, Any]) -> Rank:
+def _rank(fields: dict[str, Any]) -> Rank:
     return Rank(
-        number=said["rank"],
-        ranks=said["ranks"],
-        host=said["host"],
-        cpus=said["cpus"].strip(),
-        online=said["online"].strip(),
-        memlock=said["memlock"].split()[0],
-        mpi=said["mpi"],
-        pmi=said["pmi"],
-        pmix_client=said["pmix_client"],
+        number=fields["rank"],
+        ranks=fields["ranks"],
+        host=fields["host"],
+        cpus=fields["cpus"].strip(),
+        online=fields["online"].strip(),
+        memlock=fields["memlock"].split()[0],
+        mpi=fields["mpi"],
+        pmi=fields["pmi"],
+        pmix_client=fields["pmix_client"],
     )
 
 
-def _version(text: str) -> str | None:
-    found = re.search(r"\d+\.\d+[.\w]*", text)
-    return found[0] if found else None
+def _version(text: str) -> str:
+    match = re.search(r"\d+\.\d+[.\w]*", text)
+    return match[0] if match else "of unknown version"
 
 
-_RDMA = ("infiniband", "roce")
-
-
-def start_fault(told: TrialOutput | None, nodes: int) -> str | None:
+def start_fault(output: TrialOutput | None, nodes: int) -> str | None:
     """Why these are not two ranks of one program on `nodes` nodes; None if they are."""
-    if told is None:
+    if output is None:
         return "does not start"
-    if {rank.ranks for rank in told.ranks} == {1}:
-        return f"starts {len(told.ranks)} programs of one rank: they do not speak the PMI offered"
-    if len(told.ranks) != 2:
-        return f"{len(told.ranks)} of 2 ranks spoke"
-    if len(told.hosts) != nodes:
-        return f"both ranks are on {told.hosts[0]}, not on {nodes} nodes"
+    if {rank.ranks for rank in output.ranks} == {1}:
+        return f"starts {len(output.ranks)} programs of one rank: they do not use the PMI offered"
+    if len(output.ranks) != 2:
+        return f"{len(output.ranks)} of 2 ranks reported"
+    if len(output.hosts) != nodes:
+        return f"both ranks are on {output.hosts[0]}, not on {nodes} nodes"
     return None
 
 
-def binding_fault(told: TrialOutput, extras: Mapping[str, Any]) -> str | None:
+def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
     """Why ranks are not bound as the partition says."""
     if extras.get("binding") != "core":
         return None
-    loose = [rank for rank in told.ranks if not rank.bound]
-    if loose:
-        rank = loose[0]
-        return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
-    first, second = told.ranks
+    for rank in output.ranks:
+        if not rank.bound:
+            return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
+    first, second = output.ranks
     if first.host == second.host and first.cpus == second.cpus:
         return f"both ranks are bound to {first.cpus}"
     return None
 
 
-def node_faults(told: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
-    """What of the partition's description is not so on its nodes."""
+def node_faults(output: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
+    """Where the nodes differ from the description of the partition."""
     return [
         f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
         "(/etc/security/limits.conf, and slurmd's own limit)"
-        for rank in told.ranks
-        if extras.get("fabric") in _RDMA and rank.memlock != "unlimited"
+        for rank in output.ranks
+        if extras.get("fabric") in RDMA and rank.memlock != "unlimited"
     ]
 
 
-def describe(told: TrialOutput) -> str:
+def describe(output: TrialOutput) -> str:
     """The facts of a trial in one line."""
-    first = told.ranks[0]
-    bound = ", ".join(f"{rank.cpus} of {rank.online}" for rank in told.ranks)
-    transport = ", ".join(told.transports) or "not told by the MPI"
+    first = output.ranks[0]
+    bound = ", ".join(f"{rank.cpus} of {rank.online}" for rank in output.ranks)
+    transport = ", ".join(output.transports) or "not named by the MPI"
     return (
-        f"{len(told.ranks)} ranks on {', '.join(told.hosts)}; may run on processors {bound}; "
+        f"{len(output.ranks)} ranks on {', '.join(output.hosts)}; may run on processors {bound}; "
         f"transport {transport}; {first.process_manager}; pinned memory {first.memlock}; "
         f"{first.mpi}"
     )
 
 
+REPORT = "report.json"
 #: Below the checkout.
 CHECK = Path("reframe", "live", "start.py")
 #: A launcher of ReFrame and its options; empty: as the site says.
 Start = tuple[str, ...]
-#: Is told what is submitted before it is: on a busy cluster it may wait for hours.
+#: Called with a line before a job is submitted: on a busy cluster it may wait for hours.
 Say = Callable[[str], None]
 #: Files of a case, by their keys in ReFrame's report; their texts are put in place of the names.
 _STREAMS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
@@ -195,54 +187,60 @@ class Place:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one job; `why` is what went wrong if it did not start."""
+    """The output of one job; `why` it did not start, without an output."""
 
     place: Place
     start: Start
-    told: TrialOutput | None
+    output: TrialOutput | None
     why: str = ""
 
 
 def places(site: Site) -> list[Place]:
-    """One for each MPI and transport of the site that is installed, on the first partition that has
-    it: Boost changes nothing about how ranks start."""
-    found: dict[tuple[str, ...], Place] = {}
+    """One for each installed MPI and transport of the site, on the first partition that has it.
+
+    Boost changes nothing about how ranks start.
+    """
+    by_mpi: dict[tuple[str, ...], Place] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
-            extras = site.toolchains.get(environ, {}).get("extras", {})
-            kind = [str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport")]
-            found.setdefault(tuple(kind), Place(name, environ))
-    return list(found.values())
+            by_mpi.setdefault(mpi_key(site, environ), Place(name, environ))
+    return list(by_mpi.values())
+
+
+def mpi_key(site: Site, environ: str) -> tuple[str, ...]:
+    """What decides how ranks start: MPI, version and transport of an environment."""
+    extras = site.toolchains.get(environ, {}).get("extras", {})
+    return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
 def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
     """Nodes of a partition with their network interfaces; UserError if no job runs there."""
     say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
-    found = node_interfaces(case["job_stdout"])
-    if not found:
+    interfaces = node_interfaces(case["job_stdout"])
+    if not interfaces:
         raise UserError(f"no job runs on partition '{place.partition}': {_why(case)}")
-    return found
+    return interfaces
 
 
-def run_trials(site: Site, tried: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
+def run_trials(site: Site, plan: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
     """Try each place with each of its starts, one job after another; UserError if ReFrame fails."""
     groups: dict[tuple[str, tuple[Start, ...]], list[str]] = defaultdict(list)
-    for place, starts in tried:
+    for place, starts in plan:
         groups[place.partition, tuple(starts)].append(place.environ)
-    found = []
+    trials = []
     for (partition, starts), environs in groups.items():
         how = " and ".join(" ".join(start) for start in starts if start)
         by = f", each by {how}" if how else ""
         say(f"jobs to {partition}, one after another: {', '.join(environs)}{by}")
         cases = _run_cases(site, partition, environs, "Start", starts)
         builds = {case["environ"]: case for case in cases if _is_build(case)}
-        found += [
+        trials += [
             _trial(case, builds.get(case["environ"]), partition, starts)
             for case in cases
             if not _is_build(case)
         ]
-    return found
+    return trials
 
 
 def _run_cases(
@@ -253,36 +251,55 @@ def _run_cases(
     runs = Path(site.environment["RFM_PREFIX"]).parent
     with tempfile.TemporaryDirectory(prefix="live-", dir=runs) as name:
         folder = Path(name)
-        report = folder / "report.json"
-        done = subprocess.run(
-            [
-                "reframe",
-                f"--checkpath={site.checkout / CHECK}",
-                "--run",
-                f"--name=^{check}",
-                "--exec-policy=serial",
-                "--keep-stage-files",
-                f"--prefix={folder}",
-                f"--perflogdir={folder / 'perflogs'}",
-                f"--report-file={report}",
-                f"--system={site.name}:{partition}",
-                f"--prgenv=^({'|'.join(environs)})$",
-                *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
-            ],
-            cwd=site.checkout,
-            env={
-                **site.environment,
-                "ROUNDTRIP_STARTS": json.dumps(starts),
-                "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
-            },
-            capture_output=True,
-            text=True,
-        )
+        options = [
+            f"--checkpath={site.checkout / CHECK}",
+            "--run",
+            f"--name=^{check}",
+            "--exec-policy=serial",
+            *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
+        ]
+        variables = {"ROUNDTRIP_STARTS": json.dumps(starts)}
+        line = run_reframe(site, partition, environs, folder, options, variables)
+        report = folder / REPORT
         if not report.is_file():
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-            raise UserError(f"ReFrame tried nothing: {lines[-1] if lines else 'no output'}")
-        found: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
-        return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in found]
+            raise UserError(f"ReFrame tried nothing: {line}")
+        cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
+        return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in cases]
+
+
+def run_reframe(
+    site: Site,
+    partition: str,
+    environs: Iterable[str],
+    folder: Path,
+    options: Iterable[str],
+    variables: Mapping[str, str],
+) -> str:
+    """Run a session of ReFrame that writes into `folder` only; return its last line.
+
+    The exit status means little here: in a dry run, sanity lacks its output.
+    """
+    done = subprocess.run(
+        [
+            "reframe",
+            *options,
+            "--keep-stage-files",
+            f"--prefix={folder}",
+            f"--perflogdir={folder / 'perflogs'}",
+            f"--report-file={folder / REPORT}",
+            f"--system={site.name}:{partition}",
+            f"--prgenv=^({'|'.join(environs)})$",
+        ],
+        cwd=site.checkout,
+        env={
+            **site.environment,
+            **variables,
+            "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
+        },
+        capture_output=True,
+        text=True,
+    )
+    return last_line(done.stdout + done.stderr)
 
 
 def _is_build(case: dict[str, Any]) -> bool:
@@ -297,8 +314,8 @@ def _trial(
     place = Place(partition, case["environ"])
     if build and build["result"] == "fail":
         return Trial(place, start, None, f"it does not compile: {_why(build)}")
-    told = read_output(case["job_stdout"], case["job_stderr"])
-    return Trial(place, start, told if told.ranks else None, "" if told.ranks else _why(case))
+    output = read_output(case["job_stdout"], case["job_stderr"])
+    return Trial(place, start, output) if output.ranks else Trial(place, start, None, _why(case))
 
 
 def _why(case: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ class _BadScalarError(Exception):
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """The safe loader, which by itself says of a bad date neither what nor where it is."""
+    """The safe loader, with the line of a bad date or number."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -52,8 +52,8 @@ def load(file: Path) -> Any:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise UserError(f"not YAML: {error.problem}", file, line) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        told = str(error).splitlines() or ["nested too deeply"]
-        raise UserError(f"not YAML: {told[0]}", file) from None
+        reason = str(error).splitlines() or ["nested too deeply"]
+        raise UserError(f"not YAML: {reason[0]}", file) from None
 
 
 def load_placed(file: Path) -> tuple[Any, Places]:
