@@ -15,7 +15,7 @@ from roundtrip import paths
 from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
 from roundtrip.studies.netpipe.output import Point
-from tools.bench import history, overhead, reference
+from tools.bench import costs, netpipe
 
 
 def test_overhead_is_sessions_without_builds_over_jobs(
@@ -32,7 +32,7 @@ def test_overhead_is_sessions_without_builds_over_jobs(
         {"fixture": False, "time_run": 12.0},
     ]
     (round_ / "report.json").write_text(json.dumps({"runs": [{"testcases": tests}]}))
-    (line,) = overhead.measure()
+    (line,) = costs.overhead()
     assert "ratio 1.250" in line
 
 
@@ -41,13 +41,13 @@ def test_overhead_without_a_run_says_how_to_get_one(
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     with pytest.raises(UserError, match="run: make campaign"):
-        next(overhead.measure())
+        next(costs.overhead())
 
 
 def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
     points = [Point(1, 2e-6), Point(1000, 1e-6), Point(2000, 4e-6)]
-    assert reference._latency(points) == 2e-6
-    assert reference._peak(points) == pytest.approx(1e9)
+    assert netpipe.latency(points) == 2e-6
+    assert netpipe.peak(points) == pytest.approx(1e9)
 
 
 def test_an_unknown_figure_names_those_there_are() -> None:
@@ -63,7 +63,7 @@ def test_an_unknown_figure_names_those_there_are() -> None:
 
 @pytest.mark.nightly
 def test_a_year_of_nights_is_measured_by_its_steps() -> None:
-    head, steps, sums, opening = history.measure(40, 5)
+    head, steps, sums, opening = costs.history(40, 5)
     assert head.startswith("40 nights x 5 series")
     assert re.fullmatch(r"until a browser .*: (\d+\.\d\d s|not measured: no Chromium .+)", opening)
     numbers = [float(number) for number in re.findall(r"\d+\.\d+", f"{steps} {sums}")]

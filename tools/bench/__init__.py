@@ -1,4 +1,32 @@
 """Roundtrip's own performance, as ratios measured in one run: ``make bench``.
 
-Each module is one figure.  Its ``measure()`` yields lines, which are printed as they come.
+A figure is a function that yields lines, which are printed as they come.
 """
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+
+
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
+) -> str:
+    """Standard output of `command`, run at the top of the checkout; UserError if it fails."""
+    done = subprocess.run(
+        list(command),
+        cwd=paths.checkout(),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+    )
+    if done.returncode:
+        why = (done.stderr.strip() or done.stdout.strip())[-300:]
+        raise UserError(f"{' '.join(command[:2])} failed: {why}")
+    return done.stdout

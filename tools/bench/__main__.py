@@ -1,5 +1,4 @@
-"""``python -m tools.bench [FIGURE...]``: print the named figures; by default those that measure
-this machine in minutes.
+"""``python -m tools.bench [FIGURE...]``: print these figures, by default those that take minutes.
 
 ``aa`` takes half an hour; ``aa=TREE`` reads the tree of an earlier A/A run.  ``sequential``
 simulates, for some minutes, and gives the same numbers everywhere.
@@ -8,33 +7,35 @@ simulates, for some minutes, and gives the same numbers everywhere.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 
 from roundtrip.errors import UserError
-from tools.bench import aa, curve, history, overhead, reference, reporting, sequential, starting
+from tools.bench import aa, costs, netpipe, sequential
 
-USUAL = {
-    "reference": reference,
-    "curve": curve,
-    "overhead": overhead,
-    "reporting": reporting,
-    "starting": starting,
-    "history": history,
+USUAL: dict[str, Callable[[], Iterator[str]]] = {
+    "reference": netpipe.reference,
+    "curve": netpipe.curve,
+    "overhead": costs.overhead,
+    "reporting": costs.reporting,
+    "starting": costs.starting,
+    "history": costs.history,
 }
-FIGURES = {**USUAL, "aa": aa, "sequential": sequential}
+FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure}
 
 
 def main(names: list[str]) -> int:
     """Print the figures called `names`; the exit status, 2 for an unknown or unmeasured figure."""
     asked = [name.partition("=") for name in names or USUAL]
-    if unknown := [
-        f"{name}{of}" for name, of, _ in asked if name not in FIGURES or (of and name != "aa")
-    ]:
-        print(f"no figure '{unknown[0]}'; there are: {', '.join(FIGURES)}", file=sys.stderr)
-        return 2
+    for name, of, _ in asked:
+        if name not in FIGURES or (of and name != "aa"):
+            there = ", ".join(FIGURES)
+            print(f"no figure '{name}{of}'; there are: {there}", file=sys.stderr)
+            return 2
     for name, _, tree in asked:
-        print(f"{name}: {FIGURES[name].__doc__}", flush=True)
+        title = (FIGURES[name].__doc__ or "").partition("\n")[0]
+        print(f"{name}: {title}", flush=True)
         try:
-            for line in aa.measure(tree) if tree else FIGURES[name].measure():
+            for line in aa.measure(tree) if tree else FIGURES[name]():
                 print(f"  {line}", flush=True)
         except UserError as error:
             print(f"  not measured: {error}", file=sys.stderr)
@@ -42,4 +43,5 @@ def main(names: list[str]) -> int:
     return 0
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -3,8 +3,6 @@
 An A/A run measures one toolchain under two names.  Each report takes ten rounds of the run and is
 judged as any report is.  For comparison, the same launches are judged without their rounds: paired
 with launches of other rounds, and in two blocks, one after the other.
-
-``aa`` measures first, for half an hour or more; ``aa=TREE`` draws from the tree of such a run.
 """
 
 from __future__ import annotations
@@ -48,10 +46,11 @@ Draw = Callable[[pl.DataFrame, Rng], pl.DataFrame]
 
 
 def measure(tree: str = "") -> Iterator[str]:
-    """For each way to pair launches, a line: how many of the drawn reports make a false claim.
+    """How often reports call one toolchain faster than itself, drawn from an A/A run.
 
-    `tree` is the tree of an A/A run; without one, `launch` makes it.  UserError if the run has
-    too few whole rounds to draw from.
+    A line for each way to pair launches: how many of the drawn reports make a false claim.  `tree`
+    is the tree of an A/A run; without one, `launch` makes it.  UserError if the run has too few
+    whole rounds to draw from.
     """
     run = Path(tree) if tree else launch()
     with tempfile.TemporaryDirectory() as folder:
@@ -116,8 +115,9 @@ def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))
     numbers = range(1, ROUNDS + 1)
-    of_first, of_second = (dict(zip(some, numbers, strict=True)) for some in (first, second))
-    return _renumbered(launches, of_first, of_second)
+    return _renumbered(
+        launches, dict(zip(first, numbers, strict=True)), dict(zip(second, numbers, strict=True))
+    )
 
 
 def _rounds(launches: pl.DataFrame) -> list[int]:
@@ -135,13 +135,13 @@ def _renumbered(
     Rounds that have no new number are left out.
     """
     one = launches["environ"].drop_nulls().min()
-    called = [
-        pl.col("campaign_round").replace_strict(names, default=None, return_dtype=pl.Int64)
-        for names in (first, second)
-    ]
-    renumbered = pl.when(pl.col("environ") == one).then(called[0]).otherwise(called[1])
+    in_first, in_second = (
+        pl.col("campaign_round").replace_strict(numbers, default=None, return_dtype=pl.Int64)
+        for numbers in (first, second)
+    )
     return launches.with_columns(
-        campaign_round=renumbered, started=pl.lit(None, pl.String)
+        campaign_round=pl.when(pl.col("environ") == one).then(in_first).otherwise(in_second),
+        started=pl.lit(None, pl.String),
     ).drop_nulls("campaign_round")
 
 

@@ -1,0 +1,159 @@
+"""Our netpipe against NetPIPE 3.7.2 on the same MPI, on two bound ranks of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+from roundtrip.stats.summaries import median_interval
+from roundtrip.studies.netpipe.output import Point, Schedule, parse
+from roundtrip.toolchains.spec import catalogue
+from tools.bench import run
+
+VARIANTS, RUNS, LEVEL = 5, 9, 0.95
+_RANGES = ((1, 1), (131072, 8 << 20))  # bytes: where the latency is, and where the peak can be
+#: Seconds after which a run is given up.
+_LIMIT = 900
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An MPI for which Debian has NetPIPE's own binary, and our build for the same MPI."""
+
+    mpi: str
+    toolchain: str
+    program: str
+    launcher: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the MPI's programs."""
+        return paths.toolchains() / catalogue().toolchains[self.toolchain].mpi.name / "bin"
+
+    def build(self) -> str:
+        """Path of our netpipe, built if necessary.
+
+        UserError if the toolchain is missing or the build fails.
+        """
+        prefix = paths.toolchains() / self.toolchain
+        if not prefix.is_dir():
+            raise UserError(f"toolchain {self.toolchain} is missing; run: make setup")
+        build = paths.checkout() / "build" / self.toolchain
+        options = ["-DCMAKE_BUILD_TYPE=Release", f"-DBoost_ROOT={prefix}"]
+        options.append(f"-DCMAKE_CXX_COMPILER={self.folder / 'mpicxx'}")
+        workloads = str(paths.checkout() / "workloads")
+        run(["cmake", "-G", "Ninja", "-S", workloads, "-B", str(build), *options])
+        run(["cmake", "--build", str(build)])
+        return str(build / "netpipe" / "netpipe")
+
+    def launch(self, *command: str) -> str:
+        """Standard output of `command` on two ranks; UserError if it fails."""
+        environment = {
+            **os.environ,
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }
+        launcher = [str(self.folder / self.launcher[0]), *self.launcher[1:], "-n", "2"]
+        return run([*launcher, *command], environment, _LIMIT)
+
+    def reference(self, schedule: Schedule) -> list[Point]:
+        """Points of one run of Debian's NetPIPE 3.7.2; UserError if it is not installed."""
+        program = shutil.which(self.program)
+        if program is None:
+            raise UserError(f"{self.program} is missing; run: make setup")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "np.out"
+            self.launch(program, "-o", str(file), *schedule.options())
+            return parse(file, schedule)
+
+
+PAIRS = (
+    Pair("Open MPI 4.1", "openmpi41-boost181", "NPopenmpi", ("mpirun", "--bind-to", "core")),
+    Pair("MPICH 4.0", "mpich40-boost181", "NPmpich2", ("mpiexec", "-bind-to", "core")),
+)
+
+
+def reference() -> Iterator[str]:
+    """Our raw-MPI variant against NetPIPE 3.7.2 on the same MPI: 1-byte latency, peak bandwidth.
+
+    Ratios ours / NetPIPE over pairs of runs, each pair in random order.
+    """
+    for pair in PAIRS:
+        netpipe = pair.build()
+        ours: list[tuple[float, float]] = []
+        theirs: list[tuple[float, float]] = []
+        for _ in range(RUNS):
+            for is_ours in random.sample([True, False], 2):
+                points = _ours(pair, netpipe) if is_ours else _theirs(pair)
+                (ours if is_ours else theirs).append((latency(points), peak(points)))
+        for name, of, best in (("latency at 1 B", 0, min), ("peak bandwidth", 1, max)):
+            ratios = [one[of] / other[of] for one, other in zip(ours, theirs, strict=True)]
+            ends = best(one[of] for one in ours) / best(one[of] for one in theirs)
+            yield f"{pair.mpi}: {name} {_interval(ratios)}, best {ends:.3f}"
+
+
+def curve() -> Iterator[str]:
+    """Time of the whole curve of five variants against five default runs of NetPIPE 3.7.2.
+
+    Wall time of one launch at the default precision over five times that of one NetPIPE run.
+    """
+    pair = PAIRS[0]
+    netpipe = pair.build()
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        pair.launch(netpipe, "--samples", f"{folder}/samples.csv")
+        ours = time.monotonic() - start
+        points = json.loads((Path(folder) / "run.json").read_text())["points"]
+    start = time.monotonic()
+    reference = pair.reference(Schedule())
+    theirs = time.monotonic() - start
+    counts = Counter(point["status"] for point in points)
+    ended = ", ".join(f"{count} {status}" for status, count in counts.items())
+    yield (
+        f"{pair.mpi}: {ours:.1f} s for {VARIANTS} variants, {len(points)} points ({ended}); "
+        f"one NetPIPE run of {len(reference)} points {theirs:.1f} s; "
+        f"ratio to {VARIANTS} of them {ours / (VARIANTS * theirs):.3f}"
+    )
+
+
+def _theirs(pair: Pair) -> list[Point]:
+    schedules = (Schedule(first, last, perturbation=0) for first, last in _RANGES)
+    return [point for schedule in schedules for point in pair.reference(schedule)]
+
+
+def _ours(pair: Pair, netpipe: str) -> list[Point]:
+    points = []
+    for first, last in _RANGES:
+        span = ("--start", str(first), "--end", str(last), "--perturbation", "0")
+        output = pair.launch(netpipe, "--exact", "mpi", *span)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "np.out"
+            file.write_text("\n".join(output.splitlines()[:-1]) + "\n")  # less the end marker
+            points += parse(file, Schedule(first, last, perturbation=0))
+    return points
+
+
+def latency(points: list[Point]) -> float:
+    """Time of a message of 1 B, s."""
+    return next(point.seconds for point in points if point.size_bytes == 1)
+
+
+def peak(points: list[Point]) -> float:
+    """The largest bandwidth of any size, B/s."""
+    return max(point.size_bytes / point.seconds for point in points)
+
+
+def _interval(ratios: list[float]) -> str:
+    found = median_interval(ratios, LEVEL)
+    return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}] of NetPIPE 3.7.2, n={found.n}"
