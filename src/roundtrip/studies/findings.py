@@ -19,7 +19,7 @@ from roundtrip.report.blocks import Cell, Tone
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.derivation import ratios_by_size
-from roundtrip.studies.panel import P, Panels
+from roundtrip.studies.panel import P, Panel, Panels
 from roundtrip.studies.study import Claim, Contrast, Study
 
 #: What is open outranks what is settled, and what is bad outranks both.
@@ -64,6 +64,13 @@ class Comparison:
     def family(self) -> Family:
         """The family, as the contrast declares it."""
         return self.contrast.family(self.panel[-1])
+
+
+def comparison(
+    study: Study, panel: Panel, arm: str, base: str, size_bytes: int, case: str = ""
+) -> Comparison:
+    """The claim of `study` on `arm` over `base` in a panel; KeyError if it declares none."""
+    return Comparison(study.name, panel.key, study.contrast(arm, base), size_bytes, case)
 
 
 def claims(

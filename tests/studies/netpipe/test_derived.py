@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
 from roundtrip.studies.derivation import within_launch
-from roundtrip.studies.netpipe import (
-    ARMS,
-    BASE,
-    HALF_ROUND_TRIP,
-    PER_MESSAGE,
-    STUDY,
-    published,
-)
-from roundtrip.studies.netpipe import derived as netpipe
+from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, STUDY, derived
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 
@@ -40,7 +32,7 @@ def frame(
 
 
 def test_a_launch_is_summarised_by_its_median() -> None:
-    medians = netpipe.launch_medians(frame({("mpi", 1000): [3e-6, 1e-6, 8e-6]}).lazy(), [])
+    medians = derived.launch_medians(frame({("mpi", 1000): [3e-6, 1e-6, 8e-6]}).lazy(), [])
     row = medians.row(0, named=True)
     assert row["seconds"] == 3e-6
     assert row["least_seconds"] == 1e-6
@@ -49,31 +41,31 @@ def test_a_launch_is_summarised_by_its_median() -> None:
 
 
 def test_bidirectional_messages_count_twice() -> None:
-    one = netpipe.launch_medians(frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), [])
+    one = derived.launch_medians(frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), [])
     assert one["bandwidth"].item() == pytest.approx(2000)
 
 
 def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
     times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
     both = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
-    assert netpipe.launch_medians(both.lazy(), []).equals(
-        netpipe.launch_medians(frame(times).lazy(), [])
+    assert derived.launch_medians(both.lazy(), []).equals(
+        derived.launch_medians(frame(times).lazy(), [])
     )
     assert STUDY.summarise(both) == STUDY.summarise(frame(times))
 
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
     both = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = within_launch(netpipe.launch_medians(both.lazy(), []), [], BASE)
+    ratios = within_launch(derived.launch_medians(both.lazy(), []), [], BASE)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 
 
 def test_half_of_the_peak_is_interpolated_on_the_log_log_curve() -> None:
-    assert netpipe.half_performance_size([1, 10, 100], [1, 10, 10]) == pytest.approx(5)
-    assert netpipe.half_performance_size([1, 4, 16], [1, 4, 8]) == pytest.approx(4)
-    assert math.isnan(netpipe.half_performance_size([1, 2], [9, 10]))
-    assert netpipe.half_performance_size([8], [5.0]) != netpipe.half_performance_size([8], [5.0])
+    assert derived.half_performance_size([1, 10, 100], [1, 10, 10]) == pytest.approx(5)
+    assert derived.half_performance_size([1, 4, 16], [1, 4, 8]) == pytest.approx(4)
+    assert math.isnan(derived.half_performance_size([1, 2], [9, 10]))
+    assert derived.half_performance_size([8], [5.0]) != derived.half_performance_size([8], [5.0])
 
 
 @given(st.floats(1e-7, 1e-5), st.floats(1e-11, 1e-8))
@@ -83,7 +75,7 @@ def test_n_half_of_hockneys_model_is_latency_times_rate(latency: float, per_byte
     rates = [size / (latency + size * per_byte) for size in sizes]
     expected = latency / per_byte
     if 4 < expected < 2**24:
-        found = netpipe.half_performance_size(sizes, rates)
+        found = derived.half_performance_size(sizes, rates)
         assert found == pytest.approx(expected, rel=0.06)
 
 
@@ -93,8 +85,8 @@ def test_the_summary_has_fixed_names() -> None:
         for variant, slow in zip(ARMS, (1, 1, 2, 2, 50), strict=True)
         for size in (1, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20)
     }
-    figures = netpipe.summary(frame(times))
-    assert list(STUDY.summarise(frame(times))) == list(netpipe.SUMMARY_UNITS)
+    figures = derived.summary(frame(times))
+    assert list(STUDY.summarise(frame(times))) == list(derived.SUMMARY_UNITS)
     assert figures["latency_1B_us"] == pytest.approx(1.0001)
     assert figures["bandwidth_1KiB"] == pytest.approx(1024 / (1e-6 + 1024e-10) / 1e6)
     assert figures["bandwidth_peak"] == figures["bandwidth_4MiB"]
@@ -104,13 +96,13 @@ def test_the_summary_has_fixed_names() -> None:
 
 
 def test_what_was_not_measured_is_absent_from_the_summary() -> None:
-    figures = netpipe.summary(frame({("mpi", 1024): [1e-6]}))
+    figures = derived.summary(frame({("mpi", 1024): [1e-6]}))
     assert set(figures) == {"bandwidth_1KiB", "bandwidth_peak"}
-    assert netpipe.summary(frame({("boost", 1024): [1e-6]})) == {}
+    assert derived.summary(frame({("boost", 1024): [1e-6]})) == {}
 
 
 def test_a_recorded_launch_is_summarised() -> None:
-    figures = netpipe.summary(samples.read_rows(LAUNCH / "samples.csv"))
+    figures = derived.summary(samples.read_rows(LAUNCH / "samples.csv"))
     assert 0.1 < figures["latency_1B_us"] < 10
     assert figures["bandwidth_1KiB"] < figures["bandwidth_16KiB"] < figures["bandwidth_peak"]
     assert 0.5 < figures["ratio_boost"] < 2
@@ -119,25 +111,25 @@ def test_a_recorded_launch_is_summarised() -> None:
 def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     with pytest.raises(UserError, match="missing"):
-        netpipe.summary(samples.read_rows(file))
+        derived.summary(samples.read_rows(file))
     file.write_text(f"{samples.HEADER}\nx\n")
     with pytest.raises(UserError, match=r"samples\.csv:2: 1 columns"):
-        netpipe.summary(samples.read_rows(file))
+        derived.summary(samples.read_rows(file))
 
 
 def test_the_published_figure_is_in_megabits() -> None:
     """1.4 Mbit/s of 2^20 at 1 byte is a half round trip of 5.4 us."""
-    (size, rate), *_ = published.curve("mpi")
+    (size, rate), *_ = derived.published_curve("mpi")
     assert size / (rate * 1e6) == pytest.approx(5.45e-6, rel=0.01)
-    assert published.megabytes_per_second(8) == pytest.approx(1.048576)
+    assert derived.megabytes_per_second(8) == pytest.approx(1.048576)
 
 
 def test_the_published_figure_shows_what_the_study_says() -> None:
     for size in (1, 1024, 65536, 1 << 20):
-        mpi, boost = published.rate("mpi", size), published.rate("boost", size)
-        serialized = published.rate("boost-serialized", size)
+        mpi, boost = derived.published_rate("mpi", size), derived.published_rate("boost", size)
+        serialized = derived.published_rate("boost-serialized", size)
         assert mpi == boost
         assert mpi and serialized and serialized < 0.02 * mpi
-    assert published.rate("boost-serialized", 8_000_000) is None
-    assert published.rate("mpi", 10) == pytest.approx(published.megabytes_per_second(13))
-    assert set(published.MEGABITS) == set(ARMS)
+    assert derived.published_rate("boost-serialized", 8_000_000) is None
+    assert derived.published_rate("mpi", 10) == pytest.approx(derived.megabytes_per_second(13))
+    assert set(derived.PUBLISHED_MEGABITS) == set(ARMS)

@@ -9,9 +9,10 @@ import pytest
 from roundtrip.collect import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ring import Thresholds
+from roundtrip.studies.findings import comparison
+from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.section import TONES, Finding, comparison, findings
+from roundtrip.studies.ring.section import TONES, Finding, findings
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
@@ -23,7 +24,9 @@ INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     """Of copying; a verdict for each compared size, None: not measured."""
     judged = {
-        comparison(PANEL, "mpi-shm", "region", size): ClaimVerdict(INTERVAL, 0.0, 0.0, verdict)
+        comparison(STUDY, PANEL, "mpi-shm", "region", size): ClaimVerdict(
+            INTERVAL, 0.0, 0.0, verdict
+        )
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)
         if verdict
     }

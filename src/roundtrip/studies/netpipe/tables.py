@@ -1,11 +1,12 @@
-"""The tables of comparisons in the NetPIPE section: findings, ratios, rates, transports over the
-emulated WAN, and NetPIPE 3.7.2 itself beside our raw-MPI variant.
+"""The tables of the NetPIPE section: ratios, rates, latencies and their tails, convergence.
+
+Transports over the emulated WAN, too, and NetPIPE 3.7.2 itself beside our raw-MPI variant.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
@@ -18,6 +19,7 @@ from roundtrip.report.blocks import (
     Heading,
     Paragraph,
     Table,
+    Text,
     Tone,
 )
 from roundtrip.report.data import Data
@@ -25,11 +27,9 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval, total_rate
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import Comparison
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, derived, published
+from roundtrip.studies.findings import Comparison, comparison
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, STUDY, derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
-from roundtrip.studies.netpipe.findings import Finding, comparison
-from roundtrip.studies.netpipe.published import Statement
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.FASTER: "good",
@@ -37,49 +37,6 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "good",
     Verdict.CANNOT_TELL: "warn",
 }
-
-
-def verdicts(all_findings: Sequence[Sequence[Finding]]) -> Table:
-    """A row for each toolchain and setting, and a column for each finding of the study."""
-    several = len({four[0].panel.setting for four in all_findings}) > 1
-    rows = []
-    for four in all_findings:
-        panel = four[0].panel
-        name = f"{panel.label}; {panel.setting}" if several else panel.label
-        rows.append((name, {finding.statement: finding.cell for finding in four}))
-    return display.grid(
-        "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
-        "whether we agree with the study.",
-        "Toolchain",
-        {statement: statement.short for statement in published.STATEMENTS},
-        rows,
-        {one: ARMS[one.base].title for one in published.STATEMENTS},
-    )
-
-
-def findings(curves: Curves, number: int, statement: Statement, ours: Sequence[Finding]) -> Table:
-    """One finding of the study: its words, its numbers, ours."""
-    sizes = sorted({size for one in ours for size in one.compared})
-    study = [_published_ratio(statement, size) for size in sizes]
-    rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
-    for finding in ours:
-        evidence = dict(finding.evidence)
-        ratios = [
-            _judged(evidence.get(size), curves.series_key(finding.panel, statement.variant, size))
-            for size in sizes
-        ]
-        outcome = Cell("", finding.tone, finding.verdict)
-        rows.append((Cell(finding.panel.label), *ratios, outcome))
-    variant, base = ARMS[statement.variant].title, ARMS[statement.base].title
-    return Table(
-        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
-        (
-            Column("Toolchain"),
-            *(Column(units.size(size), "right", base=base) for size in sizes),
-            Column("Our finding"),
-        ),
-        tuple(rows),
-    )
 
 
 def ratios(
@@ -91,30 +48,28 @@ def ratios(
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
     rows, title = [], ARMS[BASE].title
     for panel in panels:
-        told = [
-            display.value(
-                curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=size),
-                Unit.MB_S,
-                otherwise=display.NOT_MEASURED,
-                series=curves.series_key(panel, BASE, size),
-            )
+        launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"
+        values = [
+            curves.cell(curves.bandwidth, panel, BASE, size, Unit.MB_S, 1.0, display.NOT_MEASURED)
             for size in sizes
         ]
         rows.append(
             (
                 Cell(panel.label),
-                Cell((title, f" (base), {Unit.MB_S}, {_of(panel.launches)}"), unit=Unit.MB_S),
-                *told,
+                Cell((title, f" (base), {Unit.MB_S}, {launches}"), unit=Unit.MB_S),
+                *values,
             )
         )
         for variant in COMPARED:
-            keys = [comparison(panel, variant, BASE, size) for size in sizes]
+            keys = [comparison(STUDY, panel, variant, BASE, size) for size in sizes]
             if any(key in judged for key in keys):
-                told = [
-                    _judged(judged.get(key), curves.series_key(panel, variant, size), with_q=True)
+                cells = [
+                    ratio_cell(
+                        judged.get(key), curves.series_key(panel, variant, size), with_q=True
+                    )
                     for key, size in zip(keys, sizes, strict=True)
                 ]
-                rows.append((Cell(panel.label), Cell(ARMS[variant].title), *told))
+                rows.append((Cell(panel.label), Cell(ARMS[variant].title), *cells))
     return Table(
         curves.level.within(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
@@ -127,10 +82,6 @@ def ratios(
         ),
         tuple(rows),
     )
-
-
-def _of(launches: int) -> str:
-    return f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{launches}"
 
 
 def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
@@ -199,19 +150,12 @@ def _reach(medians: pl.DataFrame) -> Cell:
     return Cell(most if least == most else (least, " to ", most))
 
 
-def _judged(judged: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
+def ratio_cell(judged: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
+    """A ratio to raw MPI with its verdict, `with_q` its corrected p-value if it is significant."""
     words = ""
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
     return display.verdict(judged, _TONES, words, series=series)
-
-
-def _published_ratio(statement: Statement, size: int) -> Cell:
-    variant = published.rate(statement.variant, size)
-    base = published.rate(statement.base, size)
-    if variant is None or base is None:
-        return display.NONE
-    return Cell(("about ", Quantity(value=variant / base, unit=Unit.RATIO, digits=2)))
 
 
 #: Where the bandwidth of transports is compared, bytes.
@@ -223,16 +167,7 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     over = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
     if not over:
         return []
-
-    def latency(panel: Panel) -> Cell:
-        found = curves.at(curves.seconds, panel, variant=BASE, size_bytes=1)
-        origin = curves.series_key(panel, BASE, 1)
-        return display.value(found, Unit.US, 1e6, display.NOT_MEASURED, series=origin)
-
-    def bandwidth(panel: Panel) -> Cell:
-        found = curves.at(curves.bandwidth, panel, variant=BASE, size_bytes=_LARGE)
-        origin = curves.series_key(panel, BASE, _LARGE)
-        return display.value(found, Unit.MB_S, otherwise=display.NOT_MEASURED, series=origin)
+    missing = display.NOT_MEASURED
 
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
@@ -241,7 +176,7 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             "WAN. It cannot be shorter than half of that.",
             Unit.US,
             over,
-            latency,
+            lambda panel: curves.cell(curves.seconds, panel, BASE, 1, Unit.US, 1e6, missing),
         ),
         _by_rtt(
             f"Bandwidth at {units.size(_LARGE)}, {Unit.MB_S}, by the round-trip time of the "
@@ -249,13 +184,13 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             "with a real network.",
             Unit.MB_S,
             over,
-            bandwidth,
+            lambda panel: curves.cell(curves.bandwidth, panel, BASE, _LARGE, Unit.MB_S, 1, missing),
         ),
     ]
 
 
 def _by_rtt(
-    caption: str, unit: str, panels: Sequence[Panel], told: Callable[[Panel], Cell]
+    caption: str, unit: str, panels: Sequence[Panel], cell: Callable[[Panel], Cell]
 ) -> Table:
     rtts = sorted({panel.rtt_ms for panel in panels if panel.rtt_ms is not None})
     settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in panels}
@@ -264,7 +199,7 @@ def _by_rtt(
     for panel in panels:
         if panel.rtt_ms is not None:
             where = f"; {settings[panel]}" if several else ""
-            rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = told(panel)
+            rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = cell(panel)
     return Table(
         caption,
         (Column("Transport"), *(Column(f"RTT {rtt:g} ms", "right") for rtt in rtts)),
@@ -285,24 +220,20 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     launches = data.passed(derived.REFERENCE_STUDY)
     if launches.is_empty():
         return []
-    theirs = _reference_medians(data, launches)
+    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
+    columns = launches.select("launch", "case_id", *_PLACE)
+    theirs = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
     rows = []
     for panel in curves.panels:
-        place = curves.launches.filter(pl.col("case_id") == panel.key[0]).select(_PLACE).row(0)
-        here = [pl.col(name) == value for name, value in zip(_PLACE, place, strict=True)]
-        reference = theirs.filter(*here)
-        cases = launches.filter(*here)["case_id"].unique()
         if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
             continue
-        ours = curves.of(curves.values, panel).filter(pl.col("variant") == BASE)
+        place = curves.launches.filter(case_id=panel.key[0]).select(_PLACE).row(0, named=True)
+        there, here = theirs.filter(**place), curves.of(curves.values, panel, variant=BASE)
         for size in _SIZES:
-            origins = (
-                data.origins.key(cases, size),
-                curves.series_key(panel, BASE, size),
-            )
-            row = _reference_row(panel.label, size, reference, ours, curves.level, origins)
-            if row:
-                rows.append(row)
+            reference, ours = there.filter(size_bytes=size), here.filter(size_bytes=size)
+            if reference.height and ours.height:
+                series = data.origins.key(reference["case_id"].unique(), size)
+                rows.append(_reference_row(curves, panel, reference, ours, series))
     names = ("NetPIPE 3.7.2", "Ours, median", "Ours, least")
     return [
         Heading(3, "The reference: NetPIPE 3.7.2"),
@@ -328,36 +259,132 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     ]
 
 
-def _reference_medians(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
-    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
-    medians = derived.launch_medians(samples, ["launch"])
-    return medians.join(launches.select("launch", *_PLACE), on="launch")
-
-
 def _reference_row(
-    label: str,
-    size: int,
-    theirs: pl.DataFrame,
-    ours: pl.DataFrame,
-    level: float,
-    origins: tuple[str, str],
-) -> tuple[Cell, ...] | None:
-    at_size = pl.col("size_bytes") == size
-    their_times = theirs.filter(at_size)["seconds"].to_list()
-    mine = ours.filter(at_size)
-    if not their_times or mine.is_empty():
-        return None
-    reference = median_interval(their_times, level)
-    median = median_interval(mine["seconds"].to_list(), level)
-    least = median_interval(mine["least_seconds"].to_list(), level)
-    both = zip((reference, median), origins, strict=True)
+    curves: Curves, panel: Panel, reference: pl.DataFrame, ours: pl.DataFrame, series: str
+) -> tuple[Cell, ...]:
+    """At one size; `series` is that of NetPIPE 3.7.2."""
+    size = ours["size_bytes"][0]
+    theirs = median_interval(reference["seconds"].to_list(), curves.level)
+    median = median_interval(ours["seconds"].to_list(), curves.level)
+    least = median_interval(ours["least_seconds"].to_list(), curves.level)
+    ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
     return (
-        Cell(label),
+        Cell(panel.label),
         Cell(units.bytes_of(size)),
-        *(display.value(value, Unit.US, 1e6, series=series) for value, series in both),
+        display.value(theirs, Unit.US, 1e6, series=series),
+        display.value(median, Unit.US, 1e6, series=curves.series_key(panel, BASE, size)),
         display.value(least, Unit.US, 1e6),
-        Cell(
-            Quantity(value=reference.median / least.median, unit=Unit.RATIO),
-            series=origins[0],
-        ),
+        Cell(ratio, series=series),
     )
+
+
+def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
+    """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
+    rows = []
+    for panel in panels:
+        tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
+        batches = curves.batches(panel)
+        for variant, arm in ARMS.items():
+            if variant not in tails:
+                continue
+            tail, batch = tails[variant], batches.get((variant, 1))
+            rows.append(
+                (
+                    Cell(panel.label),
+                    Cell(arm.title),
+                    curves.cell(curves.seconds, panel, variant, 1, Unit.US, 1e6),
+                    *(
+                        Cell(Quantity(value=tail[name] * 1e6, unit=Unit.US, percentile=part))
+                        for name, part in _TAILS.items()
+                    ),
+                    Cell(units.count(tail["samples"])),
+                    Cell(units.counts(batch)) if batch else display.NONE,
+                )
+            )
+    names = ("Least", "p50", "p90", "p99", "Samples", "Messages a sample")
+    return Table(
+        curves.level.within(
+            f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with "
+            "{level} rank interval; percentiles over all samples of all launches. A sample is "
+            "the mean over a batch of messages, so single messages have longer tails than shown "
+            "here."
+        ),
+        (
+            *(Column("Toolchain"), Column("Variant"), Column("Launch median", "right", Unit.US)),
+            *(Column(name, "right") for name in names),
+        ),
+        tuple(rows),
+        (Unit.US,),
+    )
+
+
+#: Column of `Curves.first_byte`, and which percentile it is.
+_TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
+
+
+def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
+    """How the points of all launches ended, by toolchain."""
+    rows = []
+    for panel in panels:
+        ends = Counter(curves.of(curves.points, panel)["status"])
+        known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
+        others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
+        its = curves.launches.filter(case_id=panel.key[0])
+        warm_up = int(its["warmup_discarded"].sum())
+        counts = (panel.launches, sum(known) + ends.total(), *known)
+        rows.append(
+            (
+                Cell(panel.label),
+                *(Cell(units.count(one)) for one in counts),
+                Cell(others) if others else display.NONE,
+                Cell(units.count(warm_up)),
+            )
+        )
+    names = ("Launches", "Points", "Reached the precision", "Spent the budget", "Bounded", "Other")
+    return Table(
+        "Convergence of the points of all launches (a point is one variant at one size). A point "
+        "that reached the precision says nothing about the next launch: see “Where the noise is”.",
+        (
+            Column("Toolchain"),
+            *(Column(name, "right") for name in names),
+            Column("Warm-up messages discarded", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+#: Why sizes lack samples, by status; `{}` is the smallest of them.
+_LEFT_OUT = {
+    "bounded": "not measured from {} on (bounded)",
+    "budget": "not every size measured (budget), the smallest left out {}",
+}
+
+
+def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
+    """Where a variant's curve ends before that of the others, one line each."""
+    lines: list[Text] = []
+    for panel in panels:
+        ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        empty = curves.of(curves.points, panel).filter(samples=0)
+        for point in empty.iter_rows(named=True):
+            mine, size = ends[point["variant"], point["status"]], point["size_bytes"]
+            mine[point["launch"]] = min(size, mine.get(point["launch"], size))
+        for (variant, status), first in sorted(ends.items()):
+            title = ARMS[variant].title if variant in ARMS else variant
+            least = units.size(min(first.values()))
+            count = f"{len(first)} of {panel.launches} launches"
+            told = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
+            lines.append((f"{panel.label}, {title}: {told}, {count}",))
+    return tuple(lines)
+
+
+def buffers(panels: Sequence[Panel]) -> Text:
+    """Whether send and receive share a buffer: it changes the curve of large messages."""
+    shared = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
+    apart = sorted({panel.case for panel in panels} - set(shared))
+    told = []
+    if shared:
+        told.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
+    if apart:
+        told.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
+    return (" ".join(told) + " This changes the curve of large messages.",)

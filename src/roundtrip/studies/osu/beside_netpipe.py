@@ -11,9 +11,8 @@ from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Tab
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval
-from roundtrip.studies.netpipe import BASE
+from roundtrip.studies.netpipe import BASE, derived
 from roundtrip.studies.netpipe import STUDY as NETPIPE
-from roundtrip.studies.netpipe import derived as netpipe
 from roundtrip.studies.osu import Thresholds
 from roundtrip.studies.osu.curves import PLACE, Curves, Panel
 from roundtrip.studies.panel import placed
@@ -161,4 +160,4 @@ def _netpipe(data: Data) -> pl.DataFrame:
         & (pl.col("phase") == "measure")
         & (pl.col("variant") == BASE)
     )
-    return netpipe.launch_medians(samples, ["launch"]).join(launches, on="launch")
+    return derived.launch_medians(samples, ["launch"]).join(launches, on="launch")

@@ -34,7 +34,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import Comparison, Evidence, claims, for_study, worst
+from roundtrip.studies.findings import Comparison, Evidence, claims, comparison, for_study, worst
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import Curves, Panel, caption, draw, node_growth
 from roundtrip.studies.ring.derived import STATEMENTS, Statement
@@ -64,11 +64,6 @@ class Finding(shared.Finding[Statement, Panel]):
         return _from_a_size_on(self.evidence, self.where) or self.verdict
 
 
-def comparison(panel: Panel, variant: str, base: str, size: int) -> Comparison:
-    """Effective bandwidth of `variant` over `base`."""
-    return Comparison(STUDY.name, panel.key, STUDY.contrast(variant, base), size)
-
-
 def findings(
     panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
@@ -77,7 +72,7 @@ def findings(
     found = []
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
-            keys = {size: comparison(panel, variant, base, size) for size in sizes}
+            keys = {size: comparison(STUDY, panel, variant, base, size) for size in sizes}
             if evidence := shared.evidence(judged, keys):
                 outcome = _outcome([one.verdict for _, one in evidence])
                 found.append(
