@@ -20,7 +20,7 @@ from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Case
 from roundtrip.cli import ab, app
-from roundtrip.cli.stopping import Terminated
+from roundtrip.cli.process import Terminated
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 

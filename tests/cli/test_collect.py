@@ -8,13 +8,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from roundtrip.cli import app
-from roundtrip.cli import collect as command
+from roundtrip.cli import app, report
 from roundtrip.collect import manifest
 
 
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
-    assert command  # it is known to the app once it is imported
+    assert report  # it is known to the app once it is imported
     tree = make_tree(launches=2)
     done = CliRunner().invoke(app, ["collect", str(tree.path)])
     assert done.exit_code == 0

@@ -10,7 +10,7 @@ import pytest
 from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner
 
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
 

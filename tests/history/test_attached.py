@@ -10,7 +10,7 @@ import pytest
 from support.nights import CAMPAIGN, SITE, Nights
 from typer.testing import CliRunner
 
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 from roundtrip.history import annotations, ledger

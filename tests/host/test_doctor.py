@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.host import doctor, facts
 
 RECORDED = facts.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")

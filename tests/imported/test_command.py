@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip import imported
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import night_rows
 from roundtrip.errors import UserError
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip import paths
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 from roundtrip.report import publish

@@ -19,7 +19,7 @@ import pytest
 from support.synthetic import Tree
 from typer.testing import CliRunner
 
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest, pseudonyms, signature
 from roundtrip.errors import UserError
 from roundtrip.imported.bring import Options, bring

@@ -20,7 +20,7 @@ from support.synthetic import Tree
 from typer.testing import CliRunner
 
 from roundtrip import paths
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest, signature
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, published

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip.campaign.site import Site
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import check, differences, software
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip.campaign.site import Site
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import software

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.cli.commands import app
+from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.toolchains import plan
 from roundtrip.toolchains.spec import catalogue, load

@@ -1,35 +1,104 @@
-"""The command line ``roundtrip``: one module for each command, a thin layer over the package."""
+"""The command line ``roundtrip``: a thin layer over the package, loaded command by command."""
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from roundtrip import __version__
 from roundtrip.errors import UserError
 
+#: The commands in the order of use: what for, name, its module in this package, and its help.
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Before the first run": {
+        "doctor": ("setup", "Look for what spoils measurements on this machine."),
+        "toolchains": ("setup", "Build MPIs and Boosts for site local, or list them."),
+        "site": ("site", "Write a site's folder from what the cluster says, or check one."),
+        "study": ("setup", "List the studies, or begin a new one."),
+    },
+    "Measure": {
+        "run": ("run", "Run a campaign, and publish its report."),
+        "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
+    },
+    "Read": {
+        "history": ("history", "Say what changed over the nights of a site, and since when."),
+        "nodes": ("nodes", "Name the nodes, switches and links that are sick or flaky."),
+        "compare": ("compare", "Compare two reports, runs or nights, or two toolchains of one."),
+        "calibrate": ("calibrate", "Fit the thresholds of detection to the noise of a site."),
+    },
+    "Share": {
+        "collect": ("report", "Turn a run into a bundle."),
+        "report": ("report", "Publish the report of a bundle, or verify a published one."),
+        "publish": ("report", "Copy reports into a tree for a static host."),
+        "import": ("imported", "Bring what ReFrame logged before into the history."),
+    },
+}
+_EXAMPLES = """\
+  roundtrip run smoke                  measure this machine, and write the report
+  roundtrip history                    what changed since the last nights
+  roundtrip ab openmpi41-boost181 mpich40-boost181
+  roundtrip compare OLD NEW            two reports, side by side"""
+
+
+class _Commands(TyperGroup):
+    """Loads the module of a command when the command is used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for some in COMMANDS.values() for name in some]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        module = {name: one[0] for some in COMMANDS.values() for name, one in some.items()}
+        if cmd_name in module and cmd_name not in self.commands:
+            importlib.import_module(f"{__name__}.{module[cmd_name]}")
+            self.commands = typer.main.get_group(app).commands
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(f"Usage: {ctx.command_path} [OPTIONS] COMMAND [ARGS]...\n\n{self.help}\n")
+        for title, some in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<18}", says) for name, (_, says) in some.items()])
+        with formatter.section("Options"):
+            formatter.write_dl(
+                [
+                    (record[0], record[1])
+                    for one in self.params
+                    if (record := one.get_help_record(ctx))
+                ]
+            )
+        formatter.write(f"\nExamples:\n{_EXAMPLES}\n\nroundtrip COMMAND --help says more.\n")
+
+
 app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
+    cls=_Commands,
     pretty_exceptions_enable=False,
-    help="A reproducible MPI benchmark campaign: run, collect, report.",
+    help="A reproducible MPI benchmark campaign.  Without a command: what is here, and what next.",
 )
 
 
 @app.callback(invoke_without_command=True)
 def _global_options(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         typer.echo(f"roundtrip {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        from roundtrip.cli import current
+
+        for line in current.lines():
+            typer.echo(line)
 
 
 def main() -> None:
-    """Run the command that the arguments name; `roundtrip.cli.ending` says how it may end."""
-    from roundtrip.cli.ending import status_of
+    """Run the command that the arguments name; `roundtrip.cli.process` says how it may end."""
+    from roundtrip.cli.process import status_of
 
     sys.exit(status_of(_command))
 
@@ -48,11 +117,8 @@ def _require_arguments(words: Sequence[str]) -> None:
 
 
 def _command() -> object:
-    """Load the commands here, and not above: the libraries that they use may fail to start."""
-    from roundtrip.cli import room
+    from roundtrip.cli import process
 
     _require_arguments(sys.argv[1:])
-    room.require()
-    from roundtrip.cli.commands import app
-
+    process.require_resources()
     return app(standalone_mode=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shlex
 import tempfile
@@ -18,9 +17,9 @@ from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, pair, pins, site_lock, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
-from roundtrip.cli import app, stopping
+from roundtrip.cli import app, current, process
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
-from roundtrip.cli.ending import INTERRUPTED
+from roundtrip.cli.process import INTERRUPTED
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError, require_place, writing
 from roundtrip.model import NAME_WORDS, is_name
@@ -41,6 +40,7 @@ def ab(
     context: typer.Context,
     base: Annotated[str, typer.Argument(help="The toolchain that is compared with.")],
     new: Annotated[str, typer.Argument(help="The toolchain that is compared.")],
+    site: current.SITE_OPTION,
     checks: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME[:parameter=value,...]", help="A check to launch; repeatable."),
@@ -55,9 +55,6 @@ def ab(
     partitions: Annotated[
         list[str] | None, typer.Option("--partition", help="All by default; repeatable.")
     ] = None,
-    site: Annotated[str, typer.Option(help="Folder in site-configs/.")] = os.environ.get(
-        "ROUNDTRIP_SITE", "local"
-    ),
     budget: Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")] = "20m",
     fail_on: FAIL_ON = None,
     resume: Annotated[bool, typer.Option(help="Go on with the newest run of the two.")] = False,
@@ -139,7 +136,7 @@ def _measure(
     again = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
     watch = Watch(run_tree.path, *toolchains, tell=_say, fail_on=least)
     is_over, is_interrupted = False, False
-    stopping.on_term()
+    process.on_term()
     with writing(run_tree.path), run_tree:
         environment.record(here, plan, run_tree.path / "env")
         for told in environment.warnings(here):
@@ -151,7 +148,7 @@ def _measure(
                 runner = Runner(declared, here, run_tree, plan.expected, progress)
                 runner.enough = watch.enough
                 is_over = not runner.run()
-            except stopping.Terminated:
+            except process.Terminated:
                 _say("told to stop: judging what is there")
                 is_over = True
             except KeyboardInterrupt:

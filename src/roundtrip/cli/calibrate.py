@@ -9,17 +9,16 @@ from typing import Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app
+from roundtrip.cli import app, current
 from roundtrip.errors import UserError, printable, require_place, writing
-from roundtrip.model import NAME_WORDS, is_name
 
 _SEED = 1
 
 
 @app.command()
 def calibrate(
-    site: Annotated[str, typer.Argument(help="The site whose reports are read.")],
-    campaign: Annotated[str | None, typer.Argument(help="One campaign; all by default.")] = None,
+    site: current.SITE,
+    campaign: current.CAMPAIGN = None,
     series: Annotated[
         int, typer.Option(min=500, max=100_000, help="Quiet histories to simulate.")
     ] = 2000,
@@ -42,9 +41,7 @@ def calibrate(
     from roundtrip.collect import analysis
     from roundtrip.history import annotations, detection, ledger
 
-    for name in filter(None, (site, campaign)):
-        if not is_name(name):
-            raise UserError(f"{name!r}: {NAME_WORDS}")
+    current.require_names(site, campaign)
     if write and write.exists():
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:

@@ -17,10 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app, listing
+from roundtrip.cli import app, current, listing
 from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError, printable
-from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
@@ -41,8 +40,8 @@ _ALL = "--all"
 
 @app.command()
 def history(
-    site: Annotated[str, typer.Argument(help="The site whose reports are read.")],
-    campaign: Annotated[str | None, typer.Argument(help="One campaign; all by default.")] = None,
+    site: current.SITE,
+    campaign: current.CAMPAIGN = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show series that did not change, too.")
     ] = False,
@@ -73,9 +72,7 @@ def history(
     """
     _require_sense(accept, reason, since)
     folder = reports or paths.reports()
-    for name in filter(None, (site, campaign)):
-        if not is_name(name):
-            raise UserError(f"{name!r}: {NAME_WORDS}")
+    current.require_names(site, campaign)
     places = [one.parent for one in folder.glob(f"*/{site}")]
     names = [campaign] if campaign else sorted(place.name for place in places)
     read = {name: _judged(folder, name, site, since) for name in names}

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app
+from roundtrip.cli import app, current
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
-from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
@@ -49,8 +48,8 @@ class _Verdict:
 
 @app.command()
 def nodes(
-    site: Annotated[str, typer.Argument(help="The site whose reports are read.")],
-    campaign: Annotated[str | None, typer.Argument(help="One campaign; all by default.")] = None,
+    site: current.SITE,
+    campaign: current.CAMPAIGN = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     drain: Annotated[
         bool,
@@ -73,9 +72,7 @@ def nodes(
     from roundtrip.report import units  # takes a second, which others need not spend
 
     folder = reports or paths.reports()
-    for name in filter(None, (site, campaign)):
-        if not is_name(name):
-            raise UserError(f"{name!r}: {NAME_WORDS}")
+    current.require_names(site, campaign)
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
     hosts = pseudonyms.known_hosts(site, paths.runs())

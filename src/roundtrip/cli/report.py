@@ -1,8 +1,9 @@
-"""``roundtrip report``: a bundle becomes a published report."""
+"""``roundtrip collect``, ``report``, ``publish``: from a run to a page, and to a tree for all."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +12,11 @@ import typer
 from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import manifest, reader, signature
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
+
 
 _PAGE, _FACTS = "report.html", "report.json"
 
@@ -48,7 +50,7 @@ def report(
         revision = source
     else:
         reports = output or paths.reports()
-        revision = _publish(source, reports, supersedes, reason)
+        revision = _revision_of(source, reports, supersedes, reason)
         write_pages(reports)
     if verify:
         _verify(revision)
@@ -56,12 +58,12 @@ def report(
     typer.echo(f"report: {revision / _PAGE}")
 
 
-def publish(run_dir: Path) -> Path:
+def publish_run(run_dir: Path) -> Path:
     """Collect and publish a run tree; return the page, which the last printed line names too.
 
     UserError if no launch of the tree completed.
     """
-    revision = _publish(run_dir, paths.reports(), None, None)
+    revision = _revision_of(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
     _warn(revision)
     page = revision / _PAGE
@@ -98,7 +100,7 @@ def print_warning(text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
 
 
-def _publish(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
+def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
     from roundtrip.report import publish  # takes a second, which other commands need not spend
     from roundtrip.report.build import Correction
 
@@ -140,3 +142,78 @@ def _verify(revision: Path) -> None:
     held = revision / "bundle"
     signed = signature.check_signature(held, manifest.verify(held))
     typer.echo(f"verified: rebuilt byte for byte; {signed.sentence}")
+
+
+@app.command()
+def collect(
+    run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
+) -> None:
+    """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
+
+    The last line names the bundle.  The same run always gives the same bundle.
+    """
+    from roundtrip.collect import bundle  # takes a second to load
+
+    typer.echo(f"bundle: {bundle.build(run_dir, tell=print_warning)}")
+
+
+@app.command("publish")
+def publish_reports(
+    places: Annotated[
+        list[Path],
+        typer.Argument(metavar="REPORT...", help="Published reports, or folders of them."),
+    ],
+    to: Annotated[Path, typer.Option(help="The tree to copy them to; it is made if need be.")],
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show each field that would leave; copy nothing.")
+    ] = False,
+) -> None:
+    """Copy published reports into a tree for a static host, and write its index.
+
+    Each report is rebuilt first, and its signature checked.  One that differs, or is of a run with
+    uncommitted changes, is refused, and nothing is ever overwritten.  Exit status: 0 all are there;
+    1 some were refused; 2 bad input.
+    """
+    from roundtrip.report import public  # takes a second, which other commands need not spend
+    from roundtrip.report.pages.write import INDEX
+
+    found, refused = public.found(places), 0
+    if preview:
+        raise typer.Exit(int(_preview(found, to)))
+    with writing(to):
+        to.mkdir(parents=True, exist_ok=True)
+    for source in found:
+        try:
+            copied = public.copy(source, to)
+        except UserError as error:
+            print(f"refused: {error}", file=sys.stderr)
+            refused += 1
+            continue
+        done = "already there" if copied.was_there else "published"
+        typer.echo(f"{done}: {copied.path}{f' ({copied.signed})' if copied.signed else ''}")
+    if write_pages(to):
+        typer.echo(f"index: {to / INDEX}")
+    raise typer.Exit(int(refused > 0))
+
+
+def _preview(found: Sequence[Path], to: Path) -> bool:
+    """Print what of `found` would leave; whether one of them would be refused."""
+    from roundtrip.report import public
+
+    refused = False
+    for source in found:
+        try:
+            why = public.refusal(source, to)
+            listed = [] if why else public.fields(source, to)
+        except UserError as error:
+            why, listed = str(error), []
+        if why:
+            print(f"would be refused: {why}", file=sys.stderr)
+            refused = True
+            continue
+        new = sum(one.is_new for one in listed)
+        changed = sum(bool(one.fresh) and not one.is_new for one in listed)
+        typer.echo(f"{source}: {len(listed)} fields, {new} new, {changed} with new values")
+        for one in sorted(listed, key=lambda field: (not field.is_new, not field.fresh)):
+            typer.echo(f"  {one.line}")
+    return refused

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,7 @@ from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, pins, site_lock, tonight, tree
 from roundtrip.campaign.revision import revision
 from roundtrip.campaign.site import Site
-from roundtrip.cli import app, stopping
+from roundtrip.cli import app, current, process
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import software
 
@@ -27,10 +26,13 @@ _console = Console(stderr=True, markup=False)
 @app.command()
 def run(
     context: typer.Context,
-    campaign: Annotated[str, typer.Argument(help="Name in campaigns/, or a TOML file.")],
-    site: Annotated[str, typer.Option(help="Folder in site-configs/.")] = os.environ.get(
-        "ROUNDTRIP_SITE", "local"
-    ),
+    campaign: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=current.campaigns, help="Name in campaigns/, or a TOML file."
+        ),
+    ],
+    site: current.SITE_OPTION,
     resume: Annotated[bool, typer.Option(help="Complete the newest unfinished run.")] = False,
     tree_path: Annotated[
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
@@ -78,7 +80,7 @@ def run(
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
     from roundtrip.cli import confirmation
-    from roundtrip.cli.report import publish
+    from roundtrip.cli.report import publish_run
     from roundtrip.history import annotations
 
     annotations.load_site(site)  # a fault in them is told before anything is measured
@@ -104,7 +106,7 @@ def run(
                 paths.runs(), declared, site, plan, revision(checkout), thresholds, report, night
             )
             arranged.write(run_tree.path)
-    stopping.on_term()
+    process.on_term()
     with writing(run_tree.path), run_tree:
         again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
         in_time = True
@@ -117,12 +119,12 @@ def run(
                 in_time = runner.run()
                 if report and declared.confirm_minutes:
                     confirmation.launch(runner, thresholds.statistics, _say)
-            except stopping.Terminated:
+            except process.Terminated:
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
                 raise typer.Exit(130) from None
-        stopping.no_more()
+        process.ignore_term()
         outcome = Outcome.of(run_tree)
         if outcome.whole:
             run_tree.finish()
@@ -138,7 +140,7 @@ def run(
         _say(line)
     decided = True
     if report and outcome.passed:
-        page = publish(run_tree.path)
+        page = publish_run(run_tree.path)
         decided = _says_what_is_decided(page.parent / "bundle", declared) or declared.allow_untold
         confirmation.tell(run_tree.path, page.parent, _say)
         if outcome.whole:

@@ -20,7 +20,7 @@ from support.synthetic import Tree
 
 from roundtrip import files
 from roundtrip.campaign.progress import TerminalProgress
-from roundtrip.cli import ending, run
+from roundtrip.cli import process, run
 from roundtrip.collect import bundle
 from roundtrip.errors import UserError
 
@@ -71,10 +71,11 @@ def test_wrong_arguments(arguments: list[str], complaint: str) -> None:
     one_line(roundtrip(*arguments), complaint)
 
 
-def test_no_argument_prints_the_help() -> None:
-    done = roundtrip()
+@pytest.mark.parametrize("group", ["site", "study"])
+def test_a_group_without_a_command_prints_its_help(group: str) -> None:
+    done = roundtrip(group)
     assert done.returncode == 2
-    assert "collect" in done.stdout + done.stderr
+    assert "new" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_a_reader_that_has_gone() -> None:
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
     os.close(write)
     assert done.stderr == ""
-    assert done.returncode in (1, ending.PIPE)
+    assert done.returncode in (1, process.PIPE)
 
 
 def unknown_user(limit: int | None = None) -> Callable[[], None]:
@@ -230,7 +231,7 @@ def test_a_bug_is_told_as_one_and_its_traceback_kept(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    one_line(done, r"this is a bug in roundtrip \(KeyError\)", ending.BUG)
+    one_line(done, r"this is a bug in roundtrip \(KeyError\)", process.BUG)
     (kept,) = tmp_path.glob("roundtrip-bug-*.txt")
     assert str(kept) in done.stderr
     assert "there is no such key" in kept.read_text()
@@ -240,10 +241,10 @@ def test_a_bug_is_told_as_one_and_its_traceback_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raised", "status"),
     [
-        (UserError("a"), ending.USER),
-        (PermissionError(13, "Permission denied", "/x"), ending.USER),
-        (MemoryError(), ending.USER),
-        (KeyboardInterrupt(), ending.INTERRUPTED),
+        (UserError("a"), process.USER),
+        (PermissionError(13, "Permission denied", "/x"), process.USER),
+        (MemoryError(), process.USER),
+        (KeyboardInterrupt(), process.INTERRUPTED),
     ],
 )
 def test_what_may_end_a_command(
@@ -257,7 +258,7 @@ def test_what_may_end_a_command(
 
     with Path(os.devnull).open("w") as stream:  # not that of pytest: it may be silenced for good
         monkeypatch.setattr(sys, "stdout", stream)
-        assert ending.status_of(command) == status
+        assert process.status_of(command) == status
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""``roundtrip toolchains``: build the MPI and Boost prefixes of site `local`, or list them."""
+"""``roundtrip doctor``, ``toolchains``, ``study``: what is needed before anything is measured."""
 
 from __future__ import annotations
 
@@ -8,15 +8,58 @@ from collections.abc import Iterable
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-from roundtrip import paths
+from roundtrip import paths, studies
 from roundtrip.cli import app, listing
+from roundtrip.collect import analysis
+from roundtrip.host import facts
+from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.toolchains.build import build, pending
 from roundtrip.toolchains.plan import Store, states
 from roundtrip.toolchains.prefixes import BuildError
 from roundtrip.toolchains.spec import Toolchain, catalogue
+
+_STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
+
+
+@app.command()
+def doctor(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Without the A/A test of ten seconds.")
+    ] = False,
+) -> None:
+    """Look for what spoils measurements here, and for the smallest difference that can be seen now.
+
+    Exit status: 0 measuring is possible; 1 it is not.
+    """
+    wanted = facts.campaign_packages()
+    versions = facts.installed_packages(wanted)
+    missing = None if versions is None else [name for name in wanted if name not in versions]
+    built = states(catalogue().toolchains.values(), Store(paths.toolchains()))
+    host = facts.read_host()
+    findings = examine(host, missing, built)
+    if not quick and possible(findings):
+        findings += _aa_test(host.autogroup)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        text = Text(finding.detail)
+        if finding.advice:
+            text.append(f"\n-> {finding.advice}", style="dim")
+        table.add_row(Text(finding.level, style=_STYLES[finding.level]), finding.topic, text)
+    Console(markup=False).print(table)
+    if not possible(findings):
+        raise typer.Exit(1)
+
+
+def _aa_test(autogroup: bool | None) -> list[Finding]:
+    from roundtrip.host import interference
+
+    levels = analysis.default().statistics
+    return interference.findings(interference.measure(), levels, autogroup)
 
 
 @app.command()
@@ -92,3 +135,30 @@ class _Board:
             self._tasks[name] = (self._progress.add_task(name, total=1), time.monotonic())
         task = self._tasks[name][0]
         self._progress.update(task, description=f"{name:20} {doing}", completed=doing == "good")
+
+
+study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a new one.")
+app.add_typer(study_app, name="study")
+
+
+@study_app.command("list")
+def list_studies() -> None:
+    """Name, title and question of each study, in the order of the report."""
+    table = Table("study", "title", "question", box=None, pad_edge=False)
+    for study in studies.load():
+        table.add_row(*map(Text, (study.name, study.title, study.question)))
+    listing.show(table)
+
+
+@study_app.command()
+def new_study(
+    name: Annotated[str, typer.Argument(help="Lower-case name, as in checks/<name>/.")],
+) -> None:
+    """Write a study that measures, checks and reports; then make it yours.
+
+    It touches no file that exists.  Exit status: 0 written; 2 the name cannot be used.
+    """
+    written = studies.create(name, paths.checkout())
+    for file in written:
+        typer.echo(f"wrote {file}")
+    typer.echo(f"next: roundtrip run {name} --site local; then docs/add-a-study.md")

@@ -1,23 +1,85 @@
-"""How a command ends: the one place that turns an exception into a line and an exit status.
+"""How a command begins and ends: what it needs of the system, TERM, and the exit status.
 
 2: the user can mend it: wrong arguments, bad input, or a refusal of the operating system.
 70: a bug of Roundtrip; the line names the file with the traceback.  130: interrupted.  141: the
-reader of the output has gone.
-"""
+reader of the output has gone."""
 
 from __future__ import annotations
 
 import os
+import re
+import resource
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import typer
 
 from roundtrip import __version__
 from roundtrip.errors import UserError, refusal
+
+#: Processes besides the two threads for each processor: the programs that a command runs.
+_MORE = 8
+#: Address space that a report of a small bundle reserves, bytes, and more for each processor.  It
+#: uses an eighth of that as memory.
+_SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
+
+
+def require_resources() -> None:
+    """UserError if this user may not start the threads, or reserve the space, of a command."""
+    told = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not re.fullmatch("0*[1-9][0-9]{0,4}", told):
+        raise UserError(f"POLARS_MAX_THREADS={told!r}: right is a number from 1, or to unset it")
+    processors = len(os.sched_getaffinity(0))
+    space = _SPACE + processors * _SPACE_PER_PROCESSOR
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < space:
+        raise UserError(
+            f"the address space is limited to {limit >> 10} kB: right is `ulimit -v unlimited`, "
+            f"or {space >> 10} at least"
+        )
+    wanted = 2 * processors + _MORE
+    release = threading.Event()
+    threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(wanted)]
+    started = 0
+    try:
+        for thread in threads:
+            thread.start()
+            started += 1
+    except RuntimeError:
+        raise UserError(
+            f"no room for {wanted} threads, only for {started}: "
+            "raise this user's limit of processes (`ulimit -u`, or the container's pids limit)"
+        ) from None
+    finally:
+        release.set()
+        for thread in threads[:started]:
+            thread.join()
+
+
+class Terminated(KeyboardInterrupt):
+    """TERM arrived: stop, but still report."""
+
+
+def on_term() -> None:
+    """Raise `Terminated` in the main thread when TERM arrives, once."""
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def ignore_term() -> None:
+    """Nothing is left to stop: what was measured is being reported."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the report must get done
+    raise Terminated
+
 
 USER, BUG, INTERRUPTED, PIPE = 2, 70, 130, 141
 #: The base of all errors of a command line; its own module is private.
@@ -36,23 +98,23 @@ def status_of(command: Callable[[], object]) -> int:
         status = command()
         sys.stdout.flush()
     except UserError as error:
-        return _tell(str(error), USER)
+        return _print_error(str(error), USER)
     except _Usage as error:
         return _misused(error)
     except (KeyboardInterrupt, typer.Abort):
-        return _tell("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
     except BrokenPipeError:
         _silence()
         return PIPE
     except OSError as error:
         _silence()
-        return _tell(str(refusal(error)), USER)
+        return _print_error(str(refusal(error)), USER)
     except MemoryError:
-        return _tell("out of memory", USER)
+        return _print_error("out of memory", USER)
     except SystemExit:
         raise
     except BaseException as error:
-        return _tell(_bug(error), BUG)
+        return _print_error(_bug(error), BUG)
     return status if isinstance(status, int) else 0
 
 
@@ -64,10 +126,10 @@ def _misused(error: Any) -> int:
     path = error.ctx.command_path if error.ctx else "roundtrip"
     command = path.partition(" ")[2]
     told = " ".join(error.format_message().split()).removesuffix(".")
-    return _tell(f"{command + ': ' if command else ''}{told}; see: {path} --help", USER)
+    return _print_error(f"{command + ': ' if command else ''}{told}; see: {path} --help", USER)
 
 
-def _tell(what: str, status: int) -> int:
+def _print_error(what: str, status: int) -> int:
     """Print one line; control characters, which a file name may hold, are escaped."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in what)
     print(f"roundtrip: {line}", file=sys.stderr)

@@ -1,0 +1,133 @@
+"""What is here, for those who gave no site or no command: the site, the newest run and night."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roundtrip import paths
+from roundtrip.errors import UserError
+from roundtrip.model import NAME_WORDS, is_name
+
+VARIABLE = "ROUNDTRIP_SITE"
+#: The site that this machine is without a cluster.
+_LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The newest run tree of a site."""
+
+    path: Path
+    campaign: str
+    site: str
+    is_complete: bool
+
+
+def site() -> str:
+    """The activated site, else the only one that has reports, else this machine."""
+    if active := os.environ.get(VARIABLE):
+        return active
+    try:
+        known = {one.parent.name for one in paths.reports().glob("*/*/[0-9]*")}
+    except UserError:
+        known = set()
+    return known.pop() if len(known) == 1 else _LOCAL
+
+
+def sites(incomplete: str) -> list[str]:
+    """Names of sites that begin so, for the shell's completion."""
+    folder = paths.checkout() / "site-configs"
+    names = sorted(one.parent.name for one in folder.glob("*/site.toml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def campaigns(incomplete: str) -> list[str]:
+    """Names of campaigns that begin so, for the shell's completion."""
+    names = sorted(one.stem for one in (paths.checkout() / "campaigns").glob("*.toml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def require_names(*names: str | None) -> None:
+    """UserError for a name of a site or campaign that none can have."""
+    for name in filter(None, names):
+        if not is_name(name):
+            raise UserError(f"{name!r}: {NAME_WORDS}")
+
+
+#: Parameters of commands.  A site that is not given is `site()`.
+SITE_OPTION = Annotated[
+    str,
+    typer.Option(
+        default_factory=site,
+        show_default="the one here",
+        autocompletion=sites,
+        help="Folder in site-configs/.",
+    ),
+]
+SITE = Annotated[
+    str,
+    typer.Argument(
+        default_factory=site,
+        show_default="the one here",
+        autocompletion=sites,
+        help="The site whose reports are read.",
+    ),
+]
+CAMPAIGN = Annotated[
+    str | None, typer.Argument(autocompletion=campaigns, help="One campaign; all by default.")
+]
+
+
+def newest_run() -> Run | None:
+    """The run tree that began last, of any campaign and site; None without one."""
+    found = max(
+        paths.runs().glob("*/*/*/state.json"), key=lambda one: one.parent.name, default=None
+    )
+    if found is None:
+        return None
+    try:
+        state = json.loads(found.read_text(encoding="utf-8"))
+        is_complete = bool(state.get("finished")) and state.get("report") != "wanted"
+    except (OSError, ValueError, AttributeError):
+        is_complete = False
+    tree = found.parent
+    return Run(tree, tree.parent.parent.name, tree.parent.name, is_complete)
+
+
+def newest_night() -> Path | None:
+    """The page of the newest published night; None without one."""
+    pages = paths.reports().glob("*/*/[0-9]*/r*/report.html")
+    return max(
+        pages, key=lambda one: (one.parts[-3], len(one.parts[-2]), one.parts[-2]), default=None
+    )
+
+
+def lines() -> Iterator[str]:
+    """What is here, and the command to go on with."""
+    here, run, night = site(), newest_run(), newest_night()
+    chosen = "activated" if os.environ.get(VARIABLE) else "default"
+    yield f"site    {here} ({chosen})"
+    if run:
+        state = "complete" if run.is_complete else "unfinished"
+        yield f"run     {run.path} ({state})"
+    if night:
+        yield f"night   {night}"
+    yield f"next    {_next(here, run, night)}"
+    yield "help    roundtrip --help"
+
+
+def _next(here: str, run: Run | None, night: Path | None) -> str:
+    if run and not run.is_complete:
+        return f"roundtrip run {run.campaign} --site {run.site} --resume"
+    if night:
+        return f"roundtrip history {here}"
+    if here == _LOCAL and not any(paths.toolchains().glob("*/bin/mpirun")):
+        return "make campaign"
+    return f"roundtrip run smoke --site {here}"

@@ -1,0 +1,102 @@
+"""What `roundtrip` alone prints, which site is meant without one, and the list of commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
+
+from roundtrip.cli import COMMANDS, app, current
+
+NAMES = [name for some in COMMANDS.values() for name in some]
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("ROUNDTRIP_SITE", raising=False)
+    for name in ("RUNS", "REPORTS", "TOOLCHAINS"):
+        monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
+    return tmp_path
+
+
+def printed() -> dict[str, str]:
+    done = CliRunner().invoke(app, [])
+    assert done.exit_code == 0
+    return {line[:8].strip(): line[8:] for line in done.stdout.splitlines()}
+
+
+def publish(empty: Path, site: str, date: str, revision: str = "r1") -> Path:
+    page = empty / "reports" / "smoke" / site / date / revision / "report.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("page")
+    return page
+
+
+def run(empty: Path, start: str, **state: object) -> Path:
+    tree = empty / "runs" / "smoke" / "odin" / start
+    tree.mkdir(parents=True)
+    (tree / "state.json").write_text(json.dumps(state))
+    return tree
+
+
+def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
+    assert printed() == {
+        "site": "local (default)",
+        "next": "make campaign",
+        "help": "roundtrip --help",
+    }
+    tool = empty / "toolchains" / "openmpi41" / "bin" / "mpirun"
+    tool.parent.mkdir(parents=True)
+    tool.touch()
+    assert printed()["next"] == "roundtrip run smoke --site local"
+
+
+def test_an_unfinished_run_comes_before_the_history(empty: Path) -> None:
+    page = publish(empty, "odin", "2026-11-03", "r10")
+    publish(empty, "odin", "2026-11-03", "r9")
+    publish(empty, "odin", "2026-11-02")
+    said = printed()
+    assert said["night"] == str(page)
+    assert said["site"] == "odin (default)" and said["next"] == "roundtrip history odin"
+    tree = run(empty, "2026-11-04T02-00-00Z", finished=None, report="wanted")
+    assert printed()["run"] == f"{tree} (unfinished)"
+    assert printed()["next"] == "roundtrip run smoke --site odin --resume"
+    run(empty, "2026-11-05T02-00-00Z", finished="2026-11-05T03:00:00Z", report=str(page))
+    assert printed()["next"] == "roundtrip history odin"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
+def test_a_run_whose_state_cannot_be_read_is_unfinished(empty: Path, text: str) -> None:
+    (run(empty, "2026-11-04T02-00-00Z") / "state.json").write_text(text)
+    assert printed()["run"].endswith("(unfinished)")
+
+
+def test_the_activated_site_is_meant_else_the_only_one_with_reports(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert current.site() == "local"
+    publish(empty, "odin", "2026-11-02")
+    assert current.site() == "odin"
+    publish(empty, "ymir", "2026-11-02")
+    assert current.site() == "local"
+    monkeypatch.setenv("ROUNDTRIP_SITE", "ymir")
+    assert current.site() == "ymir" and printed()["site"] == "ymir (activated)"
+    done = CliRunner().invoke(app, ["history"])
+    assert "ymir" in str(done.exception)
+
+
+def test_every_command_is_listed_and_loads() -> None:
+    group = get_group(app)
+    assert [group.get_command(None, name).name for name in NAMES] == NAMES  # type: ignore[arg-type, union-attr]
+    assert set(group.commands) == set(NAMES)
+    page = CliRunner().invoke(app, ["--help"]).stdout
+    places = [page.index(f"\n  {name} ") for name in NAMES]
+    assert places == sorted(places)
+
+
+def test_the_shell_completes_sites_and_campaigns() -> None:
+    assert "virtual" in current.sites("vir") and not current.sites("zzz")
+    assert current.campaigns("smo") == ["smoke"]
