@@ -151,7 +151,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "key").write_text("a secret of the whole site")
     (tmp_path / "key").chmod(0o400)
     known = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
-    monkeypatch.setattr(pseudonyms, "of", lambda site, runs: known)
+    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: known)
     return tmp_path / "reports"
 
 
