@@ -251,6 +251,11 @@ class Report:
         return tuple(warning for part in self.parts for warning in part.warnings)
 
 
+def answer(first: str, rest: str, tone: Tone = "plain") -> Answer:
+    """An answer whose `first` words are emphasised."""
+    return Answer((Strong(first), rest), tone)
+
+
 def plain(text: Text) -> str:
     """The words and numbers of a text, without marks."""
     return "".join(one.text if isinstance(one, Code | Strong) else str(one) for one in text)
@@ -259,6 +264,11 @@ def plain(text: Text) -> str:
 def text_cells(*texts: str) -> tuple[Cell, ...]:
     """A row of plain cells."""
     return tuple(Cell(text) for text in texts)
+
+
+def folded(summary: str, table: Table, most: int = 12) -> Block:
+    """A table, in a fold if it has more rows than `most`."""
+    return table if len(table.rows) <= most else Fold(summary, (table,))
 
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ launches them and the report that judges them choose the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,18 @@ from roundtrip.collect import reader, records
 from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.history import published
 from roundtrip.report import data, units
-from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, Tone
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    Tone,
+    folded,
+    number_columns,
+    text_columns,
+)
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
 from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm
@@ -27,6 +38,19 @@ from roundtrip.stats.nights.verdicts import Verdict
 
 _NOTHING_CAME = "no launch of them ended well"
 _ENDED = "the night ended before"
+_TONES: dict[Confirmation, Tone] = {
+    Confirmation.CONFIRMED: "bad",
+    Confirmation.MACHINE: "warn",
+    Confirmation.NOT_CONFIRMED: "good",
+}
+_RULE = (
+    "These cases were launched again in what was left of the night, on the same nodes where the "
+    "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
+    "the controls. A launch counts if it is worse than what the nights before predict of one "
+    "night. Confirmed: so many count that chance does it less often than the false discovery level "
+    "allows (sign test, corrected over these series), and not more than half of the control's. "
+    "These launches take no part in the night's values."
+)
 
 
 @dataclass(frozen=True)
@@ -119,12 +143,12 @@ def pairs(
         and not line.known.newest.is_outside
         and (launched is None or line.series.names["case_id"] in launched)
     ]
-    return [(line, min(_alike(line, calm), key=_order(line, bad), default=None)) for line in worse]
-
-
-def _alike(line: Line, calm: Sequence[Line]) -> Iterator[Line]:
-    mine = (line.series.names["study"], line.series.environ)
-    return (one for one in calm if (one.series.names["study"], one.series.environ) == mine)
+    found = []
+    for line in worse:
+        own = (line.series.names["study"], line.series.environ)
+        alike = (one for one in calm if (one.series.names["study"], one.series.environ) == own)
+        found.append((line, min(alike, key=_order(line, bad), default=None)))
+    return found
 
 
 def _order(line: Line, bad: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
@@ -133,14 +157,11 @@ def _order(line: Line, bad: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
         case = str(other["case_id"])
         alike = (mine[name] != other[name] for name in ("phase", "metric", "variant"))
         elsewhere = _partition(mine) != _partition(other)
-        apart = abs(_size(mine) - _size(other))
+        sizes = [math.log2(1 + (names["size_bytes"] or 0)) for names in (mine, other)]
+        apart = abs(sizes[0] - sizes[1])
         return (case in bad, elsewhere, case, *alike, apart, one.label)
 
     return order
-
-
-def _size(names: Mapping[str, Any]) -> float:
-    return math.log2(1 + (names["size_bytes"] or 0))
 
 
 def _partition(names: Mapping[str, Any]) -> str:
@@ -170,8 +191,8 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
 
     Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
     """
-    asked = files.parse_toml(held.campaign_text).get("confirm")
-    if asked is None or not judged.of(Verdict.WORSE_LAST_NIGHT):
+    declared = files.parse_toml(held.campaign_text).get("confirm")
+    if declared is None or not judged.of(Verdict.WORSE_LAST_NIGHT):
         return NOTHING
     medians, why = _medians(held)
     chosen = pairs(judged, set(medians["case_id"]))
@@ -216,22 +237,6 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, in
     return SignTest(int(worse.sum()), launched.height), int(away.sum())
 
 
-_SHOWN = 12
-_TONES: dict[Confirmation, Tone] = {
-    Confirmation.CONFIRMED: "bad",
-    Confirmation.MACHINE: "warn",
-    Confirmation.NOT_CONFIRMED: "good",
-}
-_RULE = (
-    "These cases were launched again in what was left of the night, on the same nodes where the "
-    "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
-    "the controls. A launch counts if it is worse than "
-    "what the nights before predict of one night. Confirmed: so many count that chance does it "
-    "less often than the false discovery level allows (sign test, corrected over these series), "
-    "and not more than half of the control's. These launches take no part in the night's values."
-)
-
-
 def blocks(again: Confirmed) -> Iterator[Block]:
     """One row for each series that was worse last night; nothing where nothing was asked."""
     if not again.series:
@@ -242,19 +247,14 @@ def blocks(again: Confirmed) -> Iterator[Block]:
         return
     yield Paragraph((_RULE,), is_note=True)
     rows = tuple(_row(one) for one in again.series.values())
-    table = Table(
-        "Launches that are worse than predicted, of those made again and not disturbed.",
-        (
-            Column("Series"),
-            Column("Verdict"),
-            Column("Worse launches", "right"),
-            Column("Control"),
-            Column("Its worse launches", "right"),
-            Column("Launches on other nodes", "right"),
-        ),
-        rows,
+    caption = "Launches that are worse than predicted, of those made again and not disturbed."
+    columns = (
+        *text_columns("Series", "Verdict"),
+        Column("Worse launches", "right"),
+        Column("Control"),
+        *number_columns("Its worse launches", "Launches on other nodes"),
     )
-    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+    yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 
 def _row(one: Again) -> tuple[Cell, ...]:

@@ -1,4 +1,4 @@
-"""The first lines of a history page: what changed, since when, and what cannot be judged."""
+"""The first lines of a history page and of the section on history: what changed, and since when."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Strong
+from roundtrip.report.blocks import Answer, answer
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import young
-from roundtrip.report.pages.changes import NODE_SET as NODES
-from roundtrip.report.pages.changes import merged
+from roundtrip.report.pages.changes import NODE_SET, merged
 from roundtrip.report.pages.verdict import TONES
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -23,7 +22,7 @@ def answers(judged: Judged, again: str = "") -> list[Answer]:
     `again` is the sentence on what was launched again.
     """
     if young.is_young(judged):
-        return [Answer((Strong("Too few nights: "), young.sentence(judged)))]
+        return [answer("Too few nights: ", young.sentence(judged))]
     return [*_worse(judged, again), *_stepped(judged), *_others(judged)]
 
 
@@ -32,15 +31,12 @@ def _worse(judged: Judged, again: str) -> Iterator[Answer]:
         ratios = [line.judgement.newest.ratio for line in worse if line.judgement.newest]
         newest = judged.calendar.nights[-1]
         changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
-        predicted = "outside of what the nights before predict."
-        yield Answer(
-            (
-                Strong(f"New: {len(worse)} series worse last night "),
-                f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
-                f"{predicted} What changed: {changed}. {again}".strip(),
-            ),
-            TONES[Verdict.WORSE_LAST_NIGHT],
+        rest = (
+            f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
+            f"outside of what the nights before predict. What changed: {changed}. {again}"
         )
+        first = f"New: {len(worse)} series worse last night "
+        yield answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
 
 
 def _stepped(judged: Judged) -> Iterator[Answer]:
@@ -53,98 +49,137 @@ def _stepped(judged: Judged) -> Iterator[Answer]:
     for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
         (night, verdict), here = group, groups[group]
         ratios = [line.judgement.step.ratio for line in here if line.judgement.step]
-        facts = _facts(here)
-        yield Answer(
-            (
-                Strong(f"{'New: ' if news[group] else ''}{len(here)} series {verdict} "),
-                f"since {judged.calendar.describe(night)}: ",
-                f"{units.spread(ratios)} times the level before. ",
-                f"What changed there: {'; '.join(facts) or 'nothing that is recorded'}.",
-            ),
-            TONES[verdict],
+        rest = (
+            f"since {judged.calendar.describe(night)}: {units.spread(ratios)} times the level "
+            f"before. What changed there: {'; '.join(_facts(here)) or 'nothing that is recorded'}."
         )
+        new = "New: " if news[group] else ""
+        yield answer(f"{new}{len(here)} series {verdict} ", rest, TONES[verdict])
 
 
 def _facts(lines: Sequence[Line]) -> list[str]:
     """What changed at a step of these series: recorded facts first, then other nodes."""
-    every = [[one for one in line.changes if one.name != NODES][:_NAMED] for line in lines]
+    every = [[one for one in line.changes if one.name != NODE_SET][:_NAMED] for line in lines]
     facts = [str(one) for one in merged(one for some in every for one in some)]
-    moved = [one for line in lines for one in line.changes if one.name == NODES]
+    moved = [one for line in lines for one in line.changes if one.name == NODE_SET]
     if len(set(moved)) > 1:
-        return [*facts, f"{NODES} of {len(moved)} series"]
+        return [*facts, f"{NODE_SET} of {len(moved)} series"]
     return [*facts, *dict.fromkeys(map(str, moved))]
 
 
 def _others(judged: Judged) -> Iterator[Answer]:
+    """What is said of series that have no step, with how many they are."""
     total = len(judged.lines)
     if flapping := judged.of(Verdict.FLAPPING):
-        yield Answer(
-            (
-                Strong(f"{len(flapping)} of {total} series flap: "),
-                "bad nights come and go, more often than before.",
-            ),
-            TONES[Verdict.FLAPPING],
-        )
-    if better := [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]:
-        yield Answer(
-            (
-                Strong(f"{len(better)} of {total} series are in the worse of two modes less often"),
-                f": {better[0].label}: {better[0].judgement.ratio}.",
-            ),
-            TONES[Verdict.IMPROVED],
-        )
+        rest = "bad nights come and go, more often than before."
+        yield answer(f"{len(flapping)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
+    if better := _better(judged):
+        first = f"{len(better)} of {total} series are in the worse of two modes less often"
+        rest = f": {better[0].label}: {better[0].judgement.ratio}."
+        yield answer(first, rest, TONES[Verdict.IMPROVED])
     if drifting := judged.of(Verdict.DRIFTING):
-        yield Answer(
-            (
-                Strong(f"{len(drifting)} of {total} series drift: "),
-                "they change slowly, so no step is claimed for them.",
-            ),
-            TONES[Verdict.DRIFTING],
-        )
+        rest = "they change slowly, so no step is claimed for them."
+        yield answer(f"{len(drifting)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
     if wandering := judged.of(Verdict.WANDERING):
-        yield Answer(
-            (
-                Strong(f"{len(wandering)} of {total} series wander: "),
-                "their level moves slowly to and fro, so no step is claimed for them.",
-            ),
-            TONES[Verdict.WANDERING],
-        )
+        rest = "their level moves slowly to and fro, so no step is claimed for them."
+        yield answer(f"{len(wandering)} of {total} series wander: ", rest, TONES[Verdict.WANDERING])
     if revised := [line for line in judged.lines if line.revised]:
-        yield Answer(
-            (
-                Strong(f"Revised since the night before: {len(revised)} of {total} series: "),
-                f"{revised[0].label}: {'; '.join(revised[0].revised)}"
-                f"{'; and others' if len(revised) > 1 else ''}.",
-            )
-        )
+        first = f"Revised since the night before: {len(revised)} of {total} series: "
+        more = "; and others" if len(revised) > 1 else ""
+        yield answer(first, f"{revised[0].label}: {'; '.join(revised[0].revised)}{more}.")
     if accepted := [line for line in judged.lines if line.accepted]:
-        yield Answer(
-            (Strong(f"Of {len(accepted)} of {total} series the level is accepted"), " as baseline.")
-        )
+        first = f"Of {len(accepted)} of {total} series the level is accepted"
+        yield answer(first, " as baseline.")
     if small := [line for line in judged.lines if line.is_small]:
-        yield Answer(
-            (
-                Strong(f"{len(small)} of {total} series changed by less than the least effect"),
-                " of their metric: that is no verdict.",
-            )
-        )
+        first = f"{len(small)} of {total} series changed by less than the least effect"
+        yield answer(first, " of their metric: that is no verdict.")
     if unchanged := judged.of(Verdict.UNCHANGED):
-        seen = [line.judgement.would_see for line in unchanged if line.judgement.would_see]
-        least = f"a step of {units.percent(median(seen))} within 10 nights." if seen else ""
-        yield Answer(
-            (
-                Strong(f"{len(unchanged)} of {total} series are unchanged."),
-                f" Half of them would have shown {least}" if seen else "",
-            ),
-        )
-    if mute := judged.of(Verdict.TOO_FEW_NIGHTS):
-        why = "; ".join(
-            sorted({line.judgement.why for line in mute if line.judgement.why})[:_NAMED]
-        )
-        yield Answer(
-            (
-                Strong(f"{len(mute)} of {total} series have too few nights"),
-                f": {why}." if why else ".",
-            ),
-            TONES[Verdict.TOO_FEW_NIGHTS],
-        )
+        seen = _half_would_show(unchanged)
+        rest = f" Half of them would have shown {seen}" if seen else ""
+        yield answer(f"{len(unchanged)} of {total} series are unchanged.", rest)
+    if few := judged.of(Verdict.TOO_FEW_NIGHTS):
+        why = "; ".join(sorted({line.judgement.why for line in few if line.judgement.why})[:_NAMED])
+        first = f"{len(few)} of {total} series have too few nights"
+        yield answer(first, f": {why}." if why else ".", TONES[Verdict.TOO_FEW_NIGHTS])
+
+
+def _better(judged: Judged) -> list[Line]:
+    """Series that are in the worse of two modes less often than before."""
+    return [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]
+
+
+def _half_would_show(unchanged: Sequence[Line]) -> str:
+    """The step that half of these series would have shown; "" where that is not known."""
+    seen = [line.judgement.would_see for line in unchanged if line.judgement.would_see]
+    return f"a step of {units.percent(median(seen))} within 10 nights." if seen else ""
+
+
+def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
+    """For the section of a report: one answer for each night at which something changed lately.
+
+    Regressions come first, the rest is one answer.  `again` is the sentence on what was launched
+    again.
+    """
+    if young.is_young(judged):
+        yield answer("Too few nights: ", young.sentence(judged))
+        return
+    worse, flapping = judged.of(Verdict.WORSE_LAST_NIGHT), judged.of(Verdict.FLAPPING)
+    if worse and (newest := worse[0].judgement.newest):
+        away = f"is {newest.ratio:.3f} times its level, where {newest.low:.3f} to {newest.high:.3f}"
+        rest = f"{_named_first(worse)} {away} was to be expected. {again}".strip()
+        yield answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
+    if flapping:
+        rest = f"{_named_first(flapping)}: {flapping[0].judgement.ratio}."
+        yield answer("Flapping: ", rest, TONES[Verdict.FLAPPING])
+    if better := _better(judged):
+        rest = f"{_named_first(better)}: {better[0].judgement.ratio}."
+        yield answer("Improved: ", rest, TONES[Verdict.IMPROVED])
+    groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
+    for line in judged.lines:
+        if line.night:
+            key = (line.judgement.is_news, line.near or line.night, line.judgement.verdict)
+            groups.setdefault(key, []).append(line)
+    news = [key for key in groups if key[0]]
+    for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
+        yield _answer(key[1], key[2], groups[key], judged)
+    if revised := [line for line in judged.lines if line.revised]:
+        yield answer("Revised: ", f"{_named_first(revised)}: {'; '.join(revised[0].revised)}.")
+    new = sum(len(groups[key]) for key in news)
+    old = sum(map(len, groups.values())) - new
+    yield _rest(judged, new, old, bool(news or worse or flapping or better))
+
+
+def _rest(judged: Judged, new: int, old: int, has_news: bool) -> Answer:
+    """How many series changed lately and longer ago, and what the others are."""
+    total, counts = len(judged.lines), judged.counts
+    able = total - counts[Verdict.TOO_FEW_NIGHTS]
+    among = f" in the {able} series that can be judged" if able < total else ""
+    before = units.plural(len(judged.calendar.nights) - 1, "night")
+    still = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
+    rest = [f"of {total} series, {new} changed lately"]
+    rest += [f"{old} changed longer ago"] if old else []
+    rest += [f"{counts[verdict]} {verdict}" for verdict in still if counts[verdict]]
+    seen = _half_would_show(judged.of(Verdict.UNCHANGED))
+    sight = f"Half of those that are unchanged would have shown {seen}" if seen else ""
+    first = f"Nothing{' else' if has_news else ''} changed{among} against {before}: "
+    return answer(first, f"{', '.join(rest)}. {sight}".strip())
+
+
+def _named_first(lines: Sequence[Line]) -> str:
+    more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
+    return f"{lines[0].label}{more}"
+
+
+def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged) -> Answer:
+    """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
+    line = lines[0]
+    causes = [
+        f"{one.name} changed from {one.before} to {one.after}{one.where}" for one in line.changes
+    ]
+    when = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
+    change = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
+    is_time = line.series.names["unit"] == "s"
+    verb, more, less = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
+    by = f"{verb} {units.percent(abs(change))} {more if change > 0 else less}"
+    rest = f"{_named_first(lines)} {by} since {judged.calendar.label(night)}{when}."
+    return answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])

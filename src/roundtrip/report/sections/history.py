@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -26,12 +26,15 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    folded,
+    number_columns,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Judged, Line
 from roundtrip.report.pages import young
+from roundtrip.report.pages.answers import report_answers
 from roundtrip.report.pages.verdict import TONES
-from roundtrip.report.sections.history_answers import answers
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
@@ -63,9 +66,8 @@ def part(data: Data) -> Part:
         blocks = [*_alone(judged), *confirmation.blocks(again), *_changes(judged)]
         blocks += [*_flapping(judged), *_revised(judged), *_small(judged), *_drifts(judged)]
     blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
-    return Part(
-        ANCHOR, TITLE, tuple(blocks), tuple(answers(judged, again.sentence)), question=QUESTION
-    )
+    answers = tuple(report_answers(judged, again.sentence))
+    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
 
 
 def facts(data: Data) -> Facts:
@@ -77,18 +79,15 @@ def tonight(data: Data) -> Judged:
     """Every series, after the nights before and this one."""
     started = str(data.manifest.data["started"])
     digest = data.manifest.digest
-    passed = data.launches.filter(pl.col("status") == "passed")
-    rows = data.medians.join(passed.select("launch", "disturbed"), on="launch").with_columns(
-        night=pl.lit(started), digest=pl.lit(digest)
-    )
+    named = {"night": pl.lit(started), "digest": pl.lit(digest)}
+    disturbed = data.completed.select("launch", "disturbed")
+    rows = data.medians.join(disturbed, on="launch").with_columns(**named)
     level = data.analysis.statistics.confidence_level
     tonight = pl.concat([night.summarize(rows, level), data.of_nodes])
     placed = data.placement.select("launch", "rank", "cpus")
-    told = [
-        (started, digest, *fact)
-        for fact in bundle_facts(data.folder, data.manifest, passed, placed)
-    ]
-    now = pl.DataFrame(told, schema=PROVENANCE, orient="row")
+    facts = bundle_facts(data.folder, data.manifest, data.completed, placed)
+    rows_of_facts = [(started, digest, *fact) for fact in facts]
+    now = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
     return nights.judge(
         pl.concat([data.history.nights, tonight]),
         pl.concat([data.history.provenance, now]),
@@ -108,14 +107,11 @@ def _changes(judged: Judged) -> Iterator[Block]:
         "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
         "step; “needed”: its threshold.",
         (
-            Column("Series"),
-            Column("Verdict"),
+            *text_columns("Series", "Verdict"),
             Column("Level before", "right"),
             Column("Since / before", "right", base="Level before"),
             Column("Since"),
-            Column("Nights used since", "right"),
-            Column("Evidence", "right"),
-            Column("Needed", "right"),
+            *number_columns("Nights used since", "Evidence", "Needed"),
             Column("Changed then"),
         ),
         tuple(rows[:_SHOWN]),
@@ -169,18 +165,14 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     )
     if not rows:
         return
-    table = Table(
-        f"The two newest nights; no verdict. {young.DISTANCE}",
-        (
-            Column("Series"),
-            Column("Night before", "right"),
-            Column("Last night", "right"),
-            Column("Last night / night before", "right", base="Night before"),
-            Column("Distance", "right"),
-        ),
-        rows,
+    columns = (
+        Column("Series"),
+        *number_columns("Night before", "Last night"),
+        Column("Last night / night before", "right", base="Night before"),
+        Column("Distance", "right"),
     )
-    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series", (table,))
+    caption = f"The two newest nights; no verdict. {young.DISTANCE}"
+    yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 
 def _flapping(judged: Judged) -> Iterator[Block]:
@@ -211,8 +203,7 @@ def _small(judged: Judged) -> Iterator[Block]:
     for line in found[:_SHOWN]:
         step, least = line.known.steps[-1], units.percent(line.known.least)
         since = judged.calendar.label(judged.calendar.nights[step.night])
-        text = f"{step.ratio:.3f} since {since}; least effect {least}."
-        items.append((f"{line.label}: {text}",))
+        items.append((f"{line.label}: {step.ratio:.3f} since {since}; least effect {least}.",))
     if len(found) > _SHOWN:
         items.append((f"and {len(found) - _SHOWN} more series",))
     yield Items(tuple(items))
@@ -223,15 +214,13 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     if not found:
         return
     yield Heading(3, "Slow changes")
-    told = "These series change a little every night, so no single night is to blame."
-    yield Paragraph((told,))
+    yield Paragraph(("These series change a little every night, so no single night is to blame.",))
     rows = tuple(
         (_named(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
     )
-    table = Table(
-        "Level of a year later over that of today.", (Column("Series"), Column("Drift")), rows
-    )
-    yield table if len(rows) <= _SHOWN else Fold(f"{len(rows)} series that drift", (table,))
+    caption = "Level of a year later over that of today."
+    table = Table(caption, text_columns("Series", "Drift"), rows)
+    yield folded(f"{len(rows)} series that drift", table)
 
 
 def _alone(judged: Judged) -> Iterator[Block]:
@@ -240,34 +229,26 @@ def _alone(judged: Judged) -> Iterator[Block]:
     if not found:
         return
     yield Heading(3, "Last night")
-    yield Paragraph(
-        (
-            "Outside of what the nights before predict of a single night. If it lasts, it is a "
-            "change of level; if it goes back, an incident.",
-        )
+    predicted = (
+        "Outside of what the nights before predict of a single night. If it lasts, it is a "
+        "change of level; if it goes back, an incident."
     )
-    table = Table(
-        "This night, times the level of its series, and what was to be expected of one night.",
-        (
-            Column("Series"),
-            Column("Verdict"),
-            Column("This night", "right"),
-            Column("To be expected", "right"),
-        ),
-        tuple((_named(line), _verdict(line), *_off(line)) for line in found),
+    yield Paragraph((predicted,))
+    caption = "This night, times the level of its series, and what was to be expected of one night."
+    columns = (
+        *text_columns("Series", "Verdict"),
+        *number_columns("This night", "To be expected"),
     )
-    yield table if len(found) <= _SHOWN else Fold(f"{len(found)} series", (table,))
+    table = Table(caption, columns, tuple(map(_newest_row, found)))
+    yield folded(f"{len(found)} series", table)
 
 
-def _verdict(line: Line) -> Cell:
-    return Cell(str(line.judgement.verdict), TONES[line.judgement.verdict])
-
-
-def _off(line: Line) -> tuple[Cell, Cell]:
-    newest = line.known.newest
+def _newest_row(line: Line) -> tuple[Cell, ...]:
+    newest, verdict = line.known.newest, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     this, low, high = (_ratio(one, Unit.PURE) for one in (newest.ratio, newest.low, newest.high))
-    return _of(line, this, "warn"), _of(line, (low, " to ", high))
+    expected = _of(line, (low, " to ", high))
+    return _named(line), Cell(str(verdict), TONES[verdict]), _of(line, this, "warn"), expected
 
 
 def _accepted(judged: Judged) -> Iterator[Block]:
@@ -281,11 +262,16 @@ def _accepted(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Accepted levels")
     items = []
     for (until, why), lines in sorted(groups.items()):
-        named = "; ".join(line.label for line in lines[:3])
-        more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
+        named = _first([line.label for line in lines])
         count = units.plural(len(lines), "series", "series")
-        items.append((f"{count} up to {until}, by the annotation “{why}”: {named}{more}.",))
+        items.append((f"{count} up to {until}, by the annotation “{why}”: {named}.",))
     yield Items(tuple(items))
+
+
+def _first(labels: Sequence[str]) -> str:
+    """The first three of some labels, and how many more there are."""
+    more = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return "; ".join(labels[:3]) + more
 
 
 def _notes(judged: Judged, data: Data) -> Iterator[Block]:
@@ -311,9 +297,8 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
         for why, count in sorted(reasons.items())
     ]
     if gone:
-        shown = "; ".join(gone[:3]) + (f"; and {len(gone) - 3} more" if len(gone) > 3 else "")
-        told = units.plural(len(gone), "series", "series")
-        items.append((f"{told} of earlier nights not measured this night: {shown}.",))
+        count = units.plural(len(gone), "series", "series")
+        items.append((f"{count} of earlier nights not measured this night: {_first(gone)}.",))
     unknown = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
@@ -331,5 +316,5 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
 def _basis(data: Data) -> Paragraph:
     nights = units.plural(data.history.nights["night"].n_unique(), "night")
     series = data.history.nights.select(*SERIES).n_unique()
-    told = f"Judged against {nights} before this one, {series} series: history/ in the bundle."
-    return Paragraph((told,), is_note=True)
+    basis = f"Judged against {nights} before this one, {series} series: history/ in the bundle."
+    return Paragraph((basis,), is_note=True)

@@ -138,7 +138,8 @@ def _faults(data: Data) -> Iterator[Answer]:
         attempts = units.plural(failed, "attempt", "attempts")
         yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
     yield from _mismatches(data)
-    if disturbed := int(data.launches["disturbed"].fill_null(False).sum()):
+    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
+    if disturbed:
         launches = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
         yield Answer((Strong("Disturbed: "), launches, "; kept and marked."), "warn")
     yield from odd_clock_answers(data)

@@ -22,24 +22,29 @@ from roundtrip.report.blocks import (
     Part,
     Table,
     Verbatim,
+    folded,
     text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 
-_LONG = 12
+_UNRECORDED = "not recorded"
 
 
 def part(data: Data) -> Part:
     """Everything that was recorded, in the order in which a reader asks for it."""
-    blocks: list[Block] = [_code(data), *_machine(data), *_nodes(data)]
-    blocks += [_toolchains(data), _clocks(data)]
-    blocks += _others(data)
-    blocks += [
+    thresholds = "Every threshold behind every word of this report: "
+    blocks: list[Block] = [
+        *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),
+        *_others(data),
         Heading(3, "Thresholds"),
-        Paragraph(("Every threshold behind every word of this report: ", Code("analysis.toml"))),
+        Paragraph((thresholds, Code("analysis.toml"))),
         Verbatim(data.analysis.text),
-        *_later(data.analysis.later),
+    ]
+    if later := data.analysis.later:
+        blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(later)]
+    blocks += [
         Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
         Fold("Files of the bundle, with checksums", (_files(data),)),
     ]
@@ -56,12 +61,6 @@ def _withheld(data: Data) -> tuple[str, ...]:
     count = units.plural(len(places), "field holds", "fields hold")
     named = ", ".join(map(str, places[:5]))
     return (f"{count} what looks like a credential; a digest stands in its place: {named}.",)
-
-
-def _later(text: str) -> list[Block]:
-    if not text:
-        return []
-    return [Paragraph(("The file is older than these thresholds:",)), Verbatim(text)]
 
 
 def revision(data: Data) -> str:
@@ -85,7 +84,7 @@ def _code(data: Data) -> Table:
         ("Signature", _signer(data)),
         ("Night before", str((facts.get("before") or {}).get("digest", "none in this bundle"))),
     )
-    return _pairs("Code and campaign.", rows)
+    return _fact_table("Code and campaign.", rows)
 
 
 def _signer(data: Data) -> str:
@@ -105,12 +104,9 @@ def _machine(data: Data) -> list[Block]:
     blocks: list[Block] = [heading]
     sections = {"host": simple, **{k: v for k, v in host.items() if isinstance(v, dict)}}
     for name, section in sections.items():
-        rows = tuple(flat(section))
-        if not rows:
-            continue
-        table = _pairs(name.replace("_", " ").capitalize() + ".", rows)
-        is_long = len(rows) > _LONG
-        blocks.append(Fold(f"Machine: {name} ({len(rows)} facts)", (table,)) if is_long else table)
+        if rows := tuple(flat(section)):
+            table = _fact_table(name.replace("_", " ").capitalize() + ".", rows)
+            blocks.append(folded(f"Machine: {name} ({len(rows)} facts)", table))
     return blocks
 
 
@@ -121,10 +117,9 @@ def flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
             yield from flat(value, f"{prefix} {key}".strip())
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for number, item in enumerate(data, 1):
-            told = (
-                ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
-            )
-            yield f"{prefix} {number}", str(told)
+            is_table = isinstance(item, dict)
+            leaf = ", ".join(f"{k} {v}" for k, v in item.items()) if is_table else str(item)
+            yield f"{prefix} {number}", leaf
     else:
         yield prefix.replace("_", " "), _plain(data)
 
@@ -143,39 +138,34 @@ def _nodes(data: Data) -> list[Block]:
     """What the kernel of each node told the launches that ran there."""
     if data.nodes.is_empty():
         return []
-    rows = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()
-    told = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in rows)
-    names = (
+    facts_of_nodes = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()
+    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in facts_of_nodes)
+    columns = text_columns(
         *("Node", "Kernel", "Processor", "Microcode", "Firmware", "Governor"),
         *("SMT", "Memory", "Clock source", "Adapters"),
     )
-    table = Table(
-        "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS.",
-        tuple(Column(name) for name in names),
-        told,
+    caption = (
+        "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
     )
-    return [Fold(f"All {len(told)} nodes", (table,)) if len(told) > _LONG else table]
+    return [folded(f"All {len(rows)} nodes", Table(caption, columns, rows))]
 
 
 def _toolchains(data: Data) -> Table:
-    columns = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
-    passed = data.launches.filter(pl.col("status") == "passed")
+    names = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
     bindings = _bindings(data)
-    rows = []
-    for row in passed.select("launch", "ranks", *columns).iter_rows(named=True):
-        facts = [row[name] or "not recorded" for name in columns]
-        binding = bindings.get(row["launch"], "not recorded")
-        rows.append((*text_cells(*facts), _ranks(row["ranks"]), Cell(binding)))
-    names = ("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
+    rows = set()
+    for row in data.completed.select("launch", "ranks", *names).iter_rows(named=True):
+        facts = [row[name] or _UNRECORDED for name in names]
+        ranks = _UNRECORDED if row["ranks"] is None else units.count(row["ranks"])
+        binding = bindings.get(row["launch"], _UNRECORDED)
+        rows.add((*text_cells(*facts), Cell(ranks), Cell(binding)))
     return Table(
         "Toolchains as the launches found them; binding: rank on host: processors it may use.",
-        tuple(Column(name) for name in names),
-        tuple(sorted(set(rows), key=lambda cells: [cell.text for cell in cells])),
+        text_columns(
+            *("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
+        ),
+        tuple(sorted(rows, key=lambda cells: [cell.text for cell in cells])),
     )
-
-
-def _ranks(known: int | None) -> Cell:
-    return Cell("not recorded" if known is None else units.count(known))
 
 
 def _bindings(data: Data) -> dict[str, str]:
@@ -183,25 +173,22 @@ def _bindings(data: Data) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     placed = data.placement.select("launch", "rank", "host", "cpus")
     for launch, rank, host, cpus in placed.iter_rows():
-        told = ",".join(map(str, cpus or ["any"]))
-        found.setdefault(launch, []).append(f"{rank} on {host}: {told}")
+        allowed = ",".join(map(str, cpus or ["any"]))
+        found.setdefault(launch, []).append(f"{rank} on {host}: {allowed}")
     return {launch: "; ".join(ranks) for launch, ranks in found.items()}
 
 
 def _clocks(data: Data) -> Table:
-    passed = data.launches.filter(pl.col("status") == "passed")
     rows = []
-    for environ, group in sorted(passed.group_by("environ"), key=lambda item: str(item[0])):
+    for environ, group in sorted(data.completed.group_by("environ"), key=lambda item: str(item[0])):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
         worst = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
         rows.append((*text_cells(str(environ[0]), names), *worst))
     return Table(
         "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
         (
-            Column("Toolchain"),
-            Column("Clock"),
-            Column("Resolution", "right", Unit.NS),
-            Column("Overhead", "right", Unit.NS),
+            *text_columns("Toolchain", "Clock"),
+            *(Column(name, "right", Unit.NS) for name in ("Resolution", "Overhead")),
         ),
         tuple(rows),
     )
@@ -210,7 +197,7 @@ def _clocks(data: Data) -> Table:
 def _worst(seconds: pl.Series) -> Cell:
     known = seconds.drop_nulls().to_list()
     if not known:
-        return Cell("not recorded")
+        return Cell(_UNRECORDED)
     return Cell(Quantity(value=max(known) * 1e9, unit=Unit.NS, decimals=0))
 
 
@@ -219,25 +206,19 @@ def _others(data: Data) -> list[Block]:
     for name, content in sorted(data.environment.items()):
         if name == "host.json" or content is None:
             continue
-        table = _pairs(f"env/{name}", tuple(flat(content)))
+        table = _fact_table(f"env/{name}", tuple(flat(content)))
         blocks.append(Fold(f"Recorded in env/{name}", (table,)))
     return blocks
 
 
 def _files(data: Data) -> Table:
-    entries = sorted(data.manifest.data["files"].items())
-    rows = [
-        (
-            Cell(name),
-            Cell(Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)),
-            Cell(entry["sha256"]),
-        )
-        for name, entry in entries
-    ]
+    rows = []
+    for name, entry in sorted(data.manifest.data["files"].items()):
+        size = Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)
+        rows.append((Cell(name), Cell(size), Cell(entry["sha256"])))
     columns = (Column("File"), Column("Bytes", "right", Unit.BYTES), Column("SHA-256"))
     return Table("The bundle is beside this report, in bundle/.", columns, tuple(rows))
 
 
-def _pairs(caption: str, rows: tuple[tuple[str, str], ...]) -> Table:
-    body = tuple((Cell(name), Cell(value)) for name, value in rows)
-    return Table(caption, (Column("Fact"), Column("Value")), body)
+def _fact_table(caption: str, rows: tuple[tuple[str, str], ...]) -> Table:
+    return Table(caption, text_columns("Fact", "Value"), tuple(text_cells(*row) for row in rows))
