@@ -8,25 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tools.calibration import Demand, Estimate, Output, failures, nights, nodes, real
 from tools.calibration import __main__ as command
-from tools.calibration import counts, demands, failing, nodes, real
-from tools.calibration.estimates import Estimate, Told
 
 ALARMS = "false alarms, Gauss, 90 nights"
 POWER = "power, Gauss, +2 sd, 10 of 100 nights"
+FEW, MANY = Demand(0.002, is_most=True), Demand(0.88)
 
 
 @pytest.mark.parametrize(
     ("made", "status", "last"),
     [
         # [0.23 %, 0.39 %] is wholly above 0.20 %.
-        (Estimate(ALARMS, 60, 20_000), 1, "0 met, 0 cannot be told, 1 failed"),
-        (Estimate(ALARMS, 20, 20_000), 0, "1 met, 0 cannot be told, 0 failed"),
-        (Estimate(ALARMS, 45, 20_000), 0, "0 met, 1 cannot be told, 0 failed"),
-        (Estimate(ALARMS, 2, 500), 0, "0 met, 1 cannot be told, 0 failed"),
-        (Estimate(POWER, 790, 1000), 1, "0 met, 0 cannot be told, 1 failed"),
-        (Estimate(POWER, 936, 1000), 0, "1 met, 0 cannot be told, 0 failed"),
-        (Estimate(POWER, 870, 1000), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 60, 20_000, FEW), 1, "0 met, 0 cannot be told, 1 failed"),
+        (Estimate(ALARMS, 20, 20_000, FEW), 0, "1 met, 0 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 45, 20_000, FEW), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 2, 500, FEW), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(POWER, 790, 1000, MANY), 1, "0 met, 0 cannot be told, 1 failed"),
+        (Estimate(POWER, 936, 1000, MANY), 0, "1 met, 0 cannot be told, 0 failed"),
+        (Estimate(POWER, 870, 1000, MANY), 0, "0 met, 1 cannot be told, 0 failed"),
         # Nothing is promised of this noise.
         (Estimate("false alarms, Cauchy, 365 nights", 900, 20_000), 0, "0 failed"),
     ],
@@ -38,7 +38,7 @@ def test_the_status_says_whether_a_demand_failed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def table() -> Iterator[Told]:
+    def table() -> Iterator[Output]:
         yield from ("a row", made)
 
     monkeypatch.setattr(command, "tables", lambda *_: {"alarms": table})
@@ -50,36 +50,59 @@ def test_the_status_says_whether_a_demand_failed(
 
 
 def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
-    found = [Estimate(POWER, 790, 1000), Estimate(ALARMS, 60, 20_000)]
-    assert list(demands.failures(found)) == [
+    found = [Estimate(POWER, 790, 1000, MANY), Estimate(ALARMS, 60, 20_000, FEW)]
+    assert list(failures(found)) == [
         f"demand failed: {POWER}: 790 of 1000, 79.00% [76.34%, 81.49%]; demanded: at least 88.00%",
         f"demand failed: {ALARMS}: 60 of 20000, 0.30% [0.23%, 0.39%]; demanded: at most 0.20%",
     ]
 
 
-def test_the_tables_have_a_row_for_every_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    quiet = counts.Counted(500, 0, 0)
-    monkeypatch.setattr(counts, "ProcessPoolExecutor", _Here)
-    monkeypatch.setattr(counts, "quiet", lambda _: quiet)
-    monkeypatch.setattr(counts, "power", lambda _: quiet)
+def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = nights.Counts(500, 0, 0)
+    monkeypatch.setattr(nights, "ProcessPoolExecutor", _Here)
+    monkeypatch.setattr(nights, "alarms", lambda _: quiet)
+    monkeypatch.setattr(nights, "detected", lambda _: quiet)
     rng = np.random.default_rng(1)
     series = np.repeat([0.0, 0.3, 0.0], [200, 30, 200]) + rng.normal(0, 0.01, 430)
     monkeypatch.setattr(real, "load", lambda _: {"somewhere": dict.fromkeys("abc", series)})
     monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
     monkeypatch.setattr(nodes, "quiet", lambda *_, **__: 0)
-    monkeypatch.setattr(failing, "ProcessPoolExecutor", _Here)
-    monkeypatch.setattr(failing, "false", lambda *_, **__: 0)
-    monkeypatch.setattr(failing, "named", lambda *_, **__: True)
     monkeypatch.setattr(nodes, "planted", lambda *_, **__: {3, 11, 20})
+    monkeypatch.setattr(nodes, "falsely_flaky", lambda *_, **__: 0)
+    monkeypatch.setattr(nodes, "is_named", lambda *_, **__: True)
     made = command.tables(500, 1, Path())
-    rows = [
-        told.row
+    estimates = [
+        output
         for name in ("alarms", "power", "nodes", "failing", "real")
-        for told in made[name]()
-        if isinstance(told, Estimate)
+        for output in made[name]()
+        if isinstance(output, Estimate)
     ]
-    assert len(rows) == len(set(rows))
-    assert demands.DEMANDS.keys() <= set(rows)
+    demands = {one.row: one.demand for one in estimates}
+    assert len(demands) == len(estimates)
+    few, most = (
+        {row: one.share for row, one in demands.items() if one and one.is_most is is_most}
+        for is_most in (True, False)
+    )
+    steps, of_100, of_365 = "power, Gauss, +", "10 of 100 nights", "10 of 365 nights"
+    assert {row: share for row, share in most.items() if row.startswith("power")} == {
+        f"{steps}2 sd, {of_100}": 0.88,
+        f"{steps}2 sd, {of_365}": 0.8,
+        f"{steps}5 sd, 3 of 100 nights": 0.8,
+        f"{steps}10 sd, 2 of 100 nights": 0.95,
+    }
+    in_time = [row for row in most if row.startswith("named within two nights")]
+    assert len(in_time) == 10 and {most[row] for row in in_time} == {0.95}
+    assert most["real: obvious steps found"] == 0.92
+    assert most["real: of these, with another within 60 nights before"] == 0.88
+    assert len(most) == 4 + 10 + 2
+    assert few["false alarms, Gauss, 90 nights"] == 1 / 500
+    assert few["false alarms, season, 365 nights"] == 5 / 500
+    assert few["false alarms, Gauss, spread times 4, 12 of 100 nights"] == 1 / 500
+    assert few["real: alarms unsupported"] == 0.01
+    flaky = {share for row, share in few.items() if row.startswith("nodes falsely called flaky")}
+    named = {share for row, share in few.items() if row.startswith("a node named in 20 quiet")}
+    assert flaky == {0.01} and named == {0.02}
+    assert len(few) == 2 * 16 + 3 + 4 + 6 + 2
 
 
 class _Here:

@@ -1,1 +1,78 @@
-"""How often detection raises a false alarm, and what it finds: simulations with fixed seeds."""
+"""How often detection raises a false alarm, and what it finds: simulations with fixed seeds.
+
+A table yields lines to print, and an estimate for each row, with what is demanded of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import beta
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The share of trials that a row may have at most, or must have at least."""
+
+    share: float
+    is_most: bool = False
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of `trials`, which do not depend on each other, `events` had what `row` names."""
+
+    row: str
+    events: int
+    trials: int
+    demand: Demand | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``failed``, ``met`` or ``cannot be told``; "" if nothing is demanded.
+
+        A demand fails only where the exact 95 % interval of the estimate lies wholly on its wrong
+        side.  So few series cannot fail it by chance: they cannot tell.
+        """
+        if self.demand is None:
+            return ""
+        low, high = interval(self.events, self.trials)
+        if (low > self.demand.share) if self.demand.is_most else (high < self.demand.share):
+            return "failed"
+        is_met = high <= self.demand.share if self.demand.is_most else low >= self.demand.share
+        return "met" if is_met else "cannot be told"
+
+
+#: A line to print, or a number that a demand may be made of.
+Output = str | Estimate
+
+
+def failures(estimates: Sequence[Estimate]) -> Iterator[str]:
+    """One line for each demand that failed."""
+    for one in estimates:
+        if one.demand and one.verdict == "failed":
+            low, high = interval(one.events, one.trials)
+            yield (
+                f"demand failed: {one.row}: {one.events} of {one.trials}, "
+                f"{one.events / one.trials:.2%} [{low:.2%}, {high:.2%}]; demanded: "
+                f"{'at most' if one.demand.is_most else 'at least'} {one.demand.share:.2%}"
+            )
+
+
+def summary(estimates: Sequence[Estimate]) -> str:
+    """How many demands are met, failed, or cannot be told from so few series."""
+    counts = Counter(one.verdict for one in estimates)
+    verdicts = ("met", "cannot be told", "failed")
+    return f"demands: {', '.join(f'{counts[verdict]} {verdict}' for verdict in verdicts)}"
+
+
+def interval(events: int, trials: int) -> tuple[float, float]:
+    """Exact 95 % interval of a share: C. J. Clopper and E. S. Pearson, Biometrika 26, 1934."""
+    tail = (1 - _LEVEL) / 2
+    low = float(beta.ppf(tail, events, trials - events + 1)) if events else 0.0
+    high = float(beta.ppf(1 - tail, events + 1, trials - events)) if events < trials else 1.0
+    return low, high

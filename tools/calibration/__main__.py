@@ -2,7 +2,7 @@
 
 The thresholds are those of the package.  Nothing here tunes them: they were fixed on other seeds.
 With ``--real FILE``: also what is found in real series.
-Exit status: 0 no demand (``demands.py``) failed; 1 one did; 2 bad input.
+Exit status: 0 no demand failed; 1 one did; 2 bad input.
 """
 
 from __future__ import annotations
@@ -14,56 +14,7 @@ from pathlib import Path
 
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
-from roundtrip.stats.nights.settings import Settings
-from tools.calibration import counts, demands, failing, nodes, real
-from tools.calibration.estimates import Estimate, Told
-
-SEED = 70_000
-
-
-def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Told]:
-    """The table of false alarms, line by line, and its numbers."""
-    yield f"false alarms, {series} quiet series a model and length, after the last night:"
-    for model, nights, counted in counts.false_alarms(series, SEED, settings, processes):
-        low, high = (counts.SITE * one for one in counts.interval(counted.steps, counted.series))
-        yield (
-            f"  {model:<16} {nights:4d} nights: "
-            f"{counts.SITE * counted.steps / counted.series:6.2f} in 500 series "
-            f"[{low:.2f}, {high:.2f}] have a change point; "
-            f"{counts.SITE * counted.worse / counted.series:.2f} are worse last night"
-        )
-        yield Estimate(f"false alarms, {model}, {nights} nights", counted.steps, counted.series)
-
-
-def alarms_at_looks(series: int, processes: int, settings: Settings) -> Iterator[Told]:
-    """Of each model, how many quiet series had an alarm on any morning, and its numbers."""
-    yield f"alarms at any of {len(counts.LOOKS)} looks, {series} quiet series a model:"
-    for model, counted in counts.alarms_at_looks(series, SEED, settings, processes):
-        yield (
-            f"  {model:<16} {counted.steps} of {counted.series} have had a change point; "
-            f"{counted.worse} were worse last night"
-        )
-        yield Estimate(f"alarms at any look, {model}", counted.steps, counted.series)
-
-
-def power(series: int, processes: int, settings: Settings) -> Iterator[Told]:
-    """The table of power, one line a model and change, and its numbers."""
-    yield f"power, {series} series a row, a change in one of five:"
-    for model, change, counted in counts.powers(counts.CHANGES, series, SEED, settings, processes):
-        row = f"power, {model}, {change}"
-        found, worse, either = (
-            one / counted.series for one in (counted.steps, counted.worse, counted.either)
-        )
-        yield (
-            f"  {row[7:]:<48} change point {found:6.1%}; worse last night {worse:6.1%}; "
-            f"either {either:6.1%}"
-        )
-        yield Estimate(row, counted.steps, counted.series)
-    yield f"changes of spread alone, {series} series a row, a change in one of five:"
-    spreads = {"Gauss": counts.SPREADS}
-    for model, change, counted in counts.powers(spreads, series, SEED, settings, processes):
-        yield f"  {model}, {change}: {counted.steps} of {counted.series} have a change point"
-        yield Estimate(f"false alarms, {model}, {change}", counted.steps, counted.series)
+from tools.calibration import Estimate, Output, failures, nights, nodes, real, summary
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,43 +33,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.only == "real" and not asked.real:
         print("--only real: needs --real FILE", file=sys.stderr)
         return 2
-    made = tables(asked.series, asked.processes, asked.real)
-    counted: list[Estimate] = []
+    every = tables(asked.series, asked.processes, asked.real)
+    estimates: list[Estimate] = []
     try:
-        for name in [asked.only] if asked.only else list(made):
-            for told in made[name]():
-                if isinstance(told, Estimate):
-                    counted.append(told)
+        for name in [asked.only] if asked.only else list(every):
+            for output in every[name]():
+                if isinstance(output, Estimate):
+                    estimates.append(output)
                 else:
-                    print(told, flush=True)
+                    print(output, flush=True)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    failed = list(demands.failures(counted))
-    for line in [*failed, demands.summary(counted)]:
+    failed = list(failures(estimates))
+    for line in [*failed, summary(estimates)]:
         print(line, flush=True)
     return 1 if failed else 0
 
 
 def tables(
     series: int, processes: int, file: Path | None = None
-) -> dict[str, Callable[[], Iterator[Told]]]:
-    """What makes each table, by its name, for `series` quiet series a model."""
+) -> dict[str, Callable[[], Iterator[Output]]]:
+    """What computes each table, by its name, for `series` quiet series a model."""
     thresholds = analysis.default()
-    settings = thresholds.history
-    few = max(counts.SITE, series // 20)
-    looked = max(1, series // 5)
-    nights = max(nodes.NIGHTS, series // 200)
-    made: dict[str, Callable[[], Iterator[Told]]] = {
-        "alarms": lambda: false_alarms(series, processes, settings),
-        "looks": lambda: alarms_at_looks(looked, processes, settings),
-        "power": lambda: power(few, processes, settings),
-        "nodes": lambda: nodes.lines(nights, processes, thresholds.nodes),
-        "failing": lambda: failing.lines(nights, processes, thresholds.nodes),
+    few, looked = max(nights.SITE, series // 20), max(1, series // 5)
+    quiet_nights = max(nodes.NIGHTS, series // 200)
+    every: dict[str, Callable[[], Iterator[Output]]] = {
+        "alarms": lambda: nights.false_alarms(series, processes, thresholds.history),
+        "looks": lambda: nights.alarms_at_looks(looked, processes, thresholds.history),
+        "power": lambda: nights.power(few, processes, thresholds.history),
+        "nodes": lambda: nodes.slow_nodes(quiet_nights, processes, thresholds.nodes),
+        "failing": lambda: nodes.flaky_nodes(quiet_nights, processes, thresholds.nodes),
     }
     if file:
-        made["real"] = lambda: real.lines(real.load(file), settings, SEED)
-    return made
+        every["real"] = lambda: real.lines(real.load(file), thresholds.history, nights.SEED)
+    return every
 
 
 if __name__ == "__main__":

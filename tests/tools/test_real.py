@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from roundtrip import paths
-from tools.calibration import picture, real
+from tools.calibration import real
 
 DATA = paths.checkout() / "tests" / "data" / "real-histories"
 DRAWN = paths.checkout() / "docs" / "images" / "ten-real-series.svg"
 
 
 def test_the_picture_of_the_guide_is_what_is_found_today() -> None:
-    assert picture.read(DATA / "ten.parquet", DATA / "others.json") == DRAWN.read_text()
+    assert real.draw(DATA / "ten.parquet", DATA / "others.json") == DRAWN.read_text()
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_bad_nights_are_one_line(
     frame = {"source": ["s"] * 5, "series": ["a"] * 5, "night": range(5), "value": [1.0] * 5}
     pl.DataFrame(frame).write_parquet(series)
     others.write_text(content)
-    assert picture.main([str(series), str(others), str(tmp_path / "out.svg")]) == 2
+    assert real.main([str(series), str(others), str(tmp_path / "out.svg")]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"{others}: ") and error.count("\n") == 1 and complaint in error
 

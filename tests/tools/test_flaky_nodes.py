@@ -1,0 +1,35 @@
+"""The simulation of flaky nodes: its sites fail as they say, and what it counts is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from roundtrip.collect import analysis
+from tools.calibration import nodes
+
+SETTINGS = analysis.default().nodes
+
+
+@pytest.mark.parametrize(
+    ("site", "share"),
+    [
+        (nodes.Site(0.0), 0.0),
+        (nodes.Site(0.03), 0.03),
+        # A launch on two nodes of 1.5 % each, or on one: 2.5 % of all.
+        (nodes.Site(0.03, own=True), 0.025),
+        (nodes.Site(0.0, bad=0.2), 0.02),
+    ],
+)
+def test_launches_of_a_site_fail_as_often_as_it_says(site: nodes.Site, share: float) -> None:
+    made = nodes._outcomes(site, 400, {}, np.random.default_rng(1))
+    assert made.failed.size == 400 * (4 * nodes.NODES // 2 + nodes.NODES)
+    assert made.failed.mean() == pytest.approx(share, rel=0.25)
+    on = np.bincount(made.launch, minlength=made.failed.size)
+    assert set(on[made.stratum % 2 == 0]) == {2} and set(on[made.stratum % 2 == 1]) == {1}
+
+
+def test_a_dead_node_is_named_and_a_site_without_failures_names_nobody() -> None:
+    assert nodes.falsely_flaky(nodes.Site(0.0), SETTINGS, 1) == 0
+    assert nodes.is_named(1.0, 1, nodes.Site(0.01), SETTINGS, 1)
+    assert not nodes.is_named(0.0, 2, nodes.Site(0.0), SETTINGS, 1)

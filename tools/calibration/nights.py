@@ -1,0 +1,351 @@
+"""False alarms on quiet series, and the power to tell changes, counted on simulated sites.
+
+A model of noise makes a table [series, nights] in units of its standard deviation from night to
+night, which is 1 % of the level (2 % where the name says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from scipy import signal
+
+from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.settings import Settings
+from roundtrip.stats.nights.verdicts import SeriesHistory
+from tools.calibration import Demand, Estimate, Output, interval
+
+Rng = np.random.Generator
+Model = Callable[[Rng, int, int], np.ndarray]
+
+SEED, SD = 70_000, 0.01
+_WARM_UP = 600
+#: Series that are judged together, as those of one campaign are.
+SITE = 500
+LENGTHS = (90, 365)
+#: Quiet series are looked at after each of these nights, as a site looks at them.
+LOOKS = tuple(range(12, 92, 2))
+#: One series in so many has the step; it is told at its place within so many nights.
+_CHANGED, _NEAR = 5, 5
+
+
+def gauss(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Independent and normal."""
+    return rng.standard_normal((series, nights))
+
+
+def lognormal(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Independent and skewed, with twice the spread."""
+    return np.asarray(np.expm1(2 * SD * rng.standard_normal((series, nights))) / SD)
+
+
+def student(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Student's t with 3 degrees of freedom, of variance 1."""
+    return np.asarray(rng.standard_t(3, (series, nights)) / np.sqrt(3))
+
+
+def autoregressive(phi: float) -> Model:
+    """AR(1): a night is `phi` times the last one, and normal noise."""
+
+    def model(rng: Rng, series: int, nights: int) -> np.ndarray:
+        noise = rng.standard_normal((series, nights + _WARM_UP)) * np.sqrt(1 - phi**2)
+        return np.asarray(signal.lfilter([1.0], [1.0, -phi], noise, axis=1)[:, _WARM_UP:])
+
+    return model
+
+
+def fractional(d: float) -> Model:
+    """ARFIMA(0, d, 0), truncated: noise whose memory has no end."""
+
+    def model(rng: Rng, series: int, nights: int) -> np.ndarray:
+        lag = np.arange(1, _WARM_UP)
+        weights = np.concatenate([[1], np.cumprod((lag - 1 + d) / lag)])
+        noise = rng.standard_normal((series, nights + _WARM_UP))
+        moved = signal.fftconvolve(noise, weights[None], axes=1)[:, _WARM_UP : _WARM_UP + nights]
+        return np.asarray(moved / np.sqrt((weights**2).sum()))
+
+    return model
+
+
+def modes(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Each night in one of two modes, 5 deviations apart."""
+    return np.asarray(gauss(rng, series, nights) + 5 * (rng.random((series, nights)) < 0.5))
+
+
+def rare_mode(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """One night of ten is 6 deviations off."""
+    return np.asarray(gauss(rng, series, nights) + 6 * (rng.random((series, nights)) < 0.1))
+
+
+def sticky(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Two modes, 5 deviations apart, each for 5 nights in a row on average (a sticky node)."""
+    moves = rng.random((series, nights)) > 0.8
+    moves[:, 0] = rng.random(series) < 0.5
+    return np.asarray(gauss(rng, series, nights) + 5 * (np.cumsum(moves, axis=1) % 2))
+
+
+def weekday(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Two nights of seven are 2 deviations off."""
+    day = (np.arange(nights)[None] + rng.integers(0, 7, (series, 1))) % 7
+    return np.asarray(gauss(rng, series, nights) + 2 * (day >= 5))
+
+
+def season(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """A wave of a year, 1.5 deviations to either side."""
+    phase = np.arange(nights)[None] / 365 + rng.random((series, 1))
+    return np.asarray(gauss(rng, series, nights) + 1.5 * np.sin(2 * np.pi * phase))
+
+
+def quantised(grid: float) -> Model:
+    """Normal, rounded to a grid of so many deviations."""
+
+    def model(rng: Rng, series: int, nights: int) -> np.ndarray:
+        place = rng.random((series, 1))
+        return np.asarray(grid * np.round(gauss(rng, series, nights) / grid + place))
+
+    return model
+
+
+def bursts(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Three times the spread for a week, every 40 nights on average."""
+    begins = rng.random((series, nights)) < 1 / 40
+    within = signal.lfilter(np.ones(7), [1.0], begins.astype(float), axis=1) > 0.5
+    return np.asarray(np.where(within, 3.0, 1.0) * gauss(rng, series, nights))
+
+
+def incidents(rng: Rng, series: int, nights: int) -> np.ndarray:
+    """Two to four nights, 6 deviations off, every 90 nights on average."""
+    values = gauss(rng, series, nights)
+    for row, night in zip(*np.nonzero(rng.random((series, nights)) < 1 / 90), strict=True):
+        values[row, night : night + rng.integers(2, 5)] += 6
+    return values
+
+
+#: Name, model, and how many of `SITE` quiet series may have a change point after 90 and 365 nights.
+MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
+    "Gauss": (gauss, (1, 2)),
+    "log-normal 2 %": (lognormal, (1, 2)),
+    "Student t3": (student, (1, 2)),
+    "AR(1) 0.3": (autoregressive(0.3), (1, 2)),
+    "AR(1) 0.5": (autoregressive(0.5), (1, 2)),
+    "ARFIMA 0.3": (fractional(0.3), (1, 2)),
+    "weekday": (weekday, (1, 2)),
+    "quantised, 1 sd": (quantised(1.0), (1, 2)),
+    "quantised, 3 sd": (quantised(3.0), (1, 2)),
+    "two modes": (modes, (1, 2)),
+    "sticky node": (sticky, (1, 2)),
+    "ARFIMA 0.45": (fractional(0.45), (5, 5)),
+    "bursts": (bursts, (5, 5)),
+    "season": (season, (5, 5)),
+    "rare mode": (rare_mode, (5, 5)),
+    "incidents": (incidents, (2, 2)),
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is planted in the newest `new` of `nights` nights of one series in five.
+
+    A "step" adds `size` standard deviations; a "level" is that of all new nights, whatever they
+    were; a "spread" makes them scatter `size` times as far, around the same level.
+    """
+
+    nights: int
+    size: float
+    new: int
+    kind: Literal["step", "level", "spread"] = "step"
+
+    def __str__(self) -> str:
+        what = {
+            "step": f"+{self.size} sd",
+            "level": f"to a level at {self.size} sd",
+            "spread": f"spread times {self.size}",
+        }[self.kind]
+        return f"{what}, {self.new} of {self.nights} nights"
+
+    def plant(self, rng: Rng, values: np.ndarray) -> None:
+        """Change the newest nights of `values` [series, nights]."""
+        newest = values[:, self.nights - self.new :]
+        if self.kind == "step":
+            newest += self.size
+        elif self.kind == "spread":
+            newest *= self.size
+        else:
+            newest[:] = self.size + rng.standard_normal(newest.shape)
+
+
+_STEPS = (
+    *((100, 2, 10), (365, 2, 10), (100, 3, 10), (100, 5, 1), (100, 5, 2)),
+    *((100, 5, 3), (100, 10, 2), (365, 5, 3), (365, 10, 2)),
+)
+#: By model: the changes that are counted, in standard deviations from night to night.
+CHANGES: Mapping[str, Sequence[Change]] = {
+    "Gauss": [Change(*one) for one in _STEPS],
+    "AR(1) 0.3": [Change(*one) for one in _STEPS],
+    "weekday": [Change(100, 2, 10), Change(100, 5, 3), Change(100, 5, 10)],
+    "two modes": [Change(100, 10, new, "level") for new in (1, 2, 5)],
+}
+#: A change of spread alone is no step: any that is said of these is false.
+SPREADS = [Change(100, 4, new, "spread") for new in (3, 12, 40)]
+#: The power that is demanded.
+_POWER = {
+    "Gauss, +2 sd, 10 of 100 nights": 0.88,
+    "Gauss, +2 sd, 10 of 365 nights": 0.80,
+    "Gauss, +5 sd, 3 of 100 nights": 0.80,
+    "Gauss, +10 sd, 2 of 100 nights": 0.95,
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulated site; `seed` and `number` say its random numbers."""
+
+    model: str
+    nights: int
+    series: int
+    seed: int
+    number: int
+    settings: Settings
+    change: Change | None = None
+
+    @property
+    def changed(self) -> np.ndarray:
+        """Which series have the change."""
+        return np.asarray((np.arange(self.series) % _CHANGED == 0) & (self.change is not None))
+
+    def logs(self) -> np.ndarray:
+        """Its nights [series, nights]."""
+        key = [self.seed, list(MODELS).index(self.model), self.nights, self.number]
+        model, _ = MODELS[self.model]
+        rng = np.random.default_rng(key)
+        values = model(rng, self.series, self.nights)
+        if self.change:
+            changed = values[self.changed]
+            self.change.plant(rng, changed)
+            values[self.changed] = changed
+        return SD * values
+
+    def judged(self, nights: int | None = None) -> list[SeriesHistory]:
+        """What is known of each of its series, after so many nights; all by default."""
+        logs = self.logs()[:, :nights]
+        return judge(logs, np.full(logs.shape, -1), self.settings)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of `series`: how many have a change point, stand out in the newest night, or either."""
+
+    series: int
+    steps: int
+    worse: int
+    either: int = 0
+
+
+def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
+    """What was said of a site where nothing changed, after any of these nights; None: the last."""
+    by_series = list(zip(*(task.judged(nights) for nights in looks), strict=True))
+    steps = sum(any(one.steps for one in every) for every in by_series)
+    worse = sum(any(map(_is_worse, every)) for every in by_series)
+    return Counts(task.series, steps, worse)
+
+
+def detected(task: Task) -> Counts:
+    """Of the series with a change: how many are said to have it at its place, or are worse.
+
+    Of a change of spread: how many have a change point anywhere.
+    """
+    changed = [one for one, is_its in zip(task.judged(), task.changed, strict=True) if is_its]
+    if not task.change:
+        return Counts(0, 0, 0)
+    begin, is_spread = task.nights - task.change.new, task.change.kind == "spread"
+    found = [
+        any(
+            is_spread or (step.ratio > 1 and abs(step.night - begin) <= _NEAR) for step in one.steps
+        )
+        for one in changed
+    ]
+    worse = [_is_worse(one) for one in changed]
+    either = sum(map(any, zip(found, worse, strict=True)))
+    return Counts(len(changed), sum(found), sum(worse), either)
+
+
+def _is_worse(one: SeriesHistory) -> bool:
+    return one.is_worse_last_night(lower_is_better=True)
+
+
+def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+    """Of every model and length, how many quiet series have a change point after the last night."""
+    yield f"false alarms, {series} quiet series a model and length, after the last night:"
+    with ProcessPoolExecutor(processes) as pool:
+        for model, (_, limits) in MODELS.items():
+            for nights, most in zip(LENGTHS, limits, strict=True):
+                counts = _total(pool.map(alarms, _sites(series, model, nights, settings)))
+                low, high = (SITE * end for end in interval(counts.steps, counts.series))
+                yield (
+                    f"  {model:<16} {nights:4d} nights: "
+                    f"{SITE * counts.steps / counts.series:6.2f} in 500 series "
+                    f"[{low:.2f}, {high:.2f}] have a change point; "
+                    f"{SITE * counts.worse / counts.series:.2f} are worse last night"
+                )
+                row, demand = f"false alarms, {model}, {nights} nights", Demand(most / SITE, True)
+                yield Estimate(row, counts.steps, counts.series, demand)
+
+
+def alarms_at_looks(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+    """Of each model, how many quiet series had an alarm on any morning."""
+    yield f"alarms at any of {len(LOOKS)} looks, {series} quiet series a model:"
+    with ProcessPoolExecutor(processes) as pool:
+        for model in MODELS:
+            sites = _sites(series, model, LOOKS[-1], settings)
+            counts = _total(pool.map(partial(alarms, looks=LOOKS), sites))
+            yield (
+                f"  {model:<16} {counts.steps} of {counts.series} have had a change point; "
+                f"{counts.worse} were worse last night"
+            )
+            yield Estimate(f"alarms at any look, {model}", counts.steps, counts.series)
+
+
+def power(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+    """Of each model and change, how many series are said to have it; one in five has."""
+    with ProcessPoolExecutor(processes) as pool:
+
+        def count(model: str, change: Change) -> Counts:
+            sites = _sites(series, model, change.nights, settings, change)
+            return _total(pool.map(detected, sites))
+
+        yield f"power, {series} series a row, a change in one of five:"
+        for model, change in ((model, one) for model, some in CHANGES.items() for one in some):
+            counts, row = count(model, change), f"{model}, {change}"
+            found, worse, either = (
+                part / counts.series for part in (counts.steps, counts.worse, counts.either)
+            )
+            yield (
+                f"  {row:<48} change point {found:6.1%}; worse last night {worse:6.1%}; "
+                f"either {either:6.1%}"
+            )
+            demand = Demand(_POWER[row]) if row in _POWER else None
+            yield Estimate(f"power, {row}", counts.steps, counts.series, demand)
+        yield f"changes of spread alone, {series} series a row, a change in one of five:"
+        for change in SPREADS:
+            counts, row = count("Gauss", change), f"Gauss, {change}"
+            yield f"  {row}: {counts.steps} of {counts.series} have a change point"
+            demand = Demand(1 / SITE, True)
+            yield Estimate(f"false alarms, {row}", counts.steps, counts.series, demand)
+
+
+def _sites(
+    series: int, model: str, nights: int, settings: Settings, change: Change | None = None
+) -> Iterator[Task]:
+    """Sites with `series` in all."""
+    for number, first in enumerate(range(0, series, SITE)):
+        yield Task(model, nights, min(SITE, series - first), SEED, number, settings, change)
+
+
+def _total(parts: Iterable[Counts]) -> Counts:
+    every = [(one.series, one.steps, one.worse, one.either) for one in parts]
+    return Counts(*(sum(column) for column in zip(*every, strict=True)))
