@@ -19,9 +19,8 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies.osu import Thresholds
-from roundtrip.studies.osu import beside_netpipe as osu_netpipe
-from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, UNKNOWN
+from roundtrip.studies.osu import Thresholds, curves
+from roundtrip.studies.osu.curves import AGREE, DISAGREE, UNKNOWN
 
 SETTINGS = analysis.default().of(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -208,8 +207,8 @@ def test_the_rule_works_both_ways(
     one: tuple[float, float, float], other: tuple[float, float, float], told: str
 ) -> None:
     a, b = Interval(*one, 8), Interval(*other, 8)
-    assert osu_netpipe.outcome(a, b, SETTINGS) == told
-    assert osu_netpipe.outcome(b, a, SETTINGS) == told
+    assert curves.outcome(a, b, SETTINGS) == told
+    assert curves.outcome(b, a, SETTINGS) == told
 
 
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:

@@ -1,18 +1,40 @@
-"""The data of the DDTBench section: one panel for each toolchain, placement and state of memory."""
+"""The data of the DDTBench section: one panel for each toolchain, placement and state of memory.
+
+Their figures are the study's own, one for each toolchain, and where the time of a round trip goes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from roundtrip.report import units
+from roundtrip.report.blocks import Figure, Text
 from roundtrip.report.data import Data
+from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
+from roundtrip.report.units import Level, Unit
 from roundtrip.stats.summaries import median_intervals
-from roundtrip.studies import panel
-from roundtrip.studies.ddtbench import APPS, BUFFERS, DDT, MANUAL, PACKING, STUDY, derived
+from roundtrip.studies import display, panel
+from roundtrip.studies.ddtbench import (
+    APPS,
+    ARMS,
+    BUFFERS,
+    DDT,
+    MANUAL,
+    PACK_DDT,
+    PACKING,
+    REFERENCE,
+    STUDY,
+    TUNED,
+    derived,
+)
+from roundtrip.studies.display import INTERVAL, Drawing
 from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.study import BLUE, TEAL, Arm
 
 _LAUNCH = ["launch", "case_id", "panel"]
 _BY = ["panel", "buffers", "app", "size_bytes", "variant"]
@@ -143,3 +165,185 @@ class DdtData(Panels[Panel]):
             kind=row["kind"],
             launches=row["launches"],
         )
+
+
+def overhead_caption(level: Level) -> Text:
+    """What the figures of overheads show, with intervals at `level`."""
+    return level.within(
+        "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
+        "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
+        "method was faster than the network was for a buffer packed by hand."
+    )
+
+
+def time_caption(level: Level) -> Text:
+    """What the figures of times show, with intervals at `level`."""
+    return level.within(
+        "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
+        "micro-app's largest message, in % of that micro-app's slowest method; beside each "
+        "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
+        "round trip. The other rank's unpacking and packing are part of communication."
+    )
+
+
+_METHODS = {name: ARMS[name] for name in PACKING}
+_EPOCHS = {
+    "pack": Arm("pack", BLUE),
+    "communication": Arm("communication", ("#b6bfca", "#4a5563")),
+    "unpack": Arm("unpack", TEAL),
+}
+_SHORT = {
+    MANUAL: "by hand",
+    TUNED: "by hand, tuned",
+    DDT: "datatypes",
+    PACK_DDT: "MPI_Pack",
+    REFERENCE: "contiguous",
+}
+
+
+def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """One figure a panel."""
+    drawings = [
+        _drawing(f"ddtbench-{panel.buffers}-{number}", panel, _percent(data, panel), _METHODS)
+        for number, panel in enumerate(panels, 1)
+    ]
+    values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
+    low = min(0.0, values.min().min_horizontal().item())
+    high = max(0.0, values.max().max_horizontal().item())
+    edge = 0.03 * (high - low)  # no dot is cut off
+    title = "Packing overhead ({} of the round trip)"
+    scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        apps = tuple(one.frame["app"].unique(maintain_order=True))
+        curves = _by_app(one.frame, apps, one.shown)
+        return (View("Overhead", scale, None, curves, apps, (Rule(0.0),)),)
+
+    return display.each_panel(drawings, "Packing overhead of each micro-app", views)
+
+
+def draw_time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """One figure a panel."""
+    drawings = [
+        _drawing(f"ddtbench-{panel.buffers}-time-{number}", panel, _epochs(data, panel), _EPOCHS)
+        for number, panel in enumerate(panels, 1)
+    ]
+    shown = {one.name: panel for one, panel in zip(drawings, panels, strict=True)}
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        return (_parts(one), *_time_views(data, shown[one.name]))
+
+    return display.each_panel(drawings, "Time of a round trip by epoch", views)
+
+
+def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
+    subtitle = f"{panel.counted} of each micro-app, {BUFFERS[panel.buffers]}"
+    return display.drawing(name, panel, frame, arms, subtitle)
+
+
+def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
+    return data.at_largest(data.overheads, panel).select(
+        pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
+    )
+
+
+def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
+    """Of columns app, arm, median, low, high and n: a curve an arm, a row an app."""
+    numbered = frame.with_columns(
+        row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
+    )
+    return tuple(
+        Curve(
+            arm.title,
+            arm.colour,
+            points(numbered.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
+        )
+        for name, arm in arms.items()
+    )
+
+
+def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
+    """The whole round trip of each method, and each epoch that takes any time."""
+    frames = {"Round trip": data.at_largest(data.round_trips, panel)}
+    mine = data.at_largest(data.values, panel)
+    for epoch, arm in _EPOCHS.items():
+        taken = mine.filter(pl.col(epoch) > 0)
+        frames[arm.title.capitalize()] = median_intervals(
+            taken, ["app", "variant"], epoch, data.level
+        )
+    told = {
+        name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
+        for name, frame in frames.items()
+        if frame.height
+    }
+    apps = told["Round trip"]["app"].unique(maintain_order=True).to_list()
+    low, high = display.decades(list(told.values()))
+    return tuple(
+        View(
+            name,
+            Scale(name, Unit.US, low, high, is_log=True),
+            None,
+            _by_app(frame, apps, _every(frame)),
+            tuple(apps),
+        )
+        for name, frame in told.items()
+    )
+
+
+def _every(frame: pl.DataFrame) -> dict[str, Arm]:
+    """The methods of a frame, the reference included."""
+    there = set(frame["arm"])
+    return {name: arm for name, arm in ARMS.items() if name in there}
+
+
+def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
+    """Columns app, method, variant, arm (the epoch), us, order; low and high of the whole."""
+    mine = data.at_largest(data.values, panel)
+    whole = data.at_largest(data.round_trips, panel).select(
+        "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
+    )
+    return (
+        mine.group_by("app", "variant", maintain_order=True)
+        .agg(pl.col(*_EPOCHS).median() * 1e6)
+        .unpivot(list(_EPOCHS), index=["app", "variant"], variable_name="arm", value_name="us")
+        .with_columns(
+            method=pl.col("variant").replace_strict(_SHORT),
+            order=pl.col("arm").replace_strict({name: i for i, name in enumerate(_EPOCHS)}),
+        )
+        .join(whole, on=["app", "variant", "arm"], how="left", maintain_order="left")
+    )
+
+
+def _parts(one: Drawing) -> View:
+    """A bar for each method of each micro-app, of its epochs, in % of the slowest method there."""
+    names: list[str] = []
+    heads: set[int] = set()
+    found: dict[str, list[Point]] = {epoch: [] for epoch in one.arms}
+    for (app,), methods in one.frame.group_by("app", maintain_order=True):
+        heads.add(len(names))
+        names.append(str(app))
+        slowest = _whole(methods).max()
+        order = {method: number for number, method in enumerate(_SHORT.values())}
+        ordered = methods.with_columns(
+            at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
+        ).sort("at", "order", maintain_order=True)
+        for (method,), epochs in ordered.group_by("method", maintain_order=True):
+            names.append(f"{method}, {units.number(float(epochs['us'].sum()))} µs")
+            for row in epochs.iter_rows(named=True):
+                value, low, high = (
+                    None if row[key] is None else 100 * row[key] / slowest
+                    for key in ("us", "low", "high")
+                )
+                found[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
+    curves = tuple(Curve(arm.title, arm.colour, tuple(found[e])) for e, arm in one.arms.items())
+    widest = max([100.0, *(p[3] for each in found.values() for p in each if p[3] is not None)])
+    title = "Time ({} of the slowest method)"
+    scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
+    return View(
+        "Epochs", scale, None, curves, tuple(names), is_stacked=True, heads=frozenset(heads)
+    )
+
+
+def _whole(methods: pl.DataFrame) -> Any:
+    """The time of each method: all its epochs."""
+    return methods.group_by("method").agg(pl.col("us").sum())["us"]

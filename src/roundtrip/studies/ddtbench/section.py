@@ -1,10 +1,16 @@
-"""The DDTBench section: derived datatypes against packing by hand, repeated."""
+"""The DDTBench section: derived datatypes against packing by hand, repeated.
+
+The answers say for how many programs datatypes pay.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from roundtrip.report import units
 from roundtrip.report.blocks import (
+    Answer,
     Block,
     Fold,
     Gallery,
@@ -12,15 +18,74 @@ from roundtrip.report.blocks import (
     Items,
     Paragraph,
     Part,
+    Strong,
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.ddtbench import BUFFERS, ORIGINAL, STUDY, figures, tables
-from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies.ddtbench import (
+    APPS,
+    BUFFERS,
+    MANUAL,
+    ORIGINAL,
+    STUDY,
+    TUNED,
+    tables,
+)
+from roundtrip.studies.ddtbench.data import (
+    DdtData,
+    Panel,
+    draw_overhead,
+    draw_time,
+    overhead_caption,
+    time_caption,
+)
 from roundtrip.studies.ddtbench.tables import comparison
 from roundtrip.studies.findings import Comparison, for_study
 from roundtrip.studies.study import Claim
+
+
+def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+    """How often datatypes are faster and slower than packing by hand, over all panels."""
+    found = [one for panel in panels for one in _by_hand(panel, judged).values()]
+    if not found:
+        return Answer(("Datatypes and packing by hand were not compared.",), "warn")
+    counted = Counter(one.verdict for one in found)
+    counts = [f"{verdict} in {counted[verdict]}" for verdict in tables.ADVICE if counted[verdict]]
+    of = f"{len(found)} comparisons" if len(panels) > 1 else units.plural(len(found), "micro-app")
+    return Answer((f"Datatypes against packing by hand, of {of}: {', '.join(counts)}.",))
+
+
+def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+    """What to use for which micro-app."""
+    mine = _by_hand(panel, judged)
+    counted = Counter(one.verdict for one in mine.values())
+    told = []
+    for verdict, (words, _) in tables.ADVICE.items():
+        if counted[verdict]:
+            apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
+            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
+    turned = [
+        key.case
+        for key, one in judged.items()
+        if (key.panel, key.contrast.base) == (panel.key, TUNED)
+        and one.verdict is Verdict.SLOWER
+        and mine[key.case].verdict is not Verdict.SLOWER
+    ]
+    if turned:
+        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
+    if told and (lacking := [app for app in APPS if app not in mine]):
+        told.append(f"not compared: {', '.join(lacking)}")
+    return Answer((Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}."))
+
+
+def _by_hand(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
+    """The verdict on datatypes against packing by hand of each micro-app."""
+    return {
+        key.case: one
+        for key, one in judged.items()
+        if (key.panel, key.contrast.base) == (panel.key, MANUAL)
+    }
 
 
 class Section:
@@ -60,8 +125,8 @@ class Section:
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=(tables.overall([one for one in panels if one.buffers == shown], mine),),
-            each=tuple(tables.panel_answer(one, mine) for one in panels if one.buffers == shown),
+            answers=(overall([one for one in panels if one.buffers == shown], mine),),
+            each=tuple(panel_answer(one, mine) for one in panels if one.buffers == shown),
             verdicts=(tables.verdicts(self._data, panels, mine, shown),),
         )
 
@@ -69,13 +134,12 @@ class Section:
         self, buffers: str, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
     ) -> list[Block]:
         data = self._data
-        made = [tables.creation(data, panel) for panel in panels]
-        creations = tuple(table for table in made if table is not None)
+        creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
         return [
             Heading(3, BUFFERS[buffers].capitalize()),
-            Gallery(figures.overhead_caption(data.level), figures.overhead(data, panels)),
+            Gallery(overhead_caption(data.level), draw_overhead(data, panels)),
             *(tables.overheads(data, panel, judged) for panel in panels),
-            Gallery(figures.time_caption(data.level), figures.time(data, panels)),
+            Gallery(time_caption(data.level), draw_time(data, panels)),
             Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),
             *([Fold("Making and freeing datatypes", creations)] if creations else []),
         ]

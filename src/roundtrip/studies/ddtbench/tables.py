@@ -1,14 +1,18 @@
-"""The tables of the DDTBench section, and its answers: for how many programs datatypes pay."""
+"""The tables of the DDTBench section: overheads, verdicts, making datatypes, and NAS_LU_x."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Cell, Column, Strong, Table, Tone, text_cells
+from roundtrip.report.blocks import (
+    Cell,
+    Column,
+    Table,
+    Tone,
+    text_cells,
+)
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -25,7 +29,11 @@ from roundtrip.studies.ddtbench import (
     TUNED,
     derived,
 )
-from roundtrip.studies.ddtbench.data import DdtData, Panel, Refusal
+from roundtrip.studies.ddtbench.data import (
+    DdtData,
+    Panel,
+    Refusal,
+)
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.panel import interval_of
 
@@ -48,8 +56,8 @@ def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
     if judged is None:
         return display.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
-    told = words if judged.would_do is None else judged.words
-    return display.verdict(judged, {judged.verdict: tone}, told, series=series)
+    shown = words if judged.would_do is None else judged.words
+    return display.verdict(judged, {judged.verdict: tone}, shown, series=series)
 
 
 def verdicts(
@@ -84,8 +92,8 @@ def verdicts(
 def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Table:
     """Round trip by hand, overhead of each method, verdict; at the largest message."""
     rows = []
-    trips = _by_variant(data.at_largest(data.round_trips, panel), data.level)
-    costs = _by_variant(data.at_largest(data.overheads, panel), data.level)
+    trips = _intervals(data.at_largest(data.round_trips, panel), data.level)
+    costs = _intervals(data.at_largest(data.overheads, panel), data.level)
     for (app, size), of_method in trips.items():
         cost = costs.get((app, size), {})
         origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
@@ -131,7 +139,7 @@ def _named(app: str, size: int) -> tuple[Cell, Cell]:
 def all_sizes(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message."""
     rows = []
-    costs = _by_variant(data.of(data.overheads, panel), data.level)
+    costs = _intervals(data.of(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
         values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]
@@ -146,11 +154,8 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 
 def creation(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
-    found: dict[tuple[str, int], dict[str, Interval]] = {}
-    mine = data.at_largest(data.creations, panel).filter(pl.col("variant") == DDT)
-    for row in mine.iter_rows(named=True):
-        one = interval_of(row, data.level)
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["phase"]] = one
+    mine = data.at_largest(data.creations, panel).filter(variant=DDT)
+    found = _intervals(mine, data.level, "phase")
     if not found:
         return None
     rows = tuple(
@@ -189,17 +194,14 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
 
 def refusals(found: Sequence[Refusal]) -> Table:
     """Legal calls that an MPI library refused."""
-    rows = tuple(
+    rows = [
         text_cells(
-            one.toolchain,
-            one.library,
-            one.call,
-            one.error,
+            *(one.toolchain, one.library, one.call, one.error),
             ", ".join(one.concerned),
             one.consequence,
         )
         for one in found
-    )
+    ]
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
         (
@@ -210,7 +212,7 @@ def refusals(found: Sequence[Refusal]) -> Table:
             Column("Concerned"),
             Column("What was done"),
         ),
-        rows,
+        tuple(rows),
     )
 
 
@@ -218,18 +220,17 @@ def nas_lu_x(
     data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's one number beside ours."""
-    by_hand, with_types = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
+    published = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
     rows = [
         (
             Cell("The study, 2012"),
             Cell("as published", "muted"),
-            Cell(Quantity(value=by_hand, unit=Unit.PERCENT, decimals=0)),
-            Cell(Quantity(value=with_types, unit=Unit.PERCENT, decimals=0)),
+            *(Cell(Quantity(value=one, unit=Unit.PERCENT, decimals=0)) for one in published),
             display.NONE,
         )
     ]
     for panel in panels:
-        costs = _by_variant(data.at_largest(data.overheads, panel), data.level)
+        costs = _intervals(data.at_largest(data.overheads, panel), data.level)
         for (app, size), cost in costs.items():
             if app == "NAS_LU_x":
                 verdict = judged.get(comparison(panel, app, size))
@@ -261,65 +262,18 @@ def nas_lu_x(
 def _holds(judged: ClaimVerdict | None) -> Cell:
     if judged is None:
         return display.NOT_MEASURED
-    outcomes: dict[Verdict, tuple[str, Tone]] = {
-        Verdict.FASTER: ("holds", "good"),
-        Verdict.SLOWER: ("does not hold", "bad"),
-        Verdict.ON_PAR: ("does not hold", "bad"),
-        Verdict.CANNOT_TELL: ("cannot tell", "muted"),
-    }
-    words, tone = outcomes[judged.verdict]
-    return Cell("", tone, words)
+    if judged.verdict is Verdict.CANNOT_TELL:
+        return Cell("", "muted", "cannot tell")
+    holds = judged.verdict is Verdict.FASTER
+    return Cell("", "good" if holds else "bad", "holds" if holds else "does not hold")
 
 
-def _by_variant(frame: pl.DataFrame, level: float) -> dict[tuple[str, int], dict[str, Interval]]:
+def _intervals(
+    frame: pl.DataFrame, level: float, by: str = "variant"
+) -> dict[tuple[str, int], dict[str, Interval]]:
+    """By (app, size in bytes), and the value of column `by`."""
     found: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
-        one = interval_of(row, level)
-        found.setdefault((row["app"], row["size_bytes"]), {})[row["variant"]] = one
+        point = found.setdefault((row["app"], row["size_bytes"]), {})
+        point[row[by]] = interval_of(row, level)
     return found
-
-
-_VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
-
-
-def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """How often datatypes are faster and slower than packing by hand, over all panels."""
-    found = [one for panel in panels for one in _by_hand(panel, judged).values()]
-    if not found:
-        return Answer(("Datatypes and packing by hand were not compared.",), "warn")
-    counted = Counter(one.verdict for one in found)
-    told = [f"{verdict} in {counted[verdict]}" for verdict in _VERDICTS if counted[verdict]]
-    of = f"{len(found)} comparisons" if len(panels) > 1 else units.plural(len(found), "micro-app")
-    return Answer((f"Datatypes against packing by hand, of {of}: {', '.join(told)}.",))
-
-
-def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """What to use for which micro-app."""
-    mine = _by_hand(panel, judged)
-    counted = Counter(one.verdict for one in mine.values())
-    told = []
-    for verdict, (words, _) in ADVICE.items():
-        if counted[verdict]:
-            apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
-            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
-    turned = [
-        key.case
-        for key, one in judged.items()
-        if (key.panel, key.contrast.base) == (panel.key, TUNED)
-        and one.verdict is Verdict.SLOWER
-        and mine[key.case].verdict is not Verdict.SLOWER
-    ]
-    if turned:
-        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
-    if told and (lacking := [app for app in APPS if app not in mine]):
-        told.append(f"not compared: {', '.join(lacking)}")
-    return Answer((Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}."))
-
-
-def _by_hand(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
-    """The verdict on datatypes against packing by hand of each micro-app."""
-    return {
-        key.case: one
-        for key, one in judged.items()
-        if (key.panel, key.contrast.base) == (panel.key, MANUAL)
-    }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+
+import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    Column,
     Fold,
     Gallery,
     Heading,
@@ -21,14 +24,153 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import where_measured
-from roundtrip.studies.osu import Thresholds, beside_netpipe, tables
-from roundtrip.studies.osu.beside_netpipe import AGREE, DISAGREE, TONES, UNKNOWN, Comparison
-from roundtrip.studies.osu.curves import KINDS, Curves, Panel, draw, node_growth
+from roundtrip.studies.osu import Thresholds, derived
+from roundtrip.studies.osu.curves import (
+    AGREE,
+    DISAGREE,
+    KINDS,
+    PAIRS,
+    TONES,
+    UNKNOWN,
+    Comparison,
+    Curves,
+    Panel,
+    compare_with_netpipe,
+    comparison_blocks,
+    draw,
+    node_growth,
+)
 from roundtrip.studies.study import Claim
+
+_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
+
+
+def times(curves: Curves) -> Table:
+    """Latencies and collectives at a few sizes, µs; a barrier has one."""
+    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
+    return Table(
+        curves.level.within(
+            f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
+            "decimals."
+        ),
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            Column("No message", "right"),
+            *(Column(units.size(size), "right") for size in _SIZES),
+        ),
+        tuple(
+            (
+                Cell(panel.label),
+                Cell(benchmark.name),
+                *(
+                    curves.cell(panel, benchmark.name, benchmark.metric, size, Unit.US, 1e6)
+                    for size in (0, *_SIZES)
+                ),
+            )
+            for panel in curves.panels
+            for benchmark in benchmarks
+            if not curves.of(curves.intervals, panel, benchmark=benchmark.name).is_empty()
+        ),
+        (Unit.US,),
+    )
+
+
+def rates(curves: Curves) -> Table:
+    """Bandwidths at a few sizes, the peak, and messages per second."""
+    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric == "bandwidth"]
+    rows = []
+    for panel in curves.panels:
+        for benchmark in benchmarks:
+            where = {"benchmark": benchmark.name, "metric": "bandwidth"}
+            found = curves.of(curves.intervals, panel, **where)
+            if found.is_empty():
+                continue
+            peak = found.sort("median", descending=True).row(0, named=True)
+            rows.append(
+                (
+                    Cell(panel.label),
+                    Cell(benchmark.name),
+                    *(
+                        curves.cell(panel, benchmark.name, "bandwidth", size, Unit.MB_S)
+                        for size in _SIZES
+                    ),
+                    Cell(
+                        (
+                            Quantity(
+                                value=peak["median"],
+                                unit=Unit.MB_S,
+                                series=curves.series_key(panel, **where, size=peak["size_bytes"]),
+                            ),
+                            " at ",
+                            units.bytes_of(peak["size_bytes"]),
+                        )
+                    ),
+                    curves.cell(
+                        *(panel, benchmark.name, "message_rate", 8),
+                        *(Unit.MILLION_MESSAGES_S, 1e-6),
+                    ),
+                )
+            )
+    return Table(
+        curves.level.within(
+            f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
+            "median over launches, {level} rank interval."
+        ),
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            *(Column(units.size(size), "right") for size in _SIZES),
+            Column("Peak", "right"),
+            Column("{} at 8 B", "right", Unit.MILLION_MESSAGES_S),
+        ),
+        tuple(rows),
+        (Unit.MB_S,),
+    )
+
+
+def validation(data: Data, curves: Curves) -> Table:
+    """Which versions ran, and whether what arrived was compared with what was sent."""
+    launches = curves.launches.join(
+        curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
+    )
+    by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
+    verified = by_launch.filter("verified")
+    rows = []
+    titles = {panel.key[0]: panel for panel in curves.panels}
+    for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
+        checked = group.join(verified, on="launch", how="semi").height
+        some = (units.count(checked), f" of {group.height}")
+        told = "all compared" if checked == group.height else some
+        is_median = group["phase"].unique().to_list() == ["p50"]
+        rows.append(
+            (
+                Cell(titles[str(key)].label),
+                Cell(str(benchmark)),
+                Cell(", ".join(titles[str(key)].versions)),
+                Cell("median" if is_median else "mean"),
+                Cell(units.count(group.height)),
+                Cell(told) if checked else Cell("not: the program cannot", "muted"),
+            )
+        )
+    return Table(
+        "What was run. A short run of its own compares the data before the measured run.",
+        (
+            Column("Toolchain"),
+            Column("Benchmark"),
+            Column("Version"),
+            Column("A launch's value"),
+            Column("Launches", "right"),
+            Column("Data"),
+        ),
+        tuple(rows),
+    )
+
 
 _QUESTION: Text = (
     "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of an "
@@ -50,7 +192,7 @@ class Section:
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Figures, tables, the cross-check."""
         curves = self._curves
-        found = beside_netpipe.compare(self._data, curves)
+        found = compare_with_netpipe(self._data, curves)
         drawn: list[Block] = [Paragraph(_QUESTION)]
         for kind in KINDS:
             shown = draw(curves, kind)
@@ -60,12 +202,12 @@ class Section:
                     Gallery(kind.caption(curves.level), shown),
                 ]
         drawn += node_growth(curves).blocks("osu-growth")
-        numbers = [tables.times(curves), tables.rates(curves)]
+        numbers = [times(curves), rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
         settings = self._data.analysis.of(Thresholds)
-        drawn += beside_netpipe.blocks(found, settings, curves.level)
-        what = tables.validation(self._data, curves)
-        drawn.append(Fold("Versions, and which data were compared", (what,)))
+        drawn += comparison_blocks(found, settings, curves.level)
+        versions = validation(self._data, curves)
+        drawn.append(Fold("Versions, and which data were compared", (versions,)))
         return Part(
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
@@ -79,24 +221,24 @@ class Section:
 def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
     rows = []
     for panel in dict.fromkeys(one.panel for one in found):
-        told = {}
-        for pair in beside_netpipe.PAIRS:
+        row = {}
+        for pair in PAIRS:
             mine = [one for one in found if (one.panel, one.pair) == (panel, pair)]
             if mine:
-                told[pair] = _verdict(mine, compared)
-        rows.append((panel.label, told))
+                row[pair] = _verdict(mine, compared)
+        rows.append((panel.label, row))
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         "Toolchain",
-        {pair: pair.words for pair in beside_netpipe.PAIRS},
+        {pair: pair.words for pair in PAIRS},
         rows,
-        dict.fromkeys(beside_netpipe.PAIRS, "NetPIPE"),
+        dict.fromkeys(PAIRS, "NetPIPE"),
     )
 
 
 def _verdict(mine: Sequence[Comparison], compared: Sequence[int]) -> Cell:
     outcomes = {one.outcome for one in mine}
-    worst = DISAGREE if DISAGREE in outcomes else max(outcomes, key=_doubt)
+    worst = next(one for one in (DISAGREE, UNKNOWN, AGREE) if one in outcomes)
     where = ""
     if worst == AGREE:
         where = where_measured([one.size_bytes for one in mine], compared)
@@ -104,12 +246,8 @@ def _verdict(mine: Sequence[Comparison], compared: Sequence[int]) -> Cell:
     return display.span(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
 
 
-def _doubt(outcome: str) -> bool:
-    return outcome == UNKNOWN
-
-
-#: Benchmark, size in bytes, and how its time is told.
-_COLLECTIVES = (("allreduce", 8, "allreduce"), ("barrier", 0, "barrier"))
+#: Collectives whose times stand in the answers, with a size in bytes.
+_COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
 
 def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
@@ -117,34 +255,34 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
 
     Collectives only where there is nothing else: their times are of different numbers of ranks.
     """
-    told = []
-    if values := _all(curves, lambda panel: _latency(curves, panel)):
-        told.append(f"latency {display.span_text(values, 1e6)} µs at {units.size(8)}")
+    clauses = []
+    if latencies := [one.median for panel in curves.panels if (one := _latency(curves, panel))]:
+        clauses.append(f"latency {display.span_text(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
-        told.append(f"bandwidth up to {display.span_text([rate for _, rate in peaks])} MB/s")
-    if not told:
-        told += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
+        clauses.append(f"bandwidth up to {display.span_text([rate for _, rate in peaks])} MB/s")
+    if not clauses:
+        clauses += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
     if counts := _counts(found):
-        told.append(counts)
+        clauses.append(counts)
     kinds = {panel.kind for panel in curves.panels}
     kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
-    return Answer((f"{_capital('; '.join(told) or 'see below')}{kind}.",), _answer_tone(found))
+    return Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(found))
 
 
 def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answer:
     """The same of one panel, with collectives."""
     mine = [one for one in found if one.panel == panel]
-    told = []
+    clauses = []
     if latency := _latency(curves, panel):
-        told.append(f"latency {units.number(latency.median * 1e6)} µs at {units.size(8)}")
+        clauses.append(f"latency {units.number(latency.median * 1e6)} µs at {units.size(8)}")
     if peak := _peak(curves, panel):
-        told.append(f"bandwidth up to {units.number(peak[1])} MB/s, at {units.size(peak[0])}")
-    for benchmark, size, name in _COLLECTIVES:
-        if value := curves.point(panel, benchmark, "operation_time", size):
-            told.append(f"{name} {units.number(value.median * 1e6)} µs")
+        clauses.append(f"bandwidth up to {units.number(peak[1])} MB/s, at {units.size(peak[0])}")
+    for name, size in _COLLECTIVES:
+        if value := curves.point(panel, name, "operation_time", size):
+            clauses.append(f"{name} {units.number(value.median * 1e6)} µs")
     if counts := _counts(mine):
-        told.append(counts)
-    words = "; ".join(told) or "see below"
+        clauses.append(counts)
+    words = "; ".join(clauses) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _answer_tone(mine))
 
 
@@ -152,15 +290,16 @@ def _latency(curves: Curves, panel: Panel) -> Interval | None:
     return curves.point(panel, "latency", "half_round_trip_time", 8)
 
 
-def _collective(curves: Curves, benchmark: str, size: int, name: str) -> str:
+def _collective(curves: Curves, name: str, size: int) -> str:
     found = {
         panel: value.median
         for panel in curves.panels
-        if (value := curves.point(panel, benchmark, "operation_time", size))
+        if (value := curves.point(panel, name, "operation_time", size))
     }
     if not found:
         return ""
-    few, many = (of(panel.ranks for panel in found) for of in (min, max))
+    counts = [panel.ranks for panel in found]
+    few, many = min(counts), max(counts)
     ranks = f"{few}" if few == many else f"{few} to {many}"
     return f"{name} {display.span_text([*found.values()], 1e6)} µs on {ranks} ranks"
 
@@ -174,14 +313,10 @@ def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
     return size, most
 
 
-def _all(curves: Curves, of: Callable[[Panel], Interval | None]) -> list[float]:
-    return [found.median for panel in curves.panels if (found := of(panel))]
-
-
 def _counts(found: Sequence[Comparison]) -> str:
     counted = Counter(one.outcome for one in found)
-    told = ", ".join(f"{counted[name]} {name}" for name in TONES if counted[name])
-    return f"beside NetPIPE, of {units.plural(len(found), 'value')}, {told}" if found else ""
+    counts = ", ".join(f"{counted[name]} {name}" for name in TONES if counted[name])
+    return f"beside NetPIPE, of {units.plural(len(found), 'value')}, {counts}" if found else ""
 
 
 def _answer_tone(found: Sequence[Comparison]) -> Tone:
