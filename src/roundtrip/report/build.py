@@ -31,7 +31,7 @@ from roundtrip.report.blocks import (
     Text,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.sections import history, launches, nodes, provenance, toolchains
+from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.planning import fewest_launches, needed_together
 from roundtrip.stats.settings import Levels
@@ -220,7 +220,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections(data))
     judged = _judge_sections(data, sections)
-    chapters = [one.chapter(judged) for one in sections]
+    chapters = [one.chapter(data, judged) for one in sections]
     parts = [chapter.part for chapter in chapters]
     tested = families_part(data, judged)
     parts += [tested] if tested else []
@@ -259,9 +259,11 @@ class _Section:
     facts: Facts
     study: Study | None = None
 
-    def chapter(self, judged: Mapping[Claim, ClaimVerdict]) -> Chapter:
+    def chapter(self, data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Chapter:
         part = self.made.part(judged)
         study = self.study
+        if study and (values := headline.headline(data, study)):
+            part = replace(part, summary=(values, *part.summary))
         if study and not part.question:
             part = replace(part, question=study.question)
         return Chapter(

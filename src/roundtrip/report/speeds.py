@@ -152,6 +152,15 @@ class Refused:
     reason: str
 
 
+def distinct_titles(named: Mapping[str, str]) -> dict[str, str]:
+    """The title of each environment's toolchain, with the environment's name if two are alike."""
+    count = Counter(named.values())
+    return {
+        environ: title if count[title] == 1 else f"{title} ({environ})"
+        for environ, title in named.items()
+    }
+
+
 class Toolchains:
     """Every pair of toolchains of a bundle that differ in one thing."""
 
@@ -162,16 +171,13 @@ class Toolchains:
     @cached_property
     def titles(self) -> dict[str, str]:
         """Title of each environment's toolchain, with the environment's name if two are alike."""
-        named = {
-            environ: str(rows[0]["toolchain"])
-            for group in self._groups.values()
-            for environ, rows in group.items()
-        }
-        count = Counter(named.values())
-        return {
-            environ: title if count[title] == 1 else f"{title} ({environ})"
-            for environ, title in named.items()
-        }
+        return distinct_titles(
+            {
+                environ: str(rows[0]["toolchain"])
+                for group in self._groups.values()
+                for environ, rows in group.items()
+            }
+        )
 
     @cached_property
     def too_many(self) -> dict[Setting, tuple[int, int]]:

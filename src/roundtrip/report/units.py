@@ -129,7 +129,12 @@ class Quantity:
 
     @staticmethod
     def over(
-        found: Interval, unit: str, scale: float = 1.0, base: str = "", series: str = ""
+        found: Interval,
+        unit: str,
+        scale: float = 1.0,
+        base: str = "",
+        series: str = "",
+        says_unit: bool = False,
     ) -> Quantity:
         """Median and interval over launches, times `scale`, which makes it one in `unit`."""
         ends = [None if end is None else end * scale for end in (found.low, found.high)]
@@ -142,6 +147,7 @@ class Quantity:
             n=found.n,
             base=base,
             series=series,
+            says_unit=says_unit,
         )
 
     @staticmethod

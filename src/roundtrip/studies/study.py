@@ -262,6 +262,14 @@ class Study:
         speeds: pl.DataFrame = form(samples, self.sizes(settings)) if form else derivation.NO_SPEEDS
         return speeds
 
+    def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
+        """The few values that everyone asks for first: as `speeds`, which they are by default."""
+        form = self._own("derived", "headline")
+        if form is None:
+            return self.speeds(samples, settings)
+        values: pl.DataFrame = form(samples)
+        return values
+
     def section(self, data: Data) -> Section | None:
         """Its section of the report; None if no launch of the study in the bundle passed."""
         make = self._own("section", "Section")

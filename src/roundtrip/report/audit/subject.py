@@ -127,7 +127,7 @@ class Subject:
         if self.chapter is None:
             return ()
         part = self.chapter.part
-        return (*part.verdicts, *flat(part.blocks))
+        return (*part.summary, *part.verdicts, *flat(part.blocks))
 
     @property
     def tables(self) -> list[Table]:

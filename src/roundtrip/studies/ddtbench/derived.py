@@ -33,7 +33,14 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
 from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING, TUNED
-from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds, within_launch
+from roundtrip.studies.derivation import (
+    ORIGIN,
+    Facts,
+    Pairing,
+    Ratio,
+    toolchain_speeds,
+    within_launch,
+)
 
 METRIC = "epoch_time"
 #: Epochs that make and free datatypes or buffers: among other methods, and once more at once.
@@ -171,6 +178,25 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         pl.concat_str("app", pl.lit(", datatypes")),
         phase=UNPACKED,
         metric=METRIC,
+    )
+
+
+def headline(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Of the micro-apps that gain most and least from datatypes: speed over packing by hand, at the
+    largest message of each launch; columns SPEEDS.
+    """
+    original = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    found = gains(largest(launch_figures(original, ["launch"]), ["launch"]), ["launch"])
+    typical = found.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
+    apps = list(dict.fromkeys([*typical.tail(1), *typical.head(1)]))
+    return toolchain_speeds(
+        found.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
+        pl.concat_str(pl.lit("Datatypes over packing by hand, "), "app"),
+        size_bytes=None,
+        value=pl.col("ratio"),
+        unit="ratio",
+        lower_is_better=pl.lit(False),
+        **dict.fromkeys(ORIGIN),
     )
 
 

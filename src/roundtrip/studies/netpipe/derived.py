@@ -43,6 +43,7 @@ from roundtrip.stats.summaries import (
     Summary,
 )
 from roundtrip.studies.derivation import (
+    ORIGIN,
     Facts,
     Pairing,
     Ratio,
@@ -271,6 +272,28 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         depends_on=pl.col("variant").replace_strict(_COMPARED_BY),
         phase="measure",
         metric=None,
+    )
+
+
+def headline(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Latency at 1 byte and peak bandwidth of raw MPI in ping-pong, by launch: columns SPEEDS."""
+    is_raw = (pl.col("variant") == BASE) & pl.col("case").str.starts_with("pingpong/")
+    raw = launch_medians(samples.filter(is_raw & (pl.col("phase") == "measure")), ["launch"])
+    peak = raw.filter(pl.col("bandwidth") == pl.col("bandwidth").max().over("launch", "case"))
+    origin: dict[str, str | None] = {"phase": "measure", "metric": None}
+    return pl.concat(
+        [
+            toolchain_speeds(raw.filter(size_bytes=1), pl.lit("Half-round-trip latency"), **origin),
+            toolchain_speeds(
+                peak.unique(["launch", "case"], maintain_order=True),
+                pl.lit("Peak bandwidth"),
+                size_bytes=None,
+                value=pl.col("bandwidth"),
+                unit="MB/s",
+                lower_is_better=pl.lit(False),
+                **dict.fromkeys(ORIGIN),
+            ),
+        ]
     )
 
 

@@ -1,0 +1,130 @@
+"""The values that everyone asks for first, on top of the report: a small table for each study."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from roundtrip.collect.columns import setting_texts
+from roundtrip.report import labels, units
+from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.data import Data
+from roundtrip.report.speeds import distinct_titles
+from roundtrip.report.units import Level, Quantity
+from roundtrip.stats.summaries import median_interval
+from roundtrip.studies.derivation import ORIGIN
+from roundtrip.studies.study import Study
+
+#: More rows or columns than these are not shown on top.
+_MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
+
+
+class _Row(NamedTuple):
+    """What the values of a row are of; `kind` says that they are emulated or simulated, else ""."""
+
+    what: str
+    size_bytes: int | None
+    where: str
+    kind: str
+    unit: str
+    lower_is_better: bool
+
+
+class _Value(NamedTuple):
+    """A value of a launch, and the series of the history of which it is."""
+
+    number: float
+    series: str
+
+
+def headline(data: Data, study: Study) -> Table | None:
+    """Median and interval over launches of each value, by toolchain; None without values.
+
+    Of many toolchains those are shown that are best in the first row.
+    """
+    level = Level(data.analysis.statistics.confidence_level)
+    launches = {row["launch"]: row for row in data.passed(study.name).iter_rows(named=True)}
+    rows = _values(data, study, launches)
+    if not rows:
+        return None
+    titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
+    shown = dict(list(rows.items())[:_MOST_ROWS])
+    cells = {
+        row: {environ: _cell(values, row.unit, level) for environ, values in of_row.items()}
+        for row, of_row in shown.items()
+    }
+    first, ranked = next(iter(cells.items()))
+    best = sorted(
+        ranked, key=lambda name: ranked[name].value * (1 if first.lower_is_better else -1)
+    )
+    environs = sorted(best[:_MOST_TOOLCHAINS], key=titles.__getitem__)
+    has_places = len({row.where for row in rows}) > 1
+    nothing = Cell(units.NOTHING, "muted")
+    return Table(
+        level.within(_caption(len(rows), len(titles))),
+        (Column("What"), *(Column(titles[name], "right") for name in environs)),
+        tuple(
+            (
+                Cell(_name(row, has_places)),
+                *(
+                    Cell(found, series=found.series) if (found := of_row.get(name)) else nothing
+                    for name in environs
+                ),
+            )
+            for row, of_row in cells.items()
+        ),
+    )
+
+
+def _caption(rows: int, toolchains: int) -> str:
+    more = [
+        f"{shown} of {units.plural(count, what)}"
+        for shown, count, what in (
+            (_MOST_ROWS, rows, "value"),
+            (_MOST_TOOLCHAINS, toolchains, "toolchain"),
+        )
+        if count > shown
+    ]
+    said = "Median over launches, {level} rank interval."
+    return f"{said} Shown: {', '.join(more)}; the rest is below." if more else said
+
+
+def _values(
+    data: Data, study: Study, launches: dict[str, dict[str, Any]]
+) -> dict[_Row, dict[str, list[_Value]]]:
+    own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
+    rows: dict[_Row, dict[str, list[_Value]]] = defaultdict(lambda: defaultdict(list))
+    for value in study.headline(data.samples.filter(own), data.analysis).iter_rows(named=True):
+        launch = launches[value["launch"]]
+        names = {name: value[name] for name in ORIGIN if value[name] is not None}
+        size = value["size_bytes"]
+        series = data.origins.key([launch["case_id"]], size or 0, **names) if names else ""
+        kind = labels.kind(launch["emulation"], launch["simulated"])
+        of_all = value["unit"], value["lower_is_better"]
+        row = _Row(value["what"], size, _place(launch), kind, *of_all)
+        rows[row][launch["environ"]].append(_Value(value["value"], series))
+    return rows
+
+
+def _place(launch: dict[str, Any]) -> str:
+    """Where and how a launch was made, toolchain apart."""
+    values = [
+        labels.PLACEMENTS.get(one, one) for one in setting_texts(launch["parameters"]).values()
+    ]
+    place = f"{launch['system']}:{launch['partition']}"
+    return ", ".join(filter(None, (*values, place)))
+
+
+def _cell(values: list[_Value], unit: str, level: Level) -> Quantity:
+    series = {value.series for value in values}
+    found = median_interval([value.number for value in values], level)
+    origin = series.pop() if len(series) == 1 else ""
+    return Quantity.over(found, unit, series=origin, says_unit=unit not in units.UNPRINTED)
+
+
+def _name(row: _Row, has_places: bool) -> str:
+    size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
+    place = f"; {row.where}" if has_places else ""
+    return f"{row.what}{size}{place}" + (f" ({row.kind})" if row.kind else "")

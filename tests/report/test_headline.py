@@ -1,0 +1,103 @@
+"""The values on top of a report are medians over launches, of the toolchains that are best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import polars as pl
+import pytest
+
+from roundtrip import studies
+from roundtrip.collect import bundle
+from roundtrip.report import data, units
+from roundtrip.report.blocks import Table
+from roundtrip.report.sections import headline
+from roundtrip.report.units import Quantity
+from roundtrip.studies import derivation
+
+NETPIPE = next(study for study in studies.load() if study.name == "netpipe")
+BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
+
+
+@pytest.fixture
+def read(make_tree: Callable[..., Any]) -> data.Data:
+    return data.read(bundle.build(make_tree(launches=8, steady=True).path))
+
+
+def table(read: data.Data) -> Table:
+    found = headline.headline(read, NETPIPE)
+    assert found
+    return found
+
+
+def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Data) -> None:
+    (latency, peak) = table(read).rows
+    assert [row[0].text for row in (latency, peak)] == [
+        "Half-round-trip latency at 1\N{NO-BREAK SPACE}B",
+        "Peak bandwidth",
+    ]
+    toolchain = table(read).columns[1].name
+    launches = read.launches.filter(pl.col("toolchain") == toolchain)["launch"].to_list()
+    raw = read.samples.filter(
+        pl.col("launch").is_in(launches),
+        pl.col("variant") == "mpi",
+        pl.col("phase") == "measure",
+        pl.col("size_bytes") == 1,
+    ).collect()
+    of_launch = [median(one["value"]) for one in raw.partition_by("launch")]
+    (shown,) = latency[1].quantities
+    assert shown.unit == "µs" and shown.n == len(launches)
+    assert shown.value == pytest.approx(1e6 * median(of_launch))
+    assert latency[1].origin in read.origins.keys
+    (top,) = peak[1].quantities
+    assert top.unit == "MB/s" and not peak[1].origin
+
+
+def speeds(launches: pl.DataFrame, value: dict[str, float], rows: int) -> pl.DataFrame:
+    """A value of each launch, by toolchain's environment, in so many rows."""
+    found = [
+        {"launch": one["launch"], "what": f"row {row}", "value": value[one["environ"]]}
+        for row in range(rows)
+        for one in launches.iter_rows(named=True)
+    ]
+    constant = {"unit": "µs", "lower_is_better": True}
+    frame = pl.DataFrame([constant | one for one in found])
+    missing = [
+        pl.lit(None, kind).alias(n) for n, kind in derivation.SPEEDS.items() if n not in frame
+    ]
+    return frame.with_columns(missing)
+
+
+def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
+    read: data.Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launches = read.completed.sort("launch").with_columns(
+        environ=pl.format("mpi{}-boost181", pl.int_range(pl.len()) % 6),
+        toolchain=pl.format("MPI {}", pl.int_range(pl.len()) % 6),
+    )
+    monkeypatch.setattr(type(read), "passed", lambda self, study: launches)
+    values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
+    study = type(NETPIPE)
+    monkeypatch.setattr(study, "headline", lambda *_: speeds(launches, values, 11))
+    found = table(read)
+    assert [column.name for column in found.columns] == ["What", "MPI 2", "MPI 3", "MPI 4", "MPI 5"]
+    assert [row[0].text for row in found.rows] == [f"row {number}" for number in range(8)]
+    assert "Shown: 8 of 11 values, 4 of 6 toolchains; the rest is below." in found.caption
+
+
+def test_emulated_values_say_so_and_no_values_are_no_table(
+    read: data.Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulated = data.read(BUNDLES / "wan")
+    assert all("EMULATED" in row[0].text for row in table(emulated).rows)
+    study = type(NETPIPE)
+    monkeypatch.setattr(study, "headline", lambda *_: derivation.NO_SPEEDS)
+    assert headline.headline(read, NETPIPE) is None
+
+
+def test_a_number_without_unit_prints_none() -> None:
+    ratio = headline._cell([headline._Value(1.5, "")], "ratio", units.Level(0.95))
+    assert isinstance(ratio, Quantity) and not ratio.says_unit
