@@ -5,10 +5,10 @@ from __future__ import annotations
 #: Other commands: the test that runs them, often on a site or a campaign of its own, and words by
 #: which its file does.  What is no test in Python is run by `make test`.
 RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
-    r"\.venv/bin/python -m roundtrip\.studies\.npb\.markings .*": (
+    r"\.venv/bin/python -m roundtrip\.studies\.npb\.marks .*": (
         "tests/studies/npb/test_marks.py"
         "::test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong",
-        "markings.main(",
+        "marks.main(",
     ),
     r"make test": (".ci/run", "make --keep-going test"),
     r"roundtrip run \S+ --site \S+": (

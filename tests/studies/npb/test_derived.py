@@ -10,8 +10,7 @@ import pytest
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies.npb import derived as npb
-from roundtrip.studies.npb import legal_ranks
+from roundtrip.studies.npb import derived, legal_ranks
 from roundtrip.studies.npb import upstream as npb_upstream
 
 DATA = Path(__file__).parents[2] / "data" / "npb"
@@ -45,12 +44,12 @@ def test_what_our_program_says_of_its_history_is_read() -> None:
 
 
 def test_shares_are_of_the_time_of_all_iterations() -> None:
-    shares = npb.phase_shares(frame(LAUNCH))
+    shares = derived.phase_shares(frame(LAUNCH))
     assert shares == pytest.approx({"compute": 0.75, "exchange": 0.25})
 
 
 def test_the_summary_has_rate_time_and_mean_message() -> None:
-    assert npb.summary(frame(LAUNCH)) == pytest.approx(
+    assert derived.summary(frame(LAUNCH)) == pytest.approx(
         {
             "rate": 100,
             "time": 2.5,
@@ -62,7 +61,7 @@ def test_the_summary_has_rate_time_and_mean_message() -> None:
 
 
 def test_a_launch_without_messages_has_none_in_its_summary() -> None:
-    figures = npb.summary(frame(LAUNCH[:4]))
+    figures = derived.summary(frame(LAUNCH[:4]))
     assert "messages" not in figures
     assert figures["compute_share"] == 1
 
@@ -118,7 +117,7 @@ def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     npb_upstream.convert(output, "cg.A.x")
     read = samples.read(tmp_path / "samples.csv")
     assert read.problems == ()
-    assert npb.summary(read.frame) == {"rate": 241.03}
+    assert derived.summary(read.frame) == {"rate": 241.03}
     assert npb_upstream.parse(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
@@ -148,11 +147,11 @@ def test_every_row_that_our_program_writes_is_read() -> None:
     rows = samples.read_rows(DATA / "native.cg.S.2.samples.csv")
     by_rank = rows.filter(pl.col("phase") == "rank communication")
     assert by_rank["rep"].to_list() == [0, 1]
-    assert npb.summary(rows)["messages"] == 2370
+    assert derived.summary(rows)["messages"] == 2370
 
 
 def test_one_rank_alone_communicates_for_no_time_and_its_launch_is_good() -> None:
     rows = samples.read_rows(DATA / "native.ep.S.1.samples.csv")
     communication = rows.filter(pl.col("phase") == "rank communication")
     assert communication["value"].to_list() == [0.0]
-    assert npb.summary(rows)["time"] > 0
+    assert derived.summary(rows)["time"] > 0

@@ -20,7 +20,6 @@ from roundtrip.report import data
 from roundtrip.report.blocks import Report, Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.simulated import trace
 from roundtrip.simulated.platform import Platform
 from roundtrip.simulated.trace import Trace
 from roundtrip.studies.npb import sweep
@@ -72,8 +71,8 @@ def model(trace: Trace, platform: Platform) -> float:
 
 @pytest.fixture(autouse=True)
 def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "record", record)
-    monkeypatch.setattr(trace, "replay", model)
+    monkeypatch.setattr(sweep, "record", record)
+    monkeypatch.setattr(sweep, "replay", model)
 
 
 def asked(program: str = "npb") -> sweep.Sweep:

@@ -19,7 +19,7 @@ from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table, flat
 from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
-from roundtrip.studies.npb import hostspeeds, markings, marks, simulated
+from roundtrip.studies.npb import hostspeeds, marks, simulated
 from roundtrip.studies.npb.hostspeeds import Curves
 from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin
 
@@ -65,7 +65,7 @@ def curves(benchmark: str, waits: float, mops: float) -> Curves:
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
-    told = markings.from_bundle(bundle(over_the_link()))
+    told = marks.from_bundle(bundle(over_the_link()))
     assert told["processor"] == "Some Processor"
     (alone,) = told["alone"]
     assert alone["mops"] == pytest.approx(1000.0, rel=0.01)
@@ -81,10 +81,10 @@ def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
 def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert markings.main([str(CHECKOUT / "tests" / "data" / "bundles" / "wan")]) == 2
+    assert marks.main([str(CHECKOUT / "tests" / "data" / "bundles" / "wan")]) == 2
     assert "it has no launch of NPB on one rank" in capsys.readouterr().err
-    monkeypatch.setattr(markings.data, "read", lambda _: bundle(over_the_link()))
-    assert markings.main(["some/bundle"]) == 0
+    monkeypatch.setattr(marks.data, "read", lambda _: bundle(over_the_link()))
+    assert marks.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)
     assert marks.from_record([marks.read(file, "CG", "W")]).alone
@@ -108,16 +108,16 @@ def test_only_what_was_measured_on_one_processor_is_marked() -> None:
     simulated = bundle(over_the_link())
     launches = simulated.launches.with_columns(simulated=pl.lit(True))
     with pytest.raises(UserError, match="only what was measured is marked"):
-        markings.from_bundle(replace(simulated, launches=launches))
+        marks.from_bundle(replace(simulated, launches=launches))
     many = Bundle()
     many.add("CG", 2, 4.0, placement="one-per-node")
     with pytest.raises(UserError, match="no launch of NPB on one rank"):
-        markings.from_bundle(bundle(many))
+        marks.from_bundle(bundle(many))
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps(markings.from_bundle(bundle(over_the_link()))))
+    file.write_text(json.dumps(marks.from_bundle(bundle(over_the_link()))))
     mine = marks.from_record([marks.read(file, "CG", "W")])
     assert [one.rtt_ms for one in mine.emulated] == [0.0, 4.0]
     assert mine.origins == [ORIGIN]
@@ -138,7 +138,7 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps({**markings.from_bundle(bundle(over_the_link())), **change}))
+    file.write_text(json.dumps({**marks.from_bundle(bundle(over_the_link())), **change}))
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {told}"):
         marks.read(file, "CG", "W")
 

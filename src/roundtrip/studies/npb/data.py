@@ -22,16 +22,7 @@ from roundtrip.report.units import Level, Unit
 from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import display
-from roundtrip.studies.npb import (
-    IN_MEMORY,
-    NATIVE,
-    STUDY,
-    UPSTREAM,
-    Place,
-    derived,
-    legal_ranks,
-    wan,
-)
+from roundtrip.studies.npb import IN_MEMORY, NATIVE, STUDY, UPSTREAM, Place, derived, legal_ranks
 
 #: On every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
@@ -90,7 +81,7 @@ class Series:
     @property
     def role(self) -> str | None:
         """The library of the study that the transport stands for."""
-        return wan.role(self.over, self.placement) if self.wan else None
+        return derived.role(self.over, self.placement) if self.wan else None
 
     @property
     def transport(self) -> str:
@@ -143,7 +134,7 @@ def series_from_row(
         partition=str(row["partition"] or ""),
         shared="shared_processors" in emulated,
         nodes="nodes" not in emulated,
-        over=transports.get(environ) or wan.transport_of_old(environ),
+        over=transports.get(environ) or derived.transport_of_old(environ),
     )
     return series, None if rtt is None else float(rtt)
 

@@ -1,4 +1,5 @@
-"""The NAS Parallel Benchmarks: what is derived from the samples, and who may run where.
+"""The NAS Parallel Benchmarks: what is derived from the samples, and what the study of two clusters
+found.
 
 Rate
     operations of the timed section, by NPB's formula, over its time: Mop/s.
@@ -11,16 +12,169 @@ Messages
     for each rank.
 
 NAS reports RNR-94-007 and NAS-95-020.
+
+Speed-up
+    rate on both clusters / rate on one cluster with half the ranks, in the same round.  BT and SP,
+    which need squares, are compared with one cluster of as many ranks.
+Speed-up on processors of their own
+    the same from separated times: (C1 + M1) / (C1 n1 / n2 + M2), where C is the time not in MPI and
+    M that in MPI, 1 is one cluster with n1 ranks, 2 both with n2.  It leaves out what the compute
+    time of both loses to ranks that share processors; waiting for ranks that wait for a processor
+    is still in M2, so that it is a lower bound.
+Round trips waited for
+    growth of the time of an iteration with the round-trip time of the link, s/s: the median of all
+    pairwise slopes (P. K. Sen, J. Am. Stat. Assoc. 63, 1968).  Of a benchmark that hides latency it
+    is small, however many messages it sends.
+
+The study: Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connected
+clusters using an emulated WAN environment", CCGrid 2003, doi 10.1109/CCGRID.2003.1199347.  Two
+clusters of 16 hosts each, a router PC between them.  Numbers are those of its abstract.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
+import scipy
 
-from roundtrip.stats.summaries import MEAN, OVER_LAUNCHES, SLOPE, SUM, TOTAL, Kind, Summary
+from roundtrip.stats.summaries import (
+    MEAN,
+    OVER_LAUNCHES,
+    SLOPE,
+    SUM,
+    TOTAL,
+    Interval,
+    Kind,
+    Summary,
+    lower_rank,
+)
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
+from roundtrip.studies.npb import IN_MEMORY, MIXED, TCP, UDP
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """A library of the study, what stands for it today, and why."""
+
+    library: str
+    today: str
+    why: str
+
+
+COUNTERPARTS = {
+    UDP: Counterpart(
+        "UDP-encapsulated MPICH-SCore",
+        "MPICH over libfabric's udp;ofi_rxd, each rank on a node",
+        "One library end to end that makes UDP datagrams reliable itself, inside a cluster and "
+        "between clusters, without the kernel's TCP.",
+    ),
+    MIXED: Counterpart(
+        "MPICH-G2/SCore",
+        "MPICH over shared memory inside a cluster and TCP between, a node for each cluster",
+        "The cluster's own fast way inside, TCP to the other cluster. Shared memory takes the "
+        "place of SCore on Myrinet.",
+    ),
+    TCP: Counterpart(
+        "MPICH-P4",
+        "MPICH over TCP, each rank on a node",
+        "TCP sockets for every message, in a cluster and between clusters.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A finding of the study in its words, and the `benchmark` that it is about, if any."""
+
+    words: str
+    short: str
+    benchmark: str = ""
+
+
+MOST_OFTEN = Statement(
+    "UDP-encapsulated MPICH-SCore most often performs better than other implementations.",
+    "UDP most often better",
+)
+NOT_CRITICAL = Statement(
+    "However, the differences are not critical for the benchmarks.", "Differences not critical"
+)
+SCALING = (
+    Statement(
+        "The performance of the LU benchmark scales up linearly with under 4 millisecond "
+        "round-trip latency.",
+        "LU scales linearly up to 4 ms",
+        "LU",
+    ),
+    Statement(
+        "The CG benchmark shows the scalability of 1.13 times with 4 millisecond round-trip "
+        "latency.",
+        "CG gains at 4 ms: 1.13",
+        "CG",
+    ),
+    Statement(
+        "The MG benchmark shows the scalability of 1.24 times with 4 millisecond round-trip "
+        "latency.",
+        "MG gains at 4 ms: 1.24",
+        "MG",
+    ),
+)
+
+
+def role(transport: str, placement: str) -> str | None:
+    """The library of the study that a transport (``UDP``, ``TCP``, ``UCX on TCP``) stands for."""
+    if transport == "UDP":
+        return UDP
+    if transport.endswith("TCP"):
+        return MIXED if placement in IN_MEMORY else TCP
+    return None
+
+
+def transport_of_old(environ: str) -> str:
+    """The transport of an environment whose bundle is older than `extras.transport`; "" unknown."""
+    words = environ.split("-")
+    return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
+
+
+def separated_speedup(
+    one: tuple[float, float], both: tuple[float, float], ranks: tuple[int, int]
+) -> float:
+    """Speed-up on processors of their own; `one`, `both`: (compute, communication) in seconds."""
+    return sum(one) / separated_time(one, both, ranks)
+
+
+def separated_time(
+    one: tuple[float, float], both: tuple[float, float], ranks: tuple[int, int]
+) -> float:
+    """Time that both clusters would take if every rank had a processor, seconds."""
+    return one[0] * ranks[0] / ranks[1] + both[1]
+
+
+def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Interval | None:
+    """Round trips waited for, from launches at different RTTs; None if all have the same one.
+
+    There is an interval if each RTT has enough launches for one.
+    """
+    if len(set(rtt_s)) < 2:
+        return None
+    found = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
+    enough = all(lower_rank(list(rtt_s).count(one), level) > 0 for one in set(rtt_s))
+    low, high = (float(found.low_slope), float(found.high_slope)) if enough else (None, None)
+    return Interval(float(found.slope), low, high, len(seconds), level)
+
+
+def rtt_at_speedup(
+    wanted: float, one_s: float, both_s: float, round_trips: float, iterations: int
+) -> float | None:
+    """RTT in seconds at which the speed-up has fallen to `wanted`; None if it never does.
+
+    `both_s`: time on both clusters without a delay; 0 if the speed-up is less from the start.
+    """
+    if round_trips <= 0:
+        return None
+    return max(0.0, (one_s / wanted - both_s) / (round_trips * iterations))
+
 
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 

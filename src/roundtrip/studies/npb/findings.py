@@ -20,9 +20,10 @@ from roundtrip.studies.npb import (
     UDP,
     UPSTREAM,
     Thresholds,
-    wan,
+    derived,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb.derived import Statement
 from roundtrip.studies.npb.speedup import (
     NpbSources,
     NpbSpeedup,
@@ -32,7 +33,6 @@ from roundtrip.studies.npb.speedup import (
     same_problem,
     waiting,
 )
-from roundtrip.studies.npb.wan import Statement
 from roundtrip.studies.study import Claim
 
 TONES: dict[str, Tone] = {
@@ -91,7 +91,7 @@ def findings(
         _most_often(of_udp, planned_of_udp),
         _not_critical(list(transports.values()), len(pairs), settings),
     ]
-    for statement in wan.SCALING:
+    for statement in derived.SCALING:
         mine = [
             _scaling(launches, statement, key, one, settings)
             for key, one in speedups.items()
@@ -137,7 +137,7 @@ def _where_measured(measured: int, planned: int) -> str:
 
 
 def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
-    statement = wan.MOST_OFTEN
+    statement = derived.MOST_OFTEN
     if not of_udp:
         return _not_measured(statement)
     count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
@@ -154,7 +154,7 @@ def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
 
 
 def _not_critical(all_pairs: Sequence[ClaimVerdict], planned: int, settings: Thresholds) -> Finding:
-    statement = wan.NOT_CRITICAL
+    statement = derived.NOT_CRITICAL
     if not all_pairs:
         return _not_measured(statement)
     margin = 1 + settings.critical_difference

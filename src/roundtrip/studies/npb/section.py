@@ -1,23 +1,36 @@
-"""The NPB section: verified, timed, and over two clusters joined by a slow link."""
+"""The NPB section: verified, timed, and over two clusters joined by a slow link.
+
+Its tables about single launches, too: times, messages, verification.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import polars as pl
+
+from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
+    Cell,
+    Column,
     Fold,
     Gallery,
     Heading,
     Items,
     Paragraph,
     Part,
+    Table,
     Text,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.npb import Thresholds, scaling, tables, times
-from roundtrip.studies.npb.data import EMULATED, Launches
+from roundtrip.studies import display
+from roundtrip.studies.npb import NATIVE, Thresholds, scaling, tables
+from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
     at_the_farthest,
@@ -26,8 +39,199 @@ from roundtrip.studies.npb.findings import (
     in_one_place,
     over_the_link,
 )
-from roundtrip.studies.npb.speedup import claims, refused
+from roundtrip.studies.npb.speedup import claims, measured, refused, separated
 from roundtrip.studies.study import Claim
+
+
+def times_inside(launches: Launches) -> Table:
+    """Every series of one machine or cluster: the base of the speed-ups."""
+    rows = []
+    for series in launches.inside:
+        rounds = list(launches.points[series][None].values())
+        place = series.partition + (", ranks share processors" if series.shared else "")
+        whole = launches.value(series, None, "time")
+        rate, *parts = _times(launches, series, None)
+        shares = launches.interval([one["rate"] / series.ranks for one in rounds])
+        each = replace(display.value(shares, Unit.MOPS), series=rate.origin)
+        rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
+    return Table(
+        launches.level.within(
+            "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
+            "compute and communication (all time inside MPI, waiting included) are sums over the "
+            "iterations, means over the ranks; median and {level} interval over launches. The "
+            "programs of NPB 3.4 do not report communication time, and their time is computed "
+            "from their rate."
+        ),
+        (
+            Column("Benchmark and toolchain"),
+            Column("Where"),
+            Column("Time", "right", Unit.S),
+            _TIME_COLUMNS[0],
+            Column("{} per process", "right", Unit.MOPS),
+            *_TIME_COLUMNS[1:],
+        ),
+        tuple(rows),
+    )
+
+
+def times_over_the_link(launches: Launches) -> Table:
+    """Compute and communication of every series and RTT, and the speed-up from both."""
+    rows = []
+    for series in launches.over_the_link:
+        for rtt in launches.points[series]:
+            ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
+            origins = (launches.series_key(series, rtt), "")
+            over = launches.base_label(series)
+            rows.append(
+                (
+                    Cell(f"{series.label} {rtt:g} ms"),
+                    *_times(launches, series, rtt),
+                    display.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
+                    *(
+                        replace(
+                            display.value(launches.interval(values), Unit.RATIO, base=over),
+                            series=origin,
+                        )
+                        for values, origin in zip(ratios, origins, strict=True)
+                    ),
+                )
+            )
+    return Table(
+        f"Compute and communication apart, {EMULATED}. Communication is all time inside MPI, "
+        "waiting included. Added by the delay: time beyond that at the smallest delay; it is "
+        "known of the programs of NPB 3.4 too. Speed-up as measured, and as it would be if each "
+        "rank had its own processor: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and "
+        "the communication time M of one cluster (1) and of both (2) with n ranks. Where each "
+        "rank has its own processor, the two agree.",
+        (
+            Column("Benchmark, transport and link"),
+            *_TIME_COLUMNS,
+            Column("Added by the delay", "right", Unit.S),
+            Column("Speed-up, measured", "right"),
+            Column("Speed-up, own processors", "right"),
+        ),
+        tuple(rows),
+    )
+
+
+def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
+    """Time beyond that at the smallest RTT, one for each round; [] at the smallest."""
+    points = launches.points[series]
+    least = min(points, key=lambda one: one or 0.0)
+    if rtt == least:
+        return []
+    pairs = launches.pairs(points[rtt], points[least])
+    added = [slow["time"] - fast["time"] for slow, fast in pairs]
+    return [value for value in added if math.isfinite(value)]
+
+
+def messages(launches: Launches) -> Table:
+    """Messages of an iteration by pattern, all ranks together."""
+    rows, seen = [], set()
+    for series in launches.points:
+        key = (series.name, series.ranks)
+        if series.source != NATIVE or key in seen:
+            continue
+        seen.add(key)
+        counts = launches.messages(series)
+        figures = next(iter(next(iter(launches.points[series].values())).values()))
+        iterations = max(figures["iterations"], 1)
+        kind = f", counted on an {EMULATED}" if series.wan else ""
+        name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
+        rows += [_pattern(name, part, iterations) for part in _by_pattern(counts)]
+    return Table(
+        "Messages of one iteration, all ranks together, by our counters; they do not depend on the "
+        "link. A reduction counts once for each rank. Half of the messages are no longer than "
+        "the median.",
+        (
+            Column("Benchmark"),
+            Column("Pattern"),
+            *(Column(name, "right") for name in ("Messages", "Smallest", "Median", "Largest")),
+            Column("Bytes", "right", Unit.BYTES),
+        ),
+        tuple(rows),
+    )
+
+
+_TIME_COLUMNS = (
+    Column("Rate", "right", Unit.MOPS),
+    Column("Compute", "right", Unit.S),
+    Column("Communication", "right", Unit.S),
+    Column("Least to most of a rank", "right", Unit.S),
+)
+
+
+def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
+    """Rate, compute, communication in all and by rank; NPB's own programs report only the rate."""
+    rate = launches.value(series, rtt, "rate")
+    rounds = list(launches.points[series][rtt].values())
+    if not all(one["compute"] for one in rounds):
+        return rate, *[display.NOT_MEASURED] * 3
+    parts = ("compute", "communication")
+    mean = (
+        display.value(launches.interval([one[part] for one in rounds]), Unit.S) for part in parts
+    )
+    return rate, *mean, _by_rank(launches, rounds)
+
+
+def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
+    """Communication of the rank with the least and of that with the most, medians."""
+    told = [one for one in rounds if math.isfinite(one["least"])]
+    ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
+    least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
+    return Cell((least, " to ", most)) if least and most else display.NOT_MEASURED
+
+
+def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
+    return counts.partition_by("pattern", maintain_order=True) if counts.height else []
+
+
+def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
+    total = int(counts["messages"].sum())
+    up_to = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
+    sizes = [counts["size_bytes"][0], up_to["size_bytes"][0], counts["size_bytes"][-1]]
+    volume = int((counts["size_bytes"] * counts["messages"]).sum())
+    shown = (
+        units.pure(total / iterations),
+        *(units.bytes_of(int(size)) for size in sizes),
+        Quantity(value=volume / iterations, unit=Unit.BYTES),
+    )
+    return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, shown)
+
+
+def verification(launches: Launches) -> Table:
+    """A row for each benchmark, class and source, over all places."""
+    rows = []
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for series in launches.points:
+        groups.setdefault((series.name, series.source), []).append(series)
+    for (name, source), mine in groups.items():
+        told = [text for series in mine for text in launches.histories(series)]
+        of = "" if source == NATIVE else ", NPB 3.4"
+        rows.append((Cell(f"{name}{of}"), _some(len(told), len(told)), _by_history(told)))
+    return Table(
+        "Launches counted here, by verification. The specification looks at the end of a run (FT "
+        "and IS: at every iteration). The history: what each iteration computed, against verified "
+        "runs that were recorded for the class; it finds one spoiled message that the end no "
+        "longer shows. A launch that fails either is a failure, listed as such.",
+        (Column("Benchmark"), Column("As NPB has it"), Column("By its history")),
+        tuple(rows),
+    )
+
+
+def _by_history(told: list[str]) -> Cell:
+    agree = sum(text == "agrees" for text in told)
+    if agree == len(told):
+        return _some(agree, len(told))
+    why = ", ".join(dict.fromkeys(text for text in told if text != "agrees"))
+    if not agree:
+        return Cell(why, "muted")
+    launches = units.plural(len(told), "launch", "launches")
+    return Cell((units.count(agree), f" of {launches}; the others: {why}"))
+
+
+def _some(agree: int, of: int) -> Cell:
+    return Cell((units.count(agree), f" of {of}"))
 
 
 class Section:
@@ -52,8 +256,8 @@ class Section:
         if has_link:
             blocks += self._over_the_link(judged, found)
         blocks += [*_inside(launches), *self._growth.blocks("npb-growth")]
-        blocks += [Heading(3, "What is sent"), times.messages(launches)]
-        blocks += [Heading(3, "Verified in two ways"), times.verification(launches)]
+        blocks += [Heading(3, "What is sent"), messages(launches)]
+        blocks += [Heading(3, "Verified in two ways"), verification(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
         if against:
             blocks.append(Fold("Both rates", (tables.source_rates(launches, against),)))
@@ -105,7 +309,7 @@ class Section:
             Heading(3, "Why: what an iteration waits for"),
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
-            Fold("Every benchmark, transport and delay", (times.over_the_link(launches),)),
+            Fold("Every benchmark, transport and delay", (times_over_the_link(launches),)),
             *(against if compared.rows else []),
         ]
 
@@ -120,7 +324,7 @@ def _inside(launches: Launches) -> list[Block]:
     ]
     return [
         Heading(3, "In one machine or cluster"),
-        times.inside(launches),
+        times_inside(launches),
         *(over_ranks if grown.rows else []),
     ]
 

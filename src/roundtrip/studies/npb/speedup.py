@@ -10,15 +10,7 @@ from itertools import combinations
 from roundtrip.stats.rounds import in_twos
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.npb import (
-    NATIVE,
-    SOURCES,
-    SPEEDUP,
-    TRANSPORTS,
-    UDP,
-    UPSTREAM,
-    wan,
-)
+from roundtrip.studies.npb import NATIVE, SOURCES, SPEEDUP, TRANSPORTS, UDP, UPSTREAM, derived
 from roundtrip.studies.npb.data import Launches, Series
 
 
@@ -128,7 +120,7 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
     ranks = (base.ranks, series.ranks)
     return [
-        wan.separated_speedup(_split(one), _split(both), ranks)
+        derived.separated_speedup(_split(one), _split(both), ranks)
         for one, both in pairs
         if one["compute"]
     ]
@@ -195,7 +187,7 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
     if not points:
         return None
     rtts, seconds = zip(*points, strict=True)
-    return wan.slope(rtts, seconds, launches.level)
+    return derived.slope(rtts, seconds, launches.level)
 
 
 def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float | None:
@@ -210,11 +202,11 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     both = list(launches.points[series][least].values())
     ranks = (base.ranks, series.ranks)
     pair = _median_split(launches, one), _median_split(launches, both)
-    separate = wan.separated_time(*pair, ranks)
+    separate = derived.separated_time(*pair, ranks)
     both_s = separate if series.shared else sum(pair[1])
     iterations = int(both[0]["iterations"])
     without = both_s - found.median * iterations * least / 1e3
-    return wan.rtt_at_speedup(wanted, sum(pair[0]), without, found.median, iterations)
+    return derived.rtt_at_speedup(wanted, sum(pair[0]), without, found.median, iterations)
 
 
 def _in_iterations(figures: dict[str, float]) -> float:

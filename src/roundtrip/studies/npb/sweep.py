@@ -193,7 +193,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--class", dest="problem_class", default="S")
     parser.add_argument("--mflops", type=_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
     parser.add_argument("--rtts", type=_numbers, default=(0.0, 4.0), help="ms")
-    parser.add_argument("--marks", type=_files, default=(), help="of `markings`, with commas")
+    parser.add_argument(
+        "--marks",
+        type=_files,
+        default=(),
+        help="files made by roundtrip.studies.npb.marks, with commas",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
     asked = parser.parse_args(arguments)

@@ -11,7 +11,7 @@ from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, wan
+from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, derived
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import Finding
 from roundtrip.studies.npb.speedup import (
@@ -44,7 +44,7 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
 
 def counterparts() -> Table:
     """What stands for which library of the study, and why."""
-    rows = [text_cells(one.library, one.today, one.why) for one in wan.COUNTERPARTS.values()]
+    rows = [text_cells(one.library, one.today, one.why) for one in derived.COUNTERPARTS.values()]
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
         "MPI library, they differ only in the transport.",
