@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import sources
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites import toolchains
@@ -26,17 +25,3 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             Path(toolchains.prefix_of_spec(spec, lock)).mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv("SPACK_ENV", str(folder))
     return folder
-
-
-@pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of source package `demo` 1.0, which is all that apt knows of."""
-    archive, configuration = sources.debian_pool(tmp_path)
-    monkeypatch.setenv("APT_CONFIG", str(configuration))
-    return archive
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> tuple[Path, str]:
-    """A git repository with two commits, and the second one's name."""
-    return sources.repository(tmp_path)

@@ -84,7 +84,7 @@ def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str)
 
 
 def compared(site: Site, name: str, **changed: str) -> list[Any]:
-    says = facts(name, **changed).says
+    says = facts(name, **changed).cluster
     return differences.compare_limits(site, says, said(name)["scontrol show config"] or "")
 
 
@@ -92,14 +92,14 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
     plain, tree, mixed = map(facts, SLURMS)
     assert (plain.accounting, tree.accounting, mixed.accounting) == (False, True, False)
     assert (plain.binds_tasks, tree.binds_tasks) == (False, True)
-    assert (list(plain.says.switches), list(tree.says.switches)) == ([], ["leafA", "leafB"])
-    assert tree.says.switches["leafA"] == ("a1", "a2", "a3", "a4")
-    assert tree.says.qos == {"normal": None, "long": 12 * 3600, "whole": None}
-    assert tree.says.accounts == ("hpc", "root")
-    assert tree.says.limits["grid"].qos == ("whole", "normal")
-    assert mixed.says.preempts
-    assert not mixed.says.up("broken")
-    assert mixed.says.kinds["grid"] == (
+    assert (list(plain.cluster.switches), list(tree.cluster.switches)) == ([], ["leafA", "leafB"])
+    assert tree.cluster.switches["leafA"] == ("a1", "a2", "a3", "a4")
+    assert tree.cluster.qos == {"normal": None, "long": 12 * 3600, "whole": None}
+    assert tree.cluster.accounts == ("hpc", "root")
+    assert tree.cluster.limits["grid"].qos == ("whole", "normal")
+    assert mixed.cluster.preempts
+    assert not mixed.cluster.up("broken")
+    assert mixed.cluster.kinds["grid"] == (
         Kind(2, 4, ("clusterA",), ""),
         Kind(2, 4, ("clusterB",), ""),
         Kind(2, 4, ("clusterB", "gpu"), "gpu:a100:2"),
@@ -118,8 +118,8 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
 def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) -> None:
     """Commands that a site forbids to its users: the rest is found."""
     without = facts("tree", without="scontrol")
-    assert without.says.limits == {}
-    assert without.says.switches == {}
+    assert without.cluster.limits == {}
+    assert without.cluster.switches == {}
     assert without.accounting is None
     folder = new.write_site("mine", without, checkout, software="toolchains")
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
@@ -171,7 +171,7 @@ def test_a_site_that_came_from_another_slurm_is_told_what_differs(checkout: Path
     new.write_site("mine", facts("tree"), checkout, software="toolchains")
     found = compared(Site("mine", checkout), "plain")
     told = "\n".join(item.detail for item in found if item.verdict == "fault")
-    assert "scheduler 'slurm' asks sacct, which tells nothing here" in told
+    assert "scheduler 'slurm' asks sacct, which answers nothing here" in told
     assert "TaskPlugin is task/none, without task/affinity" in told
 
 
@@ -197,7 +197,7 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     (partition,) = site.partitions
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
-    says = facts("plain").says
+    says = facts("plain").cluster
     assert check.too_long(scripts[:1], site, says) == []
     (told,) = check.too_long(scripts, site, says)
     assert told == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"

@@ -47,10 +47,6 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
     assert done.stdout == "size 2\n", done.stderr
 
 
-def test_a_package_that_is_not_installed_has_no_version() -> None:
-    assert spackpart.installed_version("no-such-package-anywhere") is None
-
-
 CHECKOUT = Path(__file__).parents[2]
 TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
 

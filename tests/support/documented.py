@@ -83,9 +83,9 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/sites/test_check.py::test_the_command_tells_by_its_exit_status",
         '"site", "lock"',
     ),
-    r"roundtrip site mirror .*": (
-        "tests/sites/test_mirror.py::test_the_command_says_what_lacks_and_exits_1",
-        '"site", "mirror"',
+    r"\.venv/bin/python -m tools\.mirror .*": (
+        "tests/tools/test_mirror.py::test_the_command_says_what_lacks_and_exits_1",
+        "invoke(app, [*words",
     ),
     r"python3 -m venv \.venv": ("site-configs/local/bootstrap", "python3 -m venv"),
     r"\.venv/bin/pip install (--require-hashes -r requirements\.lock|--no-deps .* -e \.)": (

@@ -8,8 +8,8 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from roundtrip.sites import mirror
-from roundtrip.sites.mirror import Sources
+from tools import mirror
+from tools.mirror import Sources
 
 WRONG = "0" * 64
 

@@ -52,7 +52,7 @@ def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define
     assert (planned.version, planned.pin) == ("3.32", None)
     assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
     fewer = replace(made.mpi, unpacked=made.mpi.unpacked[:-1])
-    bare = replace(made.mpi, of_family=made.mpi.of_family.model_copy(update={"definitions": ()}))
+    bare = replace(made.mpi, kind=made.mpi.kind.model_copy(update={"definitions": ()}))
     assert len({planned.key, plan.mpi_plan(fewer).key, plan.mpi_plan(bare).key}) == 3
 
 

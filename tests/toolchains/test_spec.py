@@ -131,9 +131,9 @@ def test_selection() -> None:
     assert [t.name for t in KNOWN.select(["mpich50-boost174"] * 2)] == ["mpich50-boost174"]
     everything = KNOWN.select([], everything=True)
     assert len(everything) == 8
-    assert not any(made.mpi.of_family.simulator for made in everything)
+    assert not any(made.mpi.kind.simulator for made in everything)
     (simulator,) = KNOWN.select(["smpi-boost181"])
-    assert simulator.mpi.of_family.simulator
+    assert simulator.mpi.kind.simulator
 
 
 def test_unknown_name_lists_the_legal_ones_on_one_line() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +16,7 @@ from roundtrip import paths
 from roundtrip.campaign.site import Site
 from roundtrip.cli import app, listing
 from roundtrip.errors import UserError
-from roundtrip.sites import data, live, mirror, probe, software, toolchains
+from roundtrip.sites import data, live, probe, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
 from roundtrip.sites.findings import Finding
@@ -50,7 +52,7 @@ def check(
     if write and not live:
         raise UserError("--write goes with --live, which finds what mends site.toml")
     site = Site(name, paths.checkout())
-    status = _print(check_site(site, scripts))
+    status = print_findings(check_site(site, scripts))
     if live:
         status = _try(site, write, status)
     raise typer.Exit(status)
@@ -59,7 +61,7 @@ def check(
 def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = ()) -> int:
     """Live findings; with `write`, all those of the site with the lines in it that mend it."""
     result = live.check_live(site, _submitting)
-    status = max(status, _print(result.findings))
+    status = max(status, print_findings(result.findings))
     lines = [line for line in result.lines if line not in written]
     if not write or not lines:
         return status
@@ -68,7 +70,7 @@ def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = 
     for line in lines:
         _console.print(f"written      {file}: {line}", highlight=False)
     mended = Site(site.name, site.checkout)
-    return _try(mended, write, _print(check_site(mended, None)), (*written, *lines))
+    return _try(mended, write, print_findings(check_site(mended, None)), (*written, *lines))
 
 
 def _submitting(jobs: str) -> None:
@@ -119,7 +121,7 @@ def lock(
         software.require_current(held, site)
         declared = data.from_folder(site.folder, site.checkout)
         label = declared.label if declared else ()
-    status = _print(one_build_per_mpi(held, label))
+    status = print_findings(one_build_per_mpi(held, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
     for item in toolchains.toolchains(held, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
@@ -128,44 +130,21 @@ def lock(
     raise typer.Exit(status)
 
 
-@site_app.command("mirror")
-def fill_mirror(
-    folder: Annotated[Path, typer.Argument(help="The mirror; it is made if there is none.")],
-    sources: Annotated[
-        list[Path] | None,
-        typer.Option(help="A file of sources besides the shipped one; of one name, the last is."),
-    ] = None,
-    git: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=CLONE: a clone or address instead of the declared repository."),
-    ] = None,
-) -> None:
-    """Fill a source mirror of Spack from Debian's source packages and git repositories.
-
-    For machines that do not reach the authors' sites.  What is there already is kept.
-    Exit status: 0 all is there; 1 something is not; 2 bad input.
-    """
-    clones = dict(_pair(text) for text in git or ())
-    files = [paths.checkout() / mirror.SHIPPED, *(sources or ())]
-    status, size = 0, 0
-    for item in mirror.fill(folder, mirror.read_sources(files), clones):
-        told = item.detail + (f", {item.size / 1e6:.1f} MB" if item.size else "")
-        status = max(status, _print([Finding(item.verdict, item.name, told)]))
-        size += item.size
-    _console.print(
-        f"\n{folder}: {size / 1e6:.0f} MB; `spack mirror add sources {folder.resolve().as_uri()}`"
-    )
-    raise typer.Exit(status)
+@site_app.command(
+    "mirror",
+    hidden=True,
+    context_settings={"ignore_unknown_options": True},
+)
+def mirror(words: Annotated[list[str], typer.Argument()]) -> None:
+    """The old name of ``python -m tools.mirror``: warn, and run it."""
+    typer.echo("`roundtrip site mirror` is now `python -m tools.mirror`", err=True)
+    search = os.pathsep.join([str(paths.checkout()), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "tools.mirror", *words]
+    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": search}).returncode)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, place = text.partition("=")
-    if not equals or not place:
-        raise UserError(f"--git {text}: say NAME=CLONE")
-    return name, place
-
-
-def _print(findings: list[Finding]) -> int:
+def print_findings(findings: list[Finding]) -> int:
+    """Print a line for each finding; 1 if one is a fault, else 0."""
     for item in findings:
         line = f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}"
         _console.print(line, highlight=False)

@@ -21,7 +21,7 @@ from roundtrip.sites import data, differences, slurm, software
 from roundtrip.sites.data import FILE, RDMA
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.scales import SIMULATED
-from roundtrip.sites.slurm import Limits, SlurmFacts
+from roundtrip.sites.slurm import SlurmFacts
 from roundtrip.sites.trials import mpi_key, run_reframe
 
 #: Lines of a file of a site.
@@ -235,7 +235,7 @@ def too_long(rendered: Iterable[Script], site: Site, found: SlurmFacts) -> list[
     faults = set()
     for script in rendered:
         asked = differences.access_options(site.partitions[script.case.partition].get("access", []))
-        longest = found.limits.get(asked.get("partition", ""), Limits()).longest_s
+        longest = found.limit(asked.get("partition", "")).longest_s
         match = _TIME.search(script.text)
         wanted = slurm.seconds(match[1]) if match else None
         if longest is not None and wanted is not None and wanted > longest:

@@ -66,7 +66,7 @@ class Simulated(Table):
 
 
 class Extras(Table):
-    """Of a partition."""
+    """The extras of a partition."""
 
     fabric: str | None = Field(default=None, description="what joins the ranks, on show")
     binding: str | None = Field(
@@ -117,7 +117,7 @@ class Extras(Table):
     )
 
 
-#: Of an environment; whoever renders one fills them in.
+#: The extras of an environment, which `render` and `toolchains` fill in.
 ENVIRONMENT_EXTRAS = {
     "toolchain": "its title, on show",
     "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",

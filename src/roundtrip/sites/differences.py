@@ -17,33 +17,31 @@ from typing import Any
 from roundtrip.campaign.site import Site
 from roundtrip.sites import data, slurm, yamlfile
 from roundtrip.sites.data import SiteData
-from roundtrip.sites.findings import Finding, summarise
+from roundtrip.sites.findings import Finding, last_line, summarise
 from roundtrip.sites.lock import Lock
-from roundtrip.sites.slurm import Limits, SlurmFacts
+from roundtrip.sites.slurm import SlurmFacts
 
-_SUBJECT = "PMIx"
+_OPTION = re.compile(r"(?:--(partition|constraint|gres|qos|account)=|-p ?)(\S.*)")
 
 
 def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     """Whether ``packages.yaml`` requires the series that the site names."""
-    if site.pmix is None or not _speaks_pmix(site):
+    if site.pmix is None or not _uses_pmix(site):
         return []
-    entry = (yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {})
-    versions = _versions(entry)
-    faults = []
-    if not versions:
-        faults.append(f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest")
+    versions = _versions((yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {}))
+    needs = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
+    faults = [] if versions else [needs]
     faults += [
         f"packages.yaml: pmix is {version}, and site.toml says that Slurm has {site.pmix}"
         for version in versions
         if version.split(".")[0] != site.pmix
     ]
-    return summarise(_SUBJECT, faults, f"series {site.pmix}, as Slurm's")
+    return summarise("PMIx", faults, f"series {site.pmix}, as Slurm's")
 
 
 def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
     """Whether every PMIx in the lock file is of the series that the site names."""
-    if site.pmix is None or not _speaks_pmix(site):
+    if site.pmix is None or not _uses_pmix(site):
         return []
     built = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
     faults = [
@@ -52,18 +50,18 @@ def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
         for version in built
         if version.split(".")[0] != site.pmix
     ]
-    return summarise(f"{_SUBJECT} in the lock file", faults, ", ".join(built) or "none")
+    return summarise("PMIx in the lock file", faults, ", ".join(built) or "none")
 
 
 def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
     """A line if Slurm's newest PMIx is of another series than the site says."""
     there = slurm.pmix_series(plugins)
-    if not _speaks_pmix(site) or there is None or there == site.pmix:
+    if not _uses_pmix(site) or there is None or there == site.pmix:
         return []
     return [f'srun has PMIx of series {there}: `pmix = "{there}"` in site.toml']
 
 
-def _speaks_pmix(site: SiteData) -> bool:
+def _uses_pmix(site: SiteData) -> bool:
     return any(
         launch.pmi and launch.pmi.startswith("pmix") and launch.launcher in (None, "srun")
         for launch in site.launch.values()
@@ -75,11 +73,8 @@ def _versions(entry: dict[str, Any]) -> list[str]:
     required = entry.get("require", [])
     texts = [required] if isinstance(required, str) else list(required)
     texts += [item["spec"] for item in entry.get("externals", [])]
-    found = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
-    return [match[1] for match in found if match]
-
-
-_OPTION = re.compile(r"--(partition|constraint|gres|qos|account)=(.+)")
+    matches = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
+    return [match[1] for match in matches if match]
 
 
 def ask_slurm(run: slurm.Runner = slurm.ask) -> tuple[SlurmFacts, str]:
@@ -91,7 +86,7 @@ def ask_slurm(run: slurm.Runner = slurm.ask) -> tuple[SlurmFacts, str]:
 def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
     """Findings on features, accelerators, QOS and accounts; accounting; binding; the nightly job.
 
-    What Slurm does not tell is no fault.
+    What Slurm does not say is no fault.
     """
     faults: list[str] = []
     for name, partition in site.partitions.items():
@@ -110,13 +105,15 @@ def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
 
 
 def access_options(options: Sequence[str]) -> dict[str, str]:
-    return {match[1]: match[2] for option in options if (match := _OPTION.fullmatch(option))}
+    """What the `access` of a partition asks of Slurm, by the long name of each option."""
+    matches = [match for option in options if (match := _OPTION.fullmatch(option))]
+    return {match[1] or "partition": match[2] for match in matches}
 
 
 def _refused(asked: Mapping[str, str], found: SlurmFacts) -> list[str]:
-    """What Slurm has not, or does not let the user have, of what a partition's access asks."""
+    """What the access of a partition asks and Slurm has not, or does not give to the user."""
     slurms = asked["partition"]
-    kinds, limits = found.kinds.get(slurms, ()), found.limits.get(slurms, Limits())
+    kinds, limits = found.kinds.get(slurms, ()), found.limit(slurms)
     faults = [] if limits.up else [f"Slurm's '{slurms}' is not up: it starts no job"]
     features = {feature for kind in kinds for feature in kind.features}
     for feature in re.findall(r"[A-Za-z_][\w.-]*", asked.get("constraint", "") if kinds else ""):
@@ -141,7 +138,7 @@ def _unaccounted(partitions: Mapping[str, Mapping[str, Any]], config: str) -> li
     if not config or "accounting_storage/slurmdbd" in config:
         return []
     return [
-        f"partition '{name}': scheduler 'slurm' asks sacct, which tells nothing here: "
+        f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
         'ReFrame would end without a result; `scheduler = "squeue"`'
         for name, partition in partitions.items()
         if partition["scheduler"] == "slurm"
@@ -149,32 +146,28 @@ def _unaccounted(partitions: Mapping[str, Mapping[str, Any]], config: str) -> li
 
 
 def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]], config: str) -> list[str]:
-    plugin = re.search(r"^TaskPlugin\s*=\s*(.*)$", config, re.MULTILINE)
-    if plugin is None or "task/affinity" in plugin[1]:
+    plugin = slurm.setting(config, "TaskPlugin")
+    if not plugin or "task/affinity" in plugin:
         return []
-    told = f"is bound by srun, and TaskPlugin is {plugin[1].strip()}, without task/affinity"
+    extras = {item["name"]: item.get("extras", {}) for item in toolchains}
     return [
-        f"toolchain '{item['name']}' {told}"
-        for item in toolchains
-        if item.get("extras", {}).get("launcher") == "srun"
-        and any(
-            option.startswith("--cpu-bind") for option in item["extras"].get("launcher_options", [])
-        )
+        f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
+        for name, own in extras.items()
+        if own.get("launcher") == "srun"
+        and any(option.startswith("--cpu-bind") for option in own.get("launcher_options", []))
     ]
 
 
 def _nightly(environment: Mapping[str, str], found: SlurmFacts) -> list[str]:
-    """What of the options of nightly.sbatch, by the site's `environment`, Slurm would refuse."""
+    """Options of nightly.sbatch, by the site's `environment`, that Slurm would refuse."""
     partition = environment.get("SBATCH_PARTITION")
     if not partition or not found.limits:
         return []
     if partition not in found.limits:
         there = ", ".join(sorted(found.limits))
         return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {there}"]
-    asked = {"partition": partition}
-    for key, name in (("qos", "SBATCH_QOS"), ("account", "SBATCH_ACCOUNT")):
-        if value := environment.get(name):
-            asked[key] = value
+    names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
+    asked = {key: environment[name] for key, name in names.items() if environment.get(name)}
     faults = _refused(asked, found)
     longest = found.limits[partition].longest_s
     wanted = slurm.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
@@ -186,14 +179,9 @@ def _nightly(environment: Mapping[str, str], found: SlurmFacts) -> list[str]:
 
 
 def compare(site: Site) -> list[Finding]:
-    """A finding on partitions, one on their sizes, one on PMI, and those of `differences`; or why
-    they were not checked."""
-    asked = {
-        name: match[1]
-        for name, partition in site.partitions.items()
-        for option in partition.get("access", [])
-        if (match := re.fullmatch(r"(?:--partition=|-p ?)(\S+)", option))
-    }
+    """Findings on partitions, their sizes, PMI and limits; or why they were not checked."""
+    options = {name: access_options(p.get("access", [])) for name, p in site.partitions.items()}
+    asked = {name: own["partition"] for name, own in options.items() if "partition" in own}
     subject = "Slurm partitions"
     if not asked:
         return [Finding("not checked", subject, "the site names none")]
@@ -202,7 +190,7 @@ def compare(site: Site) -> list[Finding]:
         return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
     done = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
     if done.returncode:
-        return [Finding("not checked", subject, f"sinfo failed: {_last_line(done.stderr)}")]
+        return [Finding("not checked", subject, f"sinfo failed: {last_line(done.stderr)}")]
     there = {found.name: found for found in slurm.parse_sinfo(done.stdout)}
     faults = [
         f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
@@ -225,10 +213,8 @@ def compare(site: Site) -> list[Finding]:
 def _compare_size(name: str, extras: Mapping[str, Any], there: slurm.Partition) -> list[str]:
     """What is more than Slurm has; a site may well offer less than there is."""
     lines = []
-    for what, count in (
-        *(("nodes", there.nodes), ("cores", there.cores), ("sockets", there.sockets)),
-    ):
-        said = extras.get(what)
+    for what in ("nodes", "cores", "sockets"):
+        count, said = getattr(there, what), extras.get(what)
         if said is None and (count or what != "sockets"):
             lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
         elif said is not None and count and said > count:
@@ -262,7 +248,3 @@ def _compare_pmi(site: Site) -> list[Finding]:
     declared = data.from_folder(site.folder, site.checkout)
     faults += pmix_mismatch(declared, known) if declared else []
     return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no output"])[-1]

@@ -1,6 +1,7 @@
 """How the ranks of a launch are started, bound and placed: by srun, or by the program of the MPI.
 
-A new site starts an MPI by srun if srun has a PMI for it and binds, else by the MPI."""
+A new site starts an MPI by srun if srun has a PMI for it and binds, else by the MPI.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def at_first_failure(launcher: str) -> list[str]:
 def on_sockets(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
     """The `options` of a launch for a `placement` of `scales.ON_SOCKETS`.
 
-    How ranks are bound stays where it is said; how they are placed is replaced.
+    An option that binds ranks stays; those that place them are replaced.
     """
     launcher = "srun" if launcher == "srunalloc" else launcher
     if launcher not in _ON_SOCKETS:
@@ -71,12 +72,12 @@ def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, o
 
     Without a `launcher`, the partition's launcher starts the ranks, with these options.
     """
-    found: dict[str, object] = {"launcher_options": list(options)}
+    extras: dict[str, object] = {"launcher_options": list(options)}
     if launcher:
-        found["launcher"] = launcher
-        if unbound := _OVERSUBSCRIBED.get(launcher):
-            found["launcher_options_oversubscribed"] = list(unbound)
-    return found
+        extras["launcher"] = launcher
+    if unbound := _OVERSUBSCRIBED.get(launcher or ""):
+        extras["launcher_options_oversubscribed"] = list(unbound)
+    return extras
 
 
 #: PMIs of srun that an MPI can be built for, the one of base/slurm.toml first.
@@ -101,8 +102,7 @@ def srun_pmi(mpi: str, facts: Facts) -> str | None:
 
 
 def start_options(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every way to start `mpi`: launcher and options, by srun with the PMIs `offered`, or by its
-    own program."""
+    """Every launcher with options for `mpi`: srun with the PMIs `offered`, or its own program."""
     by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in offered]
     launcher, bind = _OWN.get(mpi, _HYDRA)
     return [*by_srun, (launcher, bind, "core")]
@@ -123,25 +123,25 @@ def launch_tables(facts: Facts) -> str:
 
 
 def start_lines(facts: Facts) -> list[str]:
-    """How each MPI starts its ranks, for people; and what could not be found out."""
-    chosen = {mpi: srun_pmi(mpi, facts) for mpi in _PMIS}
-    told = [
-        f"{mpi}: srun --mpi={name}"
-        if name
-        else f"{mpi}: {_OWN.get(mpi, _HYDRA)[0]}, {_why(mpi, facts)}"
-        for mpi, name in chosen.items()
-    ]
-    return [f"how ranks start: {'; '.join(told)}"]
+    """How each MPI starts its ranks, for people."""
+    starts = []
+    for mpi in _PMIS:
+        pmi = srun_pmi(mpi, facts)
+        own = f"{_OWN.get(mpi, _HYDRA)[0]}, {_why(mpi, facts)}"
+        starts.append(f"{mpi}: {f'srun --mpi={pmi}' if pmi else own}")
+    return [f"how ranks start: {'; '.join(starts)}"]
 
 
 def unknown_starts(facts: Facts) -> list[str]:
-    """What has to be looked up by hand."""
-    found = []
+    """What the user has to look up."""
+    unknown = []
     if not facts.pmi:
-        found.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+        unknown.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
     if facts.binds_tasks is None:
-        found.append("whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)")
-    return found
+        unknown.append(
+            "whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)"
+        )
+    return unknown
 
 
 def _without_libraries(facts: Facts) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launchers, slurm, spackpart
 from roundtrip.sites.probe import Facts
-from roundtrip.sites.slurm import Limits, Partition
+from roundtrip.sites.slurm import Partition
 
 #: Of the job of a night: as campaigns/nightly.sbatch asks by itself.
 _USUAL_S = 6 * 3600
@@ -39,49 +41,51 @@ def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
     )
     for variable, one in (("SBATCH_ACCOUNT", chosen), ("ROUNDTRIP_ACCOUNT", measured[0])):
         allowed = _accounts(facts, one)
-        if len(facts.says.accounts) > 1 and allowed:
+        if len(facts.cluster.accounts) > 1 and allowed:
             text += f"export {variable}={allowed[0]} # of: {', '.join(allowed)}\n"
     return text
 
 
 def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
-    """What was found, for people."""
-    says = facts.says
-    told = []
+    """A line for each fact of the cluster, for people."""
+    cluster = facts.cluster
+    lines = []
     for one in measured:
-        kinds = says.kinds.get(one.name, ())
+        kinds = cluster.kinds.get(one.name, ())
         if len(kinds) > 1 or any(kind.gres for kind in kinds):
-            told.append(f"nodes of `{one.name}`: {'; '.join(map(str, kinds))}")
-    for name, limits in says.limits.items():
+            lines.append(f"nodes of `{one.name}`: {'; '.join(map(str, kinds))}")
+    for name, limits in cluster.limits.items():
         parts = [] if limits.up else ["does not start jobs, so left out"]
         parts += [f"for QOS {', '.join(limits.qos)} only"] if limits.qos else []
         parts += [f"for accounts {', '.join(limits.accounts)} only"] if limits.accounts else []
         if parts:
-            told.append(f"partition `{name}`: {'; '.join(parts)}")
-    if says.qos:
-        named = [f"{name} ({_hours(longest)})" for name, longest in says.qos.items()]
-        told.append(f"QOS: {', '.join(named)}; your accounts: {', '.join(says.accounts) or 'none'}")
-    if says.switches:
-        named = [f"{name} ({len(nodes)} nodes)" for name, nodes in says.switches.items()]
-        told.append(f"leaf switches: {', '.join(named)}")
-    if says.crontab:
-        told.append("scrontab is enabled: it starts the nights")
-    if says.preempts:
-        told.append("Slurm preempts jobs here: such a launch is repeated")
-    return told
+            lines.append(f"partition `{name}`: {'; '.join(parts)}")
+    if cluster.qos:
+        names = ", ".join(f"{name} ({_hours(longest)})" for name, longest in cluster.qos.items())
+        lines.append(f"QOS: {names}; your accounts: {', '.join(cluster.accounts) or 'none'}")
+    if cluster.switches:
+        names = ", ".join(
+            f"{name} ({len(nodes)} nodes)" for name, nodes in cluster.switches.items()
+        )
+        lines.append(f"leaf switches: {names}")
+    if cluster.crontab:
+        lines.append("scrontab is enabled: it starts the nights")
+    if cluster.preempts:
+        lines.append("Slurm preempts jobs here: such a launch is repeated")
+    return lines
 
 
 def unknown_limits(facts: Facts, measured: Sequence[Partition]) -> list[str]:
     """What somebody has to decide."""
     left = []
     for one in measured:
-        kinds = facts.says.kinds.get(one.name, ())
+        kinds = facts.cluster.kinds.get(one.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
             left.append(
                 f"nodes of partition `{one.name}` differ, and a launch takes any: to measure one "
                 'kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
             )
-        limits = facts.says.limits.get(one.name, Limits())
+        limits = facts.cluster.limit(one.name)
         if limits.qos and not set(limits.qos) & {"normal"}:
             left.append(f"`access` of partition `{one.name}`: `--qos=` one of {limits.qos}")
     return left
@@ -89,12 +93,12 @@ def unknown_limits(facts: Facts, measured: Sequence[Partition]) -> list[str]:
 
 def _accounts(facts: Facts, partition: Partition) -> list[str]:
     """The user's accounts that may use the partition."""
-    accounts = facts.says.limits.get(partition.name, Limits()).accounts
-    return [name for name in facts.says.accounts if not accounts or name in accounts]
+    accounts = facts.cluster.limit(partition.name).accounts
+    return [name for name in facts.cluster.accounts if not accounts or name in accounts]
 
 
 def _longest(facts: Facts, partition: Partition) -> int:
-    longest = facts.says.limits.get(partition.name, Limits()).longest_s
+    longest = facts.cluster.limit(partition.name).longest_s
     return _USUAL_S if longest is None else longest
 
 
@@ -109,21 +113,6 @@ from roundtrip.sites.render import configuration
 
 site_configuration = configuration(__file__)
 '''
-_TITLES = {
-    "infiniband": "Slurm, InfiniBand",
-    "roce": "Slurm, RDMA over Converged Ethernet",
-    "ethernet": "Slurm, Ethernet, UCX",
-    "tcp": "Slurm, Ethernet, each MPI's own TCP",
-    "machine": "This machine, no scheduler, software by Spack",
-}
-#: The shipped site whose Spack part a new site gets, if not that of `infiniband`.
-_SPACK_OF = {
-    "machine": "spack",
-    "infiniband": "infiniband",
-    "roce": "roce",
-    "ethernet": "infiniband",
-    "tcp": "infiniband",
-}
 _VALUES = {
     "hca": ("mlx5_0", "`ibv_devinfo -l`; of several, the one nearest to the ranks (`lstopo`)"),
     "port": (1, ""),
@@ -131,12 +120,25 @@ _VALUES = {
     "gid_index": (3, "`show_gids`: the line of the IPv4 address that says v2"),
     "traffic_class": (106, "the class that the switches treat as lossless: ask who runs them"),
 }
-_NEEDS = {
-    "infiniband": ("hca", "port", "interface"),
-    "roce": ("hca", "port", "interface", "gid_index", "traffic_class"),
-    "ethernet": ("interface",),
-    "tcp": ("interface",),
-    "machine": (),
+
+
+class _Base(NamedTuple):
+    """A base of a site, the shipped site whose Spack part it gets, and the values that it needs."""
+
+    title: str
+    spack_part: str
+    values: tuple[str, ...] = ()
+
+
+_RDMA = ("hca", "port", "interface")
+_BASES = {
+    "infiniband": _Base("Slurm, InfiniBand", "infiniband", _RDMA),
+    "roce": _Base(
+        "Slurm, RDMA over Converged Ethernet", "roce", (*_RDMA, "gid_index", "traffic_class")
+    ),
+    "ethernet": _Base("Slurm, Ethernet, UCX", "infiniband", ("interface",)),
+    "tcp": _Base("Slurm, Ethernet, each MPI's own TCP", "infiniband", ("interface",)),
+    "machine": _Base("This machine, no scheduler, software by Spack", "spack"),
 }
 
 
@@ -166,16 +168,12 @@ def write_site(
     (folder / data.FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME.format(name=name))
     if software == "spack":
-        unknown += spackpart.write_spack_part(
-            sites / _SPACK_OF[base] / "spack", folder, facts, base
-        )
+        source = sites / _BASES[base].spack_part / "spack"
+        unknown += spackpart.write_spack_part(source, folder, facts, base)
     unknown += unknown_limits(facts, chosen)
-    found = (
-        facts.lines()
-        + (launchers.start_lines(facts) if chosen else [])
-        + cluster_lines(facts, chosen)
-    )
-    (folder / "README.md").write_text(readme(name, base, found, unknown))
+    starts = launchers.start_lines(facts) if chosen else []
+    lines = [*facts.lines(), *starts, *cluster_lines(facts, chosen)]
+    (folder / "README.md").write_text(readme(name, base, lines, unknown))
     if text := nights_environment(facts, chosen):
         (folder / "environment").write_text(text)
     return folder
@@ -201,11 +199,11 @@ def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
 def site_toml(
     name: str, base: str, facts: Facts, partitions: Sequence[Partition], software: str
 ) -> tuple[str, list[str]]:
-    """The text of ``site.toml``, and the keys with a usual value because nothing was found."""
+    """The text of ``site.toml``, and the keys that have a usual value: the probe found none."""
     text = (
         f"# Site `{name}`: README.md beside it says what was found. It is laid over\n"
         f"# site-configs/base/{base}.toml: whatever stands there may be replaced here.\n"
-        f'base = "{base}"\ndescription = "{_TITLES[base]}"\n'
+        f'base = "{base}"\ndescription = "{_BASES[base].title}"\n'
     )
     if software != "spack" or base == "machine":
         text += f'software = "{software}"\n'
@@ -217,26 +215,21 @@ def site_toml(
         text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
     else:
         unknown.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
-    found = _values(base, facts)
+    values = _values(base, facts)
     text += "\n[values]\n"
-    for key in _NEEDS[base]:
+    for key in _BASES[base].values:
         usual, how = _VALUES[key]
-        value = found.get(key)
+        value = values.get(key)
         if value is None:
             unknown.append(f"`{key}` in `{data.FILE}`" + (f": {how}" if how else ""))
-        chosen = usual if value is None else value
-        literal = f'"{chosen}"' if isinstance(chosen, str) else str(chosen)
+        literal = json.dumps(usual if value is None else value)
         text += f"{key} = {literal}{f' # {how}' if how else ''}\n"
+    if facts.accounting is False:  # ReFrame's `slurm` asks sacct how a job ended, and gives up
+        text += "\n[every_partition]\n"
+        text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     sizes, unsized = _sizes(partitions)
-    text += _scheduler(facts) + sizes + launchers.launch_tables(facts)
+    text += sizes + launchers.launch_tables(facts)
     return text, unknown + unsized + launchers.unknown_starts(facts)
-
-
-def _scheduler(facts: Facts) -> str:
-    """ReFrame's `slurm` asks sacct how a job ended, and gives up where that cannot tell."""
-    if facts.accounting is not False:
-        return ""
-    return '\n[every_partition]\nscheduler = "squeue" # no accounting here: `sacct` tells nothing\n'
 
 
 def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
@@ -245,10 +238,8 @@ def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
     text, unknown = "", []
     for one in partitions:
         text += f'\n[slurm_partition."{one.name}"]\n'
-        for key, value in (
-            *(("nodes", one.nodes), ("cores", one.cores), ("sockets", one.sockets)),
-        ):
-            if value:
+        for key in ("nodes", "cores", "sockets"):
+            if value := getattr(one, key):
                 text += f"{key} = {value}\n"
             else:
                 unknown.append(f"`{key}` of partition `{one.name}`: what fits follows from it")

@@ -13,7 +13,6 @@ import getpass
 import json
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,60 +55,41 @@ class Library:
         return f"{self.name} {self.version} in {self.prefix}{lacking}"
 
 
-@dataclass(frozen=True)
-class _Sought:
-    """How to find one: `command` with its version, a program in its prefix, header and library."""
-
-    command: tuple[str, ...]
-    version: str
-    program: str | None
-    header: str
-    library: str
-
-
 _NUMBER = r"(\d+(?:\.\d+)*)"
-_SOUGHT = {
-    "ucx": _Sought(
-        ("ucx_info", "-v"),
-        rf"(?:Library version:|UCT version=)\s*{_NUMBER}",
-        "ucx_info",
-        "ucp/api/ucp.h",
-        "libucp.so",
-    ),
-    "gcc": _Sought(("gcc", "-dumpfullversion"), _NUMBER, "gcc", "", ""),
-}
-#: Known to pkg-config, which tells the prefix too: (its name, header, library).  Open MPI 5 looks
+#: Libraries whose version and prefix pkg-config knows, with header and library.  Open MPI 5 looks
 #: for them in `lib` and `lib64` of the prefix only, not in Debian's folder of an architecture.
 _PACKAGED = {
-    "pmix": ("pmix", "pmix.h", "libpmix.so"),
-    "hwloc": ("hwloc", "hwloc.h", "libhwloc.so"),
-    "libevent": ("libevent", "event2/event.h", "libevent_core.so"),
+    "pmix": ("pmix.h", "libpmix.so"),
+    "hwloc": ("hwloc.h", "libhwloc.so"),
+    "libevent": ("event2/event.h", "libevent_core.so"),
 }
 
 
-def find_libraries(run: Callable[..., str | None], slurm: str | None) -> list[Library]:
-    """What `run` finds; `slurm` is Slurm's version if there is one."""
-    found = []
-    if slurm:
-        found.append(_library("slurm", slurm, _prefix("sinfo"), "slurm/slurm.h", "libslurm.so"))
-    for name, sought in _SOUGHT.items():
-        match = re.search(sought.version, run(*sought.command) or "")
-        if match:
-            prefix = _prefix(sought.program or name)
-            found.append(_library(name, match[1], prefix, sought.header, sought.library))
+def find_libraries(run: slurm.Runner, slurm_version: str | None) -> list[Library]:
+    """What `run` finds of the libraries below an MPI, and of Slurm if it has a version."""
+    libraries = []
+    if slurm_version:
+        prefix = _prefix("sinfo")
+        libraries.append(_library("slurm", slurm_version, prefix, "slurm/slurm.h", "libslurm.so"))
+    ucx = rf"(?:Library version:|UCT version=)\s*{_NUMBER}"
+    if number := re.search(ucx, run("ucx_info", "-v") or ""):
+        prefix = _prefix("ucx_info")
+        libraries.append(_library("ucx", number[1], prefix, "ucp/api/ucp.h", "libucp.so"))
+    if number := re.search(_NUMBER, run("gcc", "-dumpfullversion") or ""):
+        libraries.append(Library("gcc", number[1], str(_prefix("gcc"))))
     rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
         "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
     )
     if rdma and (number := re.match(_NUMBER, rdma)):
         header = "infiniband/verbs.h"
-        found.append(_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so"))
-    for name, (package, header, library) in _PACKAGED.items():
-        version = run("pkg-config", "--modversion", package)
-        place = run("pkg-config", "--variable=prefix", package)
+        libraries.append(_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so"))
+    for name, (header, library) in _PACKAGED.items():
+        version = run("pkg-config", "--modversion", name)
+        place = run("pkg-config", "--variable=prefix", name)
         if version and place and (number := re.match(_NUMBER, version)):
             prefix = Path(place.strip())
-            found.append(_library(name, number[1], prefix, header, library, apart=False))
-    return found
+            libraries.append(_library(name, number[1], prefix, header, library, multiarch=False))
+    return libraries
 
 
 def _prefix(program: str) -> Path:
@@ -118,21 +98,16 @@ def _prefix(program: str) -> Path:
 
 
 def _library(
-    name: str, version: str, prefix: Path, header: str, library: str, apart: bool = True
+    name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
-    """With `apart`, the library may be in a folder of an architecture."""
+    """With `multiarch`, the library may be in a folder of an architecture, as Debian has them."""
+    folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
     lacks = None
-    if header and not (prefix / "include" / header).is_file():
+    if not (prefix / "include" / header).is_file():
         lacks = f"include/{header}"
-    elif library and not any(_libraries(prefix, library, apart)):
+    elif not any(file for folder in folders for file in prefix.glob(f"{folder}/{library}")):
         lacks = f"lib/{library}"
     return Library(name, version, str(prefix), lacks)
-
-
-def _libraries(prefix: Path, library: str, apart: bool) -> list[Path]:
-    """In ``lib``, ``lib64``, or if `apart` a folder of an architecture as Debian has them."""
-    more = prefix.glob(f"lib/*-linux-gnu*/{library}") if apart else ()
-    return [*prefix.glob(f"lib*/{library}"), *more]
 
 
 _YES_NO = {True: "yes", False: "no", None: "not found"}
@@ -150,7 +125,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Facts:
-    """What was found; None or empty where nothing was found."""
+    """Facts of a machine; None or empty if unknown."""
 
     partitions: tuple[Partition, ...] = ()
     slurm: str | None = None
@@ -164,18 +139,17 @@ class Facts:
     ports: tuple[Port, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
-    says: SlurmFacts = field(default_factory=SlurmFacts)
+    cluster: SlurmFacts = field(default_factory=SlurmFacts)
 
     @property
     def usable(self) -> list[Partition]:
         """Partitions that start jobs."""
-        return [one for one in self.partitions if self.says.up(one.name)]
+        return [one for one in self.partitions if self.cluster.up(one.name)]
 
     @property
     def partition(self) -> Partition | None:
         """Slurm's default partition, or the one with most nodes."""
-        ranked = self._ranked
-        return ranked[0] if ranked else None
+        return next(iter(self._ranked), None)
 
     @property
     def covering(self) -> list[Partition]:
@@ -202,11 +176,11 @@ class Facts:
     @property
     def port(self) -> Port | None:
         """An active port, InfiniBand before Ethernet."""
-        ranked = sorted(
+        return min(
             (port for port in self.ports if port.active),
             key=lambda port: (port.link_layer != "InfiniBand", port.device, port.number),
+            default=None,
         )
-        return ranked[0] if ranked else None
 
     def interface(self, infiniband: bool) -> str | None:
         """The first network interface that runs over InfiniBand (IPoIB), or that does not."""
@@ -243,14 +217,16 @@ def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) ->
     lscpu = run("lscpu", "-J") or ""
     cpu, sockets, cores = parse_lscpu(lscpu)
     config = run("scontrol", "show", "config")
+
+    def has(setting: str, value: str) -> bool | None:
+        return None if config is None else value in slurm.setting(config, setting)
+
     return Facts(
         partitions=slurm.parse_sinfo(sinfo or ""),
         slurm=version[1] if version else None,
         pmi=slurm.parse_pmi(run("srun", "--mpi=list") or ""),
-        binds_tasks=None if config is None else "task/affinity" in _setting(config, "TaskPlugin"),
-        accounting=None
-        if config is None
-        else "slurmdbd" in _setting(config, "AccountingStorageType"),
+        binds_tasks=has("TaskPlugin", "task/affinity"),
+        accounting=has("AccountingStorageType", "slurmdbd"),
         cpu=cpu,
         target=target_from_lscpu(lscpu),
         sockets=sockets,
@@ -258,7 +234,7 @@ def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) ->
         ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
         interfaces=interfaces(net),
         libraries=tuple(find_libraries(run, version[1] if version else None)),
-        says=slurm.look_at_slurm(run, config or "", getpass.getuser()),
+        cluster=slurm.look_at_slurm(run, config or "", getpass.getuser()),
     )
 
 
@@ -324,8 +300,3 @@ def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
         for folder in sorted(net.glob("*"))
         if (folder / "device").exists() and (folder / "type").is_file()
     )
-
-
-def _setting(config: str, name: str) -> str:
-    match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
-    return match[1] if match else ""

@@ -47,14 +47,14 @@ def prebuilt_environment(
     osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
     elsewhere = f"it knows no Boost, {suites_in} is enough" if suites_in else None
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
-    configure = " ".join([*mpi.of_family.configure, "./configure"])
+    configure = " ".join([*mpi.kind.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
     places = {"npb-upstream": npb, "osu": osu}
     reference = mpi.netpipe if netpipe else None
     offered = [key for key, place in places.items() if Path(place).is_dir()]
     if reference and shutil.which(reference):
         offered.insert(0, "netpipe-reference")
-    kind = [SIMULATED] if mpi.of_family.simulator else []
+    kind = [SIMULATED] if mpi.kind.simulator else []
     own_launcher = extras.get("launcher") not in (None, "srun")
     return {
         "name": name,
@@ -108,8 +108,7 @@ def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
 def configuration(file: str) -> dict[str, Any]:
     """What ReFrame takes as ``site_configuration``; `file` is the site's ``reframe.py``.
 
-    ReFrame's ConfigError, which it tells in one line, with file and line if ``site.toml`` beside it
-    is no site.
+    ConfigError of ReFrame, in one line, with file and line of the fault, if ``site.toml`` has one.
     """
     try:
         return render(Path(file).resolve().parent)
@@ -152,25 +151,26 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
     known = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, known) for key in site.transport]
-    return [_plain(name, toolchain, site, known) for toolchain in _of_its_kind(site, known)]
+    return [_plain(name, toolchain, site, known) for toolchain in _usable_toolchains(site, known)]
 
 
-def _of_its_kind(site: SiteData, known: Catalogue) -> list[Toolchain]:
+def _usable_toolchains(site: SiteData, known: Catalogue) -> list[Toolchain]:
     """Simulators for a site that says how one starts ranks, all others for any other site."""
-    families = {mpi.family for mpi in known.mpis.values() if mpi.of_family.simulator}
+    families = {mpi.family for mpi in known.mpis.values() if mpi.kind.simulator}
     simulated = not families.isdisjoint(site.launch)
-    return [one for one in known.toolchains.values() if one.mpi.of_family.simulator == simulated]
+    return [one for one in known.toolchains.values() if one.mpi.kind.simulator == simulated]
 
 
 def _plain(system: str, toolchain: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
     """The environment of a toolchain, under the toolchain's name."""
-    launch, last = _launch(site, toolchain.mpi), known.last_boost
+    variables, extras = _start(site, toolchain.mpi)
+    last = known.last_boost
     return prebuilt_environment(
         system,
         toolchain.name,
         toolchain,
-        {**site.variables, **_variables(launch)},
-        launchers.launcher_extras(launch.launcher, _options(launch, site)),
+        variables,
+        extras,
         suites_in=None if toolchain.boost == last else f"{toolchain.mpi.name}-{last.name}",
         netpipe=True,
     )
@@ -184,17 +184,14 @@ def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, 
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.FILE}")
     toolchain = Toolchain(known.mpis[transport.mpi], known.last_boost)
-    launch = _launch(site, toolchain.mpi)
+    variables, extras = _start(site, toolchain.mpi)
+    title = f"{toolchain.mpi.title} over {transport.over}"
     return prebuilt_environment(
         system,
         key,
         toolchain,
-        {**site.variables, **_variables(launch), **transport.variables},
-        {
-            "toolchain": f"{toolchain.mpi.title} over {transport.over}",
-            "transport": transport.over,
-            **launchers.launcher_extras(launch.launcher, _options(launch, site)),
-        },
+        {**variables, **transport.variables},
+        {"toolchain": title, "transport": transport.over, **extras},
     )
 
 
@@ -229,7 +226,7 @@ def _partition(
 
 
 def _jobs(one: Partition) -> int:
-    """Jobs at a time: more than the site's only of launches that a campaign says share no node."""
+    """Jobs at a time: more than the site's if a campaign says that its launches share no node."""
     together = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
     return int(together) if one.side_by_side and together.isdecimal() else one.max_jobs
 
@@ -250,10 +247,9 @@ def _extras(one: Partition) -> dict[str, Any]:
         extras["across"] = list(extras["across"])
     if extras.get("processors") == "here":
         extras["processors"] = os.cpu_count()
-    if extras.get("cores") == "here":
-        extras["cores"] = facts.read_host().cores
-    if extras.get("sockets") == "here":
-        extras["sockets"] = facts.read_host().sockets
+    for key in ("cores", "sockets"):
+        if extras.get(key) == "here":
+            extras[key] = getattr(facts.read_host(), key)
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
         extras |= slurm.partition_size(file.read_text(errors="replace"), one.name)
@@ -265,19 +261,19 @@ def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]
         return list(one.environs)
     if site.software == "spack":
         return toolchains.installed_names(environments, one.without)
-    held_back = {
-        name
-        for name, transport in site.transport.items()
-        if transport.unless and site.condition[transport.unless]
-    }
-    return [name for name in built_names(environments) if name not in held_back]
+    unless = {name: transport.unless for name, transport in site.transport.items()}
+    excluded = {name for name, key in unless.items() if key and site.condition[key]}
+    return [name for name in built_names(environments) if name not in excluded]
 
 
-def _launch(site: SiteData, mpi: Mpi) -> Launch:
+def _start(site: SiteData, mpi: Mpi) -> tuple[dict[str, str], dict[str, object]]:
+    """Variables and extras with which the ranks of `mpi` start; UserError if the site has none."""
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)
         raise UserError(f"the site does not say how {mpi.title} starts ranks; it knows: {legal}")
-    return site.launch[mpi.family]
+    launch = site.launch[mpi.family]
+    extras = launchers.launcher_extras(launch.launcher, _options(launch, site))
+    return {**site.variables, **_variables(launch)}, extras
 
 
 def _options(launch: Launch, site: SiteData) -> list[str]:

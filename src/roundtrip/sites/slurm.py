@@ -125,7 +125,11 @@ class SlurmFacts:
 
     def up(self, partition: str) -> bool:
         """Whether the partition starts jobs, as far as that is known."""
-        return self.limits.get(partition, Limits()).up
+        return self.limit(partition).up
+
+    def limit(self, partition: str) -> Limits:
+        """What the partition takes; without a limit if Slurm does not say."""
+        return self.limits.get(partition, Limits())
 
 
 def look_at_slurm(run: Runner, config: str, user: str) -> SlurmFacts:
@@ -133,15 +137,14 @@ def look_at_slurm(run: Runner, config: str, user: str) -> SlurmFacts:
 
     `config` is the output of ``scontrol show config``, `user` who would measure.
     """
-    mode = re.search(r"^PreemptType\s*=\s*(\S+)", config, re.MULTILINE)
     return SlurmFacts(
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
         qos=parse_qos(run(*_QOS) or ""),
         accounts=parse_accounts(run(*_ACCOUNTS) or "", user),
         switches=parse_topology(run(*_TOPOLOGY) or ""),
-        preempts=mode is not None and mode[1] != "preempt/none",
-        crontab=re.search(r"^ScronParameters\s*=.*enable", config, re.MULTILINE) is not None,
+        preempts=setting(config, "PreemptType") not in ("", "preempt/none"),
+        crontab="enable" in setting(config, "ScronParameters"),
     )
 
 
@@ -274,6 +277,12 @@ def seconds(text: str) -> int | None:
 
 def _names(text: str) -> tuple[str, ...]:
     return () if text in _ANY or text == "(null)" else tuple(text.split(","))
+
+
+def setting(config: str, name: str) -> str:
+    """The value of `name` in the output of ``scontrol show config``; "" without one."""
+    match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
 def ask(*command: str) -> str | None:

@@ -22,12 +22,12 @@ from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, toolchains, yamlfile
 from roundtrip.sites import lock as locks
-from roundtrip.sites.findings import Finding, summarise
+from roundtrip.sites.findings import Finding, last_line, summarise
 from roundtrip.sites.lock import Concrete, Lock
 
 #: `include` with an environment variable, on which spack.yaml relies, came with this version.
 OLDEST_SPACK = (1, 1)
-
+_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 _VALIDATE = """
 import importlib, json
 import spack.config
@@ -62,7 +62,7 @@ class Spack:
         )
         marked = re.search(r"^FAULTS (.*)$", done.stdout, re.MULTILINE)
         if not marked:
-            raise UserError(f"`spack python` failed: {_last_line(done.stderr + done.stdout)}")
+            raise UserError(f"`spack python` failed: {last_line(done.stderr + done.stdout)}")
         faults: list[list[str]] = json.loads(marked[1])
         return [f"{name}: {' '.join(text.split())}" for name, text in faults]
 
@@ -79,19 +79,11 @@ def find_spack() -> Spack | None:
     done = subprocess.run([candidate, "--version"], capture_output=True, text=True)
     number = re.match(r"(\d+)\.(\d+)", done.stdout)
     if not number:
-        raise UserError(f"{candidate} does not run: {_last_line(done.stderr + done.stdout)}")
+        raise UserError(f"{candidate} does not run: {last_line(done.stderr + done.stdout)}")
     if tuple(map(int, number.groups())) < OLDEST_SPACK:
         needed = ".".join(map(str, OLDEST_SPACK))
         raise UserError(f"{candidate} is Spack {done.stdout.strip()}: {needed} or newer is needed")
     return Spack(candidate, done.stdout.split()[0])
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
-
-
-_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
@@ -121,10 +113,8 @@ def expand_matrix(environment: Path, defined: dict[str, list[str]]) -> list[str]
 
 def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
     """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
-    asked, held = (
-        Counter(map(canonical_spec, wanted)),
-        Counter(canonical_spec(root.asked) for root in lock.roots),
-    )
+    asked = Counter(map(canonical_spec, wanted))
+    held = Counter(canonical_spec(root.asked) for root in lock.roots)
     return [
         *_some("not in the lock file", sorted((asked - held).elements())),
         *_some("in the lock file and not asked for", sorted((held - asked).elements())),
@@ -132,8 +122,7 @@ def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
 
 
 def canonical_spec(spec: str) -> str:
-    """A spec with sorted variants and dependencies, because Spack spells it differently in the lock
-    file than people do in spack.yaml."""
+    """A spec with sorted variants and dependencies: Spack sorts them otherwise than people do."""
     parts = []
     for part in re.split(r"\s*\^", spec):
         name, *rest = _TOKEN.findall(part)
@@ -197,33 +186,30 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
     """Whether Spack's own schema accepts the files; not checked without Spack."""
     subject = "Spack's schema"
     try:
-        found = find_spack()
-        if found is None:
+        spack = find_spack()
+        if spack is None:
             return [Finding("not checked", subject, "no spack in $SPACK_ROOT or PATH")]
         names = [environment, *sorted(folder.glob("*.yaml"))]
-        fine = f"{len(names)} files, Spack {found.version}"
-        return summarise(subject, found.schema_faults(names), fine)
+        return summarise(
+            subject, spack.schema_faults(names), f"{len(names)} files, Spack {spack.version}"
+        )
     except UserError as error:
         return [Finding("fault", subject, error.what)]
 
 
 def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
-    """Whether the active lock has one build for each MPI, the whole matrix, and one spec for each
-    toolchain."""
+    """Whether the active lock has one build per MPI, the matrix, and a spec per toolchain."""
     active = toolchains.active_lock()
     if active is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
         lock = locks.read(active)
         wanted = expand_matrix(environment, definitions(folder))
+        fine = f"{len(wanted)} roots, all in the lock file"
         declared = data.from_folder(site.folder, site.checkout)
         return [
             *one_build_per_mpi(lock, declared.label if declared else ()),
-            *summarise(
-                "matrix",
-                mismatches(lock, wanted),
-                f"{len(wanted)} roots, all in the lock file",
-            ),
+            *summarise("matrix", mismatches(lock, wanted), fine),
             *one_to_one(lock, list(site.toolchains.values())),
             *(differences.check_pmix_lock(declared, lock) if declared else []),
         ]
@@ -232,8 +218,7 @@ def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding
 
 
 def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
-    """Whether each MPI, told apart by the site's `label`, has one concrete hash, and all have one
-    target."""
+    """Whether each MPI, by the site's `label`, has one concrete hash, and all have one target."""
     builds = sorted((spec.label, spec.hash[:7]) for spec in lock.mpis.values())
     listing = ", ".join(f"{name} {hash_}" for name, hash_ in builds)
     faults = split_labels(lock, label)
@@ -243,11 +228,11 @@ def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
 def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
     """A line for each label of two builds, and for each second target."""
 
-    def named(mpi: Concrete) -> str:
+    def title(mpi: Concrete) -> str:
         own = toolchains.mpi_name(mpi, lock, label)
         return f"{mpi.label} ({own})" if label else mpi.label
 
-    return locks.split_builds(lock, named) + locks.split_targets(lock)
+    return locks.split_builds(lock, title) + locks.split_targets(lock)
 
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:

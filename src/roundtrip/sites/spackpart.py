@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,10 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from roundtrip import paths
-from roundtrip.sites import launchers, probe, slurm, software, yamlfile
-from roundtrip.sites.probe import Facts, Library
+from roundtrip.host.facts import installed_packages
+from roundtrip.sites import launchers, slurm, software, yamlfile
+from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
+from roundtrip.toolchains.plan import upstream
 
 # Spack's recipe of Open MPI asks for `mpic++`.
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
@@ -65,36 +66,27 @@ _DEBIAN_MPIS = (
 
 def debian_externals(folder: Path) -> list[External]:
     """Externals for what Debian has installed here; makes MPI prefixes in `folder`."""
-    found = [
-        External(name, f"{name}@{version}", "/usr")
+    packages = [*_TOOLS.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
+    installed = installed_packages(packages) or {}
+    externals = [
+        External(name, f"{name}@{upstream(installed[package])}", "/usr")
         for name, package in _TOOLS.items()
-        if (version := installed_version(package))
+        if package in installed
     ]
     for mpi in _DEBIAN_MPIS:
-        version = installed_version(mpi.package)
-        if version and shutil.which(f"mpicxx.{mpi.name}"):
+        if mpi.package in installed and shutil.which(f"mpicxx.{mpi.name}"):
+            version = upstream(installed[mpi.package])
             prefix = folder / f"{mpi.name}-{version}"
             _make_prefix(mpi, prefix)
-            found.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
-            found += _boosts(mpi.name, version)
-    return found
-
-
-def installed_version(package: str) -> str | None:
-    """Upstream's part of the version of an installed Debian package, e.g. 4.1.4; else None."""
-    if not shutil.which("dpkg-query"):
-        return None
-    done = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Status}|${Version}", package], capture_output=True, text=True
-    )
-    number = re.match(r"install ok installed\|(?:\d+:)?(\d+(?:\.\d+)*)", done.stdout)
-    return number[1] if number else None
+            externals.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
+            externals += _boosts(mpi.name, version)
+    return externals
 
 
 def _boosts(mpi: str, version: str) -> list[External]:
     """Boosts that ``roundtrip toolchains`` has built for this MPI."""
     major, minor, *_ = version.split(".")
-    found = []
+    externals = []
     for place in sorted(paths.toolchains().glob(f"{mpi}{major}{minor}-boost*")):
         header = place / "include" / "boost" / "version.hpp"
         if not header.is_file():
@@ -103,15 +95,13 @@ def _boosts(mpi: str, version: str) -> list[External]:
         if number:
             boost = f"{number[1]}.{number[2]}.{number[3] or 0}"
             spec = f"boost@={boost} +mpi +serialization ^{mpi}@={version}"
-            found.append(External("boost", spec, str(place)))
-    return found
+            externals.append(External("boost", spec, str(place)))
+    return externals
 
 
 def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
-    machine = subprocess.run(
-        ["gcc", "-print-multiarch"], capture_output=True, text=True
-    ).stdout.strip()
-    system = Path("/usr/lib") / machine
+    machine = slurm.ask("gcc", "-print-multiarch") or ""
+    system = Path("/usr/lib") / machine.strip()
     links = {"include": system / mpi.include}
     links |= {link: system / file for link, file in mpi.libraries.items()}
     for link, target in links.items():
@@ -133,7 +123,7 @@ _HEAD = """\
 # Written by `roundtrip site new`; site-configs/{source}/spack/packages.yaml explains each entry.
 # Externals are what is installed here with headers and libraries; what is not, Spack builds.
 """
-#: The words of the template for a fabric with UCX, and those for TCP without it.
+#: Variants of the template for a fabric with UCX: those for TCP without it.
 _OVER_TCP = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}
 _UCX = "+thread_multiple +cma ~cuda ~rocm"
 _RDMA = "+verbs +rc +ud +dc +mlx5_dv"
@@ -142,11 +132,9 @@ _WITH_PMIX = ("pmix", "hwloc", "libevent")
 
 
 def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
-    """The content of the file after the text `template`, and what is left to set."""
+    """The content of ``packages.yaml`` after the text `template`, and what is left to set."""
     text = fit_packages(template, facts)
-    text = text.replace(
-        f"target={probe.USUAL_TARGET}", f"target={facts.target or probe.USUAL_TARGET}"
-    )
+    text = text.replace(f"target={USUAL_TARGET}", f"target={facts.target or USUAL_TARGET}")
     if base == "tcp":
         for ucx, tcp in _OVER_TCP.items():
             text = text.replace(ucx, tcp)
@@ -166,9 +154,9 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
 
 
 def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
-    """Entries of what an MPI stands on: taken from the machine where it can be built with."""
+    """Add the libraries of the MPIs: those of the machine if one can build with them."""
     rdma = _RDMA if facts.port else ""
-    target = f"target={facts.target or probe.USUAL_TARGET}"
+    target = f"target={facts.target or USUAL_TARGET}"
     for name in ("ucx", "rdma-core"):
         del packages[name]
     if base != "tcp":
@@ -182,18 +170,13 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
     core = facts.library("rdma-core")
     if facts.port and core and not core.lacks:
         packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
-    whole = {item.name: item for item in facts.libraries if not item.lacks}
-    if set(_WITH_PMIX) <= set(whole) and _fits(facts):
-        for item in (whole[name] for name in _WITH_PMIX):
-            entry = packages.setdefault(item.name, {})
+    complete = {item.name: item for item in facts.libraries if not item.lacks}
+    shared = [complete[name] for name in _WITH_PMIX if name in complete]
+    series = shared[0].version.split(".")[0] if len(shared) == len(_WITH_PMIX) else None
+    if series and series == slurm.pmix_series(facts.pmi):
+        for item in shared:
             external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
-            entry["externals"] = [external]
-
-
-def _fits(facts: Facts) -> bool:
-    """Whether the installed PMIx is of the series of Slurm's."""
-    installed = facts.library("pmix")
-    return installed is not None and installed.version.split(".")[0] == slurm.pmix_series(facts.pmi)
+            packages.setdefault(item.name, {})["externals"] = [external]
 
 
 def _external(library: Library, spec: str) -> dict[str, Any]:
@@ -234,15 +217,13 @@ _MPIS = ("openmpi", "mpich")
 
 def external_packages(externals: list[External]) -> str:
     """``packages.yaml`` for a machine whose MPIs are externals."""
-    entries: dict[str, dict[str, object]] = {
+    entries: dict[str, dict[str, Any]] = {
         "mpi": {"buildable": False},
         **{language: {"require": ["gcc"]} for language in ("c", "cxx", "fortran")},
     }
     for item in externals:
         entry = entries.setdefault(item.name, {"buildable": False, "externals": []})
-        listed = entry["externals"]
-        if isinstance(listed, list):
-            listed.append({"spec": item.spec, "prefix": item.prefix})
+        entry["externals"].append({"spec": item.spec, "prefix": item.prefix})
     head = (
         "# Installed already, so Spack builds none of it. Paths of this machine: do not commit.\n"
     )
@@ -257,7 +238,8 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
     """
     mpis = [item.spec.split()[0] for item in externals if item.name in _MPIS]
     boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
-    numbers = [{spec for spec in boosts if any(_pairs(externals, spec, mpi))} for mpi in mpis]
+    pairs = {(item.spec.split()[0], item.spec.rpartition("^")[2]) for item in externals}
+    numbers = [{spec for spec in boosts if (spec, mpi) in pairs} for mpi in mpis]
     common = sorted(set.intersection(*numbers)) if numbers else []
     lists = [
         {"mpis": mpis},
@@ -266,10 +248,6 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
         {"comparators": template["comparators"]},
     ]
     return yamlfile.dump({"definitions": lists})
-
-
-def _pairs(externals: list[External], boost: str, mpi: str) -> list[External]:
-    return [i for i in externals if i.spec.startswith(boost + " ") and i.spec.endswith("^" + mpi)]
 
 
 def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:

@@ -45,7 +45,7 @@ def selftest_faults(plan: Plan, output: str) -> list[str]:
         found.append(f"received {total} instead of 321")
     if boost.replace("_", ".") != plan.toolchain.boost.series:
         found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
-    says = plan.toolchain.mpi.of_family.answers
+    says = plan.toolchain.mpi.kind.answers
     if not identity.is_version(library, says, plan.mpi.version, exactly=True):
         found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
     return found
@@ -59,7 +59,7 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
     launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
     with tempfile.TemporaryDirectory() as folder:
-        if plan.toolchain.mpi.of_family.simulator:
+        if plan.toolchain.mpi.kind.simulator:
             launch += prefixes.two_hosts(Path(folder))
         env = run_environment()
         output = run("running the self-test", [*launch, program], log, env=env, timeout=120)

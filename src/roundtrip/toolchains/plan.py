@@ -193,7 +193,7 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
     inputs: dict[str, object] = {"recipe": RECIPE, "unit": mpi.name, "origin": origin}
     inputs |= {"pin": pin, "cxx": CXX}
     if mpi.unpacked:
-        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.of_family.definitions}
+        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.kind.definitions}
     return MpiPlan(mpi, version, origin, content_key(inputs), pin)
 
 

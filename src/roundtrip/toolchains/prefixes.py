@@ -176,7 +176,7 @@ PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 def wrapper(mpi: Mpi, program: Path) -> str:
     """Text of a wrapper that runs `program` with this toolchain's compilers."""
-    prefix = mpi.of_family.compilers
+    prefix = mpi.kind.compilers
     return (
         "#!/bin/sh\n"
         f"export {prefix}_CC={CC} {prefix}_CXX={CXX}\n"
@@ -240,7 +240,7 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
             command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
             run(f"setting the search path of {library.name}", command, archive.log)
     (place / "bin").mkdir()
-    options = [f"-idirafter{later}", *(f"-D{each}" for each in mpi.of_family.definitions)]
+    options = [f"-idirafter{later}", *(f"-D{each}" for each in mpi.kind.definitions)]
     for own, usual in _COMPILERS.items():
         for name in (own, usual):
             _wrap(place / "bin" / name, [programs / own, *options])
@@ -359,7 +359,7 @@ def compile_libraries(
             raise
     (place / "lib").mkdir()
     for library in LIBRARIES:
-        if plan.toolchain.mpi.of_family.simulator:
+        if plan.toolchain.mpi.kind.simulator:
             _archive(library, place, log)
         else:
             _link_shared(plan.toolchain.boost, library, compiler, place, log)

@@ -69,7 +69,7 @@ class Mpi:
 
     name: str
     family: str
-    of_family: Family
+    kind: Family
     series: str
     package: str | None = None
     pin: str | None = None
@@ -80,7 +80,7 @@ class Mpi:
     @property
     def title(self) -> str:
         """``Open MPI 4.1``."""
-        return f"{self.of_family.title} {self.series}"
+        return f"{self.kind.title} {self.series}"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Catalogue:
         """
         known = self.toolchains
         if everything:
-            return [made for made in known.values() if not made.mpi.of_family.simulator]
+            return [made for made in known.values() if not made.mpi.kind.simulator]
         unknown = [name for name in names if name not in known]
         if unknown:
             legal = ", ".join(known)

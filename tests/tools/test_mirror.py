@@ -6,18 +6,33 @@ import platform
 import shutil
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from support.sources import WRONG, checksum, filled
+from support.sources import WRONG, checksum, debian_pool, filled, repository
 from typer.testing import CliRunner
 
-from roundtrip.cli.site import app
+from roundtrip.cli import site
 from roundtrip.errors import UserError
-from roundtrip.sites import mirror
-from roundtrip.sites.mirror import Debian, Git, Sources
+from tools import mirror
+from tools.mirror import Debian, Git, Sources, app
 
 ROOT = Path(__file__).parents[2]
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The archive of source package `demo` 1.0, which is all that apt knows of."""
+    archive, configuration = debian_pool(tmp_path)
+    monkeypatch.setenv("APT_CONFIG", str(configuration))
+    return archive
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> tuple[Path, str]:
+    """A git repository with two commits, and the second one's name."""
+    return repository(tmp_path)
 
 
 @needs_apt
@@ -111,7 +126,7 @@ def test_the_command_says_what_lacks_and_exits_1(
     own.write_text(
         f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{checksum(made)}"\n'
     )
-    words = ["site", "mirror", "there", "--sources", str(own), "--git"]
+    words = ["there", "--sources", str(own), "--git"]
 
     lacking = CliRunner().invoke(app, [*words, "own=nowhere"])
     filled = CliRunner().invoke(app, [*words, f"own={folder}"])
@@ -120,6 +135,20 @@ def test_the_command_says_what_lacks_and_exits_1(
     assert "FAULT        own: nowhere: no such clone" in lacking.output
     assert filled.exit_code == 0
     assert f"spack mirror add sources {(checkout / 'there').as_uri()}" in filled.output
+
+
+def test_the_old_command_warns_and_runs_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        commands.append(command[1:])
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(site.subprocess, "run", run)
+    done = CliRunner().invoke(site.site_app, ["mirror", "there", "--git", "own=nowhere"])
+    assert done.exit_code == 1
+    assert "is now `python -m tools.mirror`" in done.output
+    assert commands == [["-m", "tools.mirror", "there", "--git", "own=nowhere"]]
 
 
 #: Refuses as Spack does in an environment with several `demo@1`, and without our recipes.

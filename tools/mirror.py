@@ -1,4 +1,4 @@
-"""Fills a source mirror of Spack from source packages of Debian and from git repositories.
+"""``python -m tools.mirror FOLDER``: fills a source mirror of Spack from Debian and from git.
 
 For machines that reach neither the sites of the authors nor the mirror of Spack.  Its content is
 declared in a TOML file beside the recipes that have the checksums (`Sources`).
@@ -16,21 +16,28 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
+import typer
 from pydantic import Field, StringConstraints, model_validator
 
 from roundtrip import paths, tables
+from roundtrip.cli.process import status_of
+from roundtrip.cli.site import print_findings
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software
-from roundtrip.sites.findings import Verdict
+from roundtrip.sites.findings import Finding, Verdict, last_line
 from roundtrip.tables import Strings
 
+#: The sources of the shipped recipes, below the checkout.
+SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _URL = re.compile(r"^(https?|ssh|git|file)://")
 #: Nobody's own settings may change what git writes.
 _NEUTRAL = {
@@ -41,7 +48,7 @@ _ALWAYS = ("-c", "tar.umask=0002", "-c", "core.autocrlf=false", "-c", "safe.dire
 
 
 class UnavailableError(Exception):
-    """Why a source cannot be had from where it was looked for, in one line."""
+    """Why a source is not available at its place, in one line."""
 
 
 class Git(Table):
@@ -53,7 +60,7 @@ class Git(Table):
 
     repository: str
     commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: Sha256 | None = None
     patch: bool = False
     paths: Strings = ()
     prefix: str = ""
@@ -91,8 +98,8 @@ def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path)
 
     In no environment: one that is concretized has `spec` once for each MPI, and Spack asks which.
     """
-    found = software.find_spack()
-    if not found:
+    spack = software.find_spack()
+    if not spack:
         raise UnavailableError(f"`spack mirror create` makes {spec}: set SPACK_ROOT")
     environment: Mapping[str, str] = {}
     if clone:
@@ -106,17 +113,15 @@ def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path)
         # JSON is YAML.
         Path(settings, "repos.yaml").write_text(json.dumps({"repos": {"roundtrip": str(recipes)}}))
         done = subprocess.run(
-            [found.command, "-E", "-C", settings, "mirror", "create", "-d", folder, spec],
+            [spack.command, "-E", "-C", settings, "mirror", "create", "-d", folder, spec],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
         )
-    said = done.stdout + done.stderr
-    if done.returncode or re.search(r"^\s*[1-9]\d*\s+failed to fetch", said, re.MULTILINE):
-        faults = [line for line in said.splitlines() if "Error" in line]
-        raise UnavailableError(
-            f"spack mirror create {spec}: {(faults or ['not fetched'])[-1].strip()}"
-        )
+    output = done.stdout + done.stderr
+    if done.returncode or re.search(r"^\s*[1-9]\d*\s+failed to fetch", output, re.MULTILINE):
+        faults = [line for line in output.splitlines() if "Error" in line] or ["not fetched"]
+        raise UnavailableError(f"spack mirror create {spec}: {faults[-1].strip()}")
 
 
 def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None:
@@ -128,8 +133,8 @@ def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None
         env={**os.environ, **_NEUTRAL},
     )
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["failed"]
-        raise UnavailableError(f"git {arguments[0]}: {lines[-1]}")
+        line = last_line(done.stderr.decode(errors="replace"))
+        raise UnavailableError(f"git {arguments[0]}: {line}")
 
 
 #: The field of `apt-cache showsrc` with a line `checksum bytes file` for each file.
@@ -138,7 +143,7 @@ _VERSION = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 
 
 class Apt:
-    """apt-get with source packages, all that it writes in `folder`; NotThereError without apt.
+    """apt-get with source packages, all that it writes in `folder`; UnavailableError without apt.
 
     `suites` of Debian are asked too, by the same addresses and keys as that of this machine.
     """
@@ -162,21 +167,21 @@ class Apt:
             *("-o", f"Dir::State::Lists={folder / 'lists'}"),
             *("-o", f"Dir::Cache={folder / 'cache'}"),
         ]
-        self._said("apt-get", "update")
+        self._output("apt-get", "update")
 
     def download(self, package: str, sha256: str) -> Path:
-        """The archive of source package `package` with this checksum; else NotThereError."""
+        """The archive of source package `package` with this checksum; else UnavailableError."""
         # Not `apt-get source --print-uris`: that is the newest version only.
-        said = self._said("apt-cache", "showsrc", "--only-source", package)
-        if not said.strip():
+        answer = self._output("apt-cache", "showsrc", "--only-source", package)
+        if not answer.strip():
             raise UnavailableError(f"apt knows no source package {package}")
         offered: list[str] = []
-        for one in re.split(r"\n{2,}", said):
+        for one in re.split(r"\n{2,}", answer):
             version, sums = _VERSION.search(one), _SUMS.search(f"{one}\n")
             files = [line.split() for line in sums[1].splitlines()] if sums else []
             if version and (held := [name for sum_, _, name in files if sum_ == sha256]):
                 words = ["source", "--only-source", "--download-only", "--tar-only"]
-                self._said("apt-get", *words, f"{package}={version[1]}")
+                self._output("apt-get", *words, f"{package}={version[1]}")
                 return self._folder / held[0]
             offered += [name for _, _, name in files if ".orig" in name]
         raise UnavailableError(
@@ -184,7 +189,7 @@ class Apt:
             f"({', '.join(sorted(offered)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
         )
 
-    def _said(self, program: str, *arguments: str) -> str:
+    def _output(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
             [program, "--quiet", *self._options, *arguments],
             cwd=self._folder,
@@ -198,19 +203,19 @@ class Apt:
 
 
 def _apt_sources() -> list[Path]:
-    """The files that tell apt its sources."""
-    asked = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
-    said = subprocess.run(["apt-config", "shell", *asked], capture_output=True, text=True).stdout
-    told = dict(re.findall(r"^(\w+)='([^']*)'$", said, re.MULTILINE))
-    single, parts = Path(told.get("SINGLE", "")), Path(told.get("PARTS", ""))
-    several = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if told else []
+    """The files with the sources of apt."""
+    query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
+    output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
+    places = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
+    single, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
+    several = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
     return [file for file in (single, *several) if file.is_file()]
 
 
 def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
     """`text` of a file of apt sources with `deb-src` for every `deb`, and once more for `suites`.
 
-    An entry of the suite that this machine is of is what the others are made of.
+    The entries of the suite of this machine are repeated for the others.
     """
     own = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
     if suffix == ".sources":
@@ -226,11 +231,6 @@ def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
     return "\n\n".join([*entries, *more]) + "\n"
 
 
-#: What the mirror of this checkout holds unless a file is named.
-SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
 class Debian(Table):
     """The archive with this checksum, of Debian's source package `package`.
 
@@ -243,7 +243,7 @@ class Debian(Table):
 
 
 class Sources(Table):
-    """What a mirror is made of, by a name of one's own."""
+    """The sources of a mirror, by names of the user."""
 
     debian: dict[str, Debian] = Field(default_factory=dict)
     git: dict[str, Git] = Field(default_factory=dict)
@@ -251,7 +251,7 @@ class Sources(Table):
 
 @dataclass(frozen=True)
 class Filled:
-    """What became of one source: `verdict` as in `Finding`, `size` in bytes."""
+    """The result for one source: `verdict` as in `Finding`, `size` in bytes."""
 
     name: str
     verdict: Verdict
@@ -260,7 +260,7 @@ class Filled:
 
 
 def read_sources(files: Sequence[Path]) -> Sources:
-    """The sources of all `files`; of one name, the last counts.  UserError with file and line."""
+    """The sources of all `files`; later entries override.  UserError with file and line."""
     debian: dict[str, Debian] = {}
     git: dict[str, Git] = {}
     for file in files:
@@ -350,3 +350,46 @@ def _suffix(name: str) -> str:
 def _sum(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    folder: Annotated[Path, typer.Argument(help="The mirror; it is made if there is none.")],
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of sources besides the shipped one; later entries override."),
+    ] = None,
+    git: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=CLONE: a clone or address instead of the declared repository."),
+    ] = None,
+) -> None:
+    """Fill a source mirror of Spack from Debian's source packages and git repositories.
+
+    For machines that do not reach the authors' sites.  What is there already is kept.
+    Exit status: 0 all is there; 1 something is not; 2 bad input.
+    """
+    clones = dict(_pair(text) for text in git or ())
+    files = [paths.checkout() / SHIPPED, *(sources or ())]
+    status, size = 0, 0
+    for item in fill(folder, read_sources(files), clones):
+        detail = item.detail + (f", {item.size / 1e6:.1f} MB" if item.size else "")
+        status = max(status, print_findings([Finding(item.verdict, item.name, detail)]))
+        size += item.size
+    add = f"spack mirror add sources {folder.resolve().as_uri()}"
+    typer.echo(f"\n{folder}: {size / 1e6:.0f} MB; `{add}`")
+    raise typer.Exit(status)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, place = text.partition("=")
+    if not equals or not place:
+        raise UserError(f"--git {text}: say NAME=CLONE")
+    return name, place
+
+
+if __name__ == "__main__":
+    sys.exit(status_of(lambda: app(standalone_mode=False)))
