@@ -36,6 +36,8 @@ PROBE = (
     " scroll: document.documentElement.scrollWidth, wide: [...new Set(wide)],"
     " cut: [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().right"
     " > t.ownerSVGElement.getBoundingClientRect().right + 1).map(t => t.textContent),"
+    " stuck: [...document.querySelectorAll('.scroll')].filter(e => e.tabIndex < 0"
+    " && e.scrollWidth > e.clientWidth).length,"
     " requests: performance.getEntriesByType('resource').map(r => r.name)}); });</script>"
 )
 OPTIONS = (
@@ -110,3 +112,4 @@ def test_nothing_is_cut_off(page: Path, tmp_path: Path, width: int) -> None:
     assert facts["live"] > 0
     assert facts["scroll"] <= width, facts["wide"]
     assert facts["cut"] == []
+    assert facts["stuck"] == 0, "keys cannot scroll these tables"

@@ -55,3 +55,10 @@ addEventListener("beforeprint", () => {
   for (const one of opened) one.open = true;
 });
 addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+
+// Keys scroll what is wider than the page.
+const sized = new ResizeObserver((seen) => {
+  for (const { target } of seen) target.toggleAttribute("tabindex", false);
+  for (const { target } of seen) if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+});
+for (const one of document.querySelectorAll(".scroll")) sized.observe(one);
