@@ -16,8 +16,8 @@ import numpy as np
 from scipy import signal
 
 from roundtrip.stats.nights.judge import judge
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.settings import NightSettings
 from tools.calibration import Demand, Estimate, Output, interval
 
 Rng = np.random.Generator
@@ -210,7 +210,7 @@ class Task:
     series: int
     seed: int
     number: int
-    settings: Settings
+    settings: NightSettings
     change: Change | None = None
 
     @property
@@ -278,7 +278,7 @@ def _is_worse(one: SeriesHistory) -> bool:
     return one.is_worse_last_night(lower_is_better=True)
 
 
-def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
     """Of every model and length, how many quiet series have a change point after the last night."""
     yield f"false alarms, {series} quiet series a model and length, after the last night:"
     with ProcessPoolExecutor(processes) as pool:
@@ -296,7 +296,7 @@ def false_alarms(series: int, processes: int, settings: Settings) -> Iterator[Ou
                 yield Estimate(row, counts.steps, counts.series, demand)
 
 
-def alarms_at_looks(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+def alarms_at_looks(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
     """Of each model, how many quiet series had an alarm on any morning."""
     yield f"alarms at any of {len(LOOKS)} looks, {series} quiet series a model:"
     with ProcessPoolExecutor(processes) as pool:
@@ -310,7 +310,7 @@ def alarms_at_looks(series: int, processes: int, settings: Settings) -> Iterator
             yield Estimate(f"alarms at any look, {model}", counts.steps, counts.series)
 
 
-def power(series: int, processes: int, settings: Settings) -> Iterator[Output]:
+def power(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
     """Of each model and change, how many series are said to have it; one in five has."""
     with ProcessPoolExecutor(processes) as pool:
 
@@ -339,7 +339,7 @@ def power(series: int, processes: int, settings: Settings) -> Iterator[Output]:
 
 
 def _sites(
-    series: int, model: str, nights: int, settings: Settings, change: Change | None = None
+    series: int, model: str, nights: int, settings: NightSettings, change: Change | None = None
 ) -> Iterator[Task]:
     """Sites with `series` in all."""
     for number, first in enumerate(range(0, series, SITE)):

@@ -32,8 +32,8 @@ from roundtrip.report.drawing import INK, MUTED, coloured
 from roundtrip.report.svg import element, number
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.segments import separation
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 from tools.calibration import Demand, Estimate, Output
 from tools.calibration.nights import SITE
@@ -76,7 +76,7 @@ def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
 
 
 def lines(
-    sources: Mapping[str, Mapping[str, np.ndarray]], settings: Settings, seed: int
+    sources: Mapping[str, Mapping[str, np.ndarray]], settings: NightSettings, seed: int
 ) -> Iterator[Output]:
     """What is found in the series of each source, each source judged as a site."""
     rng = np.random.default_rng(seed)
@@ -134,11 +134,11 @@ def obvious(values: np.ndarray) -> Iterator[int]:
         score[max(0, at - _WINDOW) : at + _WINDOW] = 0
 
 
-def _points(series: Sequence[np.ndarray], settings: Settings) -> list[list[int]]:
+def _points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[int]]:
     return [[step.night for step in one.steps] for one in judged(series, settings)]
 
 
-def judged(series: Sequence[np.ndarray], settings: Settings) -> list[SeriesHistory]:
+def judged(series: Sequence[np.ndarray], settings: NightSettings) -> list[SeriesHistory]:
     """What is known of series of any lengths, logarithms, that are judged as one site."""
     if not series:
         return []

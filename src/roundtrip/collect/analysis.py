@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from roundtrip import files, paths, studies, tables
 from roundtrip.errors import UserError
 from roundtrip.model import Limit, Table, extended
-from roundtrip.stats.nights.settings import Settings
-from roundtrip.stats.settings import Levels
+from roundtrip.stats.settings import Levels, NightSettings
 from roundtrip.stats.settings import NodeSettings as NodeSettings
 
 FILE_NAME = "analysis.toml"
@@ -40,7 +39,7 @@ class _Shared(Table):
 
     statistics: Levels
     disturbance: Disturbance
-    history: Settings
+    history: NightSettings
     nodes: NodeSettings
 
 
@@ -54,7 +53,7 @@ class Analysis:
 
     disturbance: Disturbance
     statistics: Levels
-    history: Settings
+    history: NightSettings
     nodes: NodeSettings
     text: str
     later: str = ""

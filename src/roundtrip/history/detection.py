@@ -14,14 +14,14 @@ from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.stats.nights.judge import explain, judge
 from roundtrip.stats.nights.series import rows
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.settings import NightSettings
 
 #: The values of the columns of `SERIES`.
 Names = tuple[Any, ...]
 
 
-def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHistory]:
+def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[Names, SeriesHistory]:
     """By series, in the order of their names; `nights` has the columns `NIGHTS`.
 
     Each has what was known `before` the newest night, judged anew: nothing that was reported is
@@ -36,7 +36,7 @@ def histories(nights: pl.DataFrame, settings: Settings) -> dict[Names, SeriesHis
 
 @lru_cache(maxsize=2)
 def _judged(
-    logs: bytes, nodes: bytes, least: bytes, shape: tuple[int, ...], settings: Settings
+    logs: bytes, nodes: bytes, least: bytes, shape: tuple[int, ...], settings: NightSettings
 ) -> tuple[SeriesHistory, ...]:
     """A night judges the same values for its confirmation, its report and its page: once here."""
     values = np.frombuffer(logs).reshape(shape)
@@ -121,7 +121,7 @@ class Calibration:
     evidence: float
 
 
-def measure_noise(nights: pl.DataFrame, settings: Settings) -> list[Noise]:
+def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
     """The noise of each series with nights enough; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
@@ -152,7 +152,7 @@ def measure_noise(nights: pl.DataFrame, settings: Settings) -> list[Noise]:
 
 
 def calibrate(
-    found: list[Noise], nights: int, series: int, seed: int, settings: Settings
+    found: list[Noise], nights: int, series: int, seed: int, settings: NightSettings
 ) -> Calibration:
     """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
@@ -193,7 +193,7 @@ def _simulated(
     return logs
 
 
-def _count(sites: list[np.ndarray], settings: Settings) -> int:
+def _count(sites: list[np.ndarray], settings: NightSettings) -> int:
     return sum(
         any(part.fit.points for part in parts)
         for logs in sites
@@ -201,5 +201,5 @@ def _count(sites: list[np.ndarray], settings: Settings) -> int:
     )
 
 
-def _raised(settings: Settings, rise: float) -> Settings:
+def _raised(settings: NightSettings, rise: float) -> NightSettings:
     return settings.model_copy(update={"evidence": round(settings.evidence + rise, 6)})

@@ -19,8 +19,8 @@ from roundtrip.report.pages.changes import Change
 from roundtrip.report.pages.series import Series, split
 from roundtrip.report.pages.verdict import Judgement, judgement
 from roundtrip.report.units import Quantity
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
+from roundtrip.stats.settings import NightSettings
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Judged:
 def judge(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
-    settings: Settings,
+    settings: NightSettings,
     accepted: Sequence[Annotation] = (),
     since: str = "",
 ) -> Judged:

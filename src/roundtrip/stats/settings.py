@@ -1,14 +1,24 @@
-"""What claims and searches are held to: tables of analysis.toml, which says what each key means."""
+"""What claims, nights and nodes are held to: tables of analysis.toml, which explains each key."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from roundtrip.model import Count, Limit, Limits, Positive, Share, Sizes, Table
+
+#: Evidence that no change point has: finite, so that of several the weakest is known.
+NEVER = 1e6
+#: Of [history]: (the key that holds the least value, key).
+_ORDERED = (
+    ("newest_sd", "newest_sd_most"),
+    ("segment_least", "incident_nights"),
+    ("incident_nights", "plain_nights"),
+    ("segment_least", "sight_nights"),
+)
 
 
 class Levels(Table):
@@ -60,3 +70,90 @@ class NodeSettings(Table):
     def least(self, is_tail: bool) -> float:
         """The smallest effect that is named, on the log scale."""
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
+
+
+def _effects(effects: Any) -> Any:
+    """A table as pairs, sorted."""
+    if not isinstance(effects, dict):
+        return effects
+    for name, value in effects.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < 1:
+            right = "{name} must be a number from 0 to 1, under the name of a study, or of a "
+            right += "study and a metric: 'STUDY METRIC'"
+            raise PydanticCustomError("effects", right, {"name": name})
+    return tuple(sorted((name, float(value)) for name, value in effects.items()))
+
+
+class NightSettings(Table):
+    """Table ``[history]`` of analysis.toml, which says what each key means.
+
+    Counts are nights that were measured and not left out; evidence is in standard normal deviates.
+    """
+
+    minimum_effect: Limit
+    nights_least: Annotated[Count, Field(ge=8)]
+    segment_least: Annotated[Count, Field(ge=2)]
+    evidence: Positive
+    evidence_length: Limit
+    evidence_memory: Limit
+    evidence_short: Limit
+    evidence_newest: Limits
+    separation_least: Share
+    plain_sd: Positive
+    plain_nights: Count
+    plain_cost: Limit
+    incident_nights: Count
+    clip_sd: Positive
+    spread_least: Positive
+    white_share: Share
+    share_weight: Limit
+    mode_evidence: Limit
+    node_set_nights: Annotated[Count, Field(ge=2)]
+    node_sets_most: Annotated[Count, Field(ge=1)]
+    drift_nights: Annotated[Count, Field(ge=8)]
+    drift_evidence: Limit
+    newest_sd: Positive
+    newest_sd_most: Limit
+    newest_share: Share
+    flapping_level: Share
+    flapping_nights: Annotated[Count, Field(ge=3)]
+    confidence_level: Share
+    news_nights: Annotated[Count, Field(ge=1)]
+    sight_nights: Count
+    sight_power: Share
+    #: (name of a study, or of a study and a metric; the least effect in place of minimum_effect).
+    minimum_effects: Annotated[tuple[tuple[str, float], ...], BeforeValidator(_effects)] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for least, key in _ORDERED:
+            if getattr(self, key) < getattr(self, least):
+                right = "{key} must be at least {least}, which is {low}"
+                why = {"key": key, "least": least, "low": getattr(self, least)}
+                raise PydanticCustomError("order", right, why)
+        return self
+
+    def least(self, study: str, metric: str) -> float:
+        """The least effect, relative, that is told of a metric of a study."""
+        effects = dict(self.minimum_effects)
+        return effects.get(f"{study} {metric}", effects.get(study, self.minimum_effect))
+
+    def threshold(self, nights: int, shorter: int, *, is_newest: bool, has_memory: bool) -> float:
+        """The evidence that a change point of a series of `nights` nights needs.
+
+        `shorter` is the length of the shorter of the two segments beside it; `NEVER` where it is
+        too short to be told.  Short segments are held to more: there are many of them, and the
+        changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of Statistics
+        29, 2001).  `has_memory`: nights resemble those before, whose law is known less well.
+        """
+        base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
+        base += self.evidence_memory if has_memory else 0.0
+        short = math.log(max(1.0, self.sight_nights / shorter))
+        bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * short)
+        if shorter >= self.segment_least:
+            return bar
+        place = shorter - 2
+        if is_newest and 0 <= place < len(self.evidence_newest):
+            return max(bar, self.evidence_newest[place])
+        return NEVER

@@ -9,21 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights import modes, newest, segments
-from roundtrip.stats.nights.modes import MAD
+from roundtrip.stats.nights import newest, segments
 from roundtrip.stats.nights.newest import Predictions
-from roundtrip.stats.nights.noise import LONGEST, models, shares
+from roundtrip.stats.nights.noise import LONGEST, change_of_shares, models, shares
 from roundtrip.stats.nights.segments import Fit
 from roundtrip.stats.nights.series import Clean, Row, clean, rows, usual
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
     Segment,
     SeriesHistory,
-    Shares,
     Step,
 )
+from roundtrip.stats.settings import NightSettings
+from roundtrip.stats.summaries import MAD
 
 _NIGHTS_A_YEAR = 365.25
 #: After so many excursions that a fit had taken for levels, what remains stands.
@@ -45,7 +44,7 @@ class Explained:
 
 
 def judge(
-    logs: np.ndarray, nodes: np.ndarray, settings: Settings, least: np.ndarray | None = None
+    logs: np.ndarray, nodes: np.ndarray, settings: NightSettings, least: np.ndarray | None = None
 ) -> list[SeriesHistory]:
     """What is known of each series, after the newest of its nights.
 
@@ -82,7 +81,7 @@ def judge(
     ]
 
 
-def explain(every: Sequence[Row], settings: Settings) -> list[list[Explained]]:
+def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explained]]:
     """The stretches of each row, the newest last; none of a row with too few nights.
 
     Long rows are cut into stretches that overlap by half.
@@ -130,7 +129,7 @@ def _history(
     bound: float,
     least: float,
     nights: int,
-    settings: Settings,
+    settings: NightSettings,
 ) -> SeriesHistory:
     used = row.comparable.values.size
     if not parts or prediction is None:
@@ -145,7 +144,7 @@ def _history(
     steps = tuple(_steps(parts, settings))
     begins = [0, *(int(np.searchsorted(last.row.night, step.night)) for step in steps[-1:])]
     of_level = last.row.values.size - begins[-1]
-    is_newest = last.row.night[-1] == nights - 1
+    two, is_newest = last.series.modes, last.row.night[-1] == nights - 1
     return SeriesHistory(
         used,
         steps,
@@ -159,7 +158,7 @@ def _history(
         _why(row, settings),
         least,
         settings.news_nights,
-        _shares(last, settings) if is_newest else None,
+        change_of_shares(two, settings) if two and is_newest else None,
     )
 
 
@@ -172,7 +171,7 @@ def _inside(parts: Sequence[Explained], index: int) -> tuple[int, int]:
     return low, high
 
 
-def _steps(parts: Sequence[Explained], settings: Settings) -> list[Step]:
+def _steps(parts: Sequence[Explained], settings: NightSettings) -> list[Step]:
     """The change points of all stretches, oldest first.
 
     Of two that both stretches have within `incident_nights`, the one farther from the ends of its
@@ -239,7 +238,7 @@ def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
                 yield Incident(int(first), int(last), ratio)
 
 
-def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int, ...]]:
+def _drift(part: Explained, settings: NightSettings) -> tuple[Drift | None, tuple[int, ...]]:
     """A straight line that explains more than change points and wander do, and what stays beside.
 
     A line through all nights is tried without any change point, and with those of the fit.
@@ -263,11 +262,6 @@ def _drift(part: Explained, settings: Settings) -> tuple[Drift | None, tuple[int
     return Drift(*values), best.points
 
 
-def _shares(part: Explained, settings: Settings) -> Shares | None:
-    two = part.series.modes
-    return modes.shares(two, settings) if two else None
-
-
 def _is_steep(part: Explained) -> bool:
     """Whether the first and the last third of the nights differ by more than chance allows."""
     third = part.series.nights // 3
@@ -286,7 +280,7 @@ def _is_wandering(part: Explained, least: float) -> bool:
     return moved > _WANDER and part.series.spread * moved > least
 
 
-def _would_see(part: Explained, of_level: int, settings: Settings) -> float:
+def _would_see(part: Explained, of_level: int, settings: NightSettings) -> float:
     """The relative step that `sight_nights` new nights show with probability `sight_power`."""
     new, noise = settings.sight_nights, part.fit.noise
     old = min(max(of_level, settings.segment_least), LONGEST // 2 - new)
@@ -301,7 +295,7 @@ def _would_see(part: Explained, of_level: int, settings: Settings) -> float:
     return math.expm1(wanted * error * part.series.spread)
 
 
-def _why(row: Row, settings: Settings) -> str:
+def _why(row: Row, settings: NightSettings) -> str:
     """What keeps the newest nights from being compared, "" if nothing does."""
     recent = row.node_set[-settings.segment_least :]
     if (recent < 0).all():

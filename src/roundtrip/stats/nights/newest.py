@@ -30,8 +30,8 @@ import scipy
 
 from roundtrip.stats.nights.segments import Fit
 from roundtrip.stats.nights.series import Clean
-from roundtrip.stats.nights.settings import Settings
 from roundtrip.stats.nights.verdicts import Flapping, Newest
+from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.verdicts import q_values
 
 #: So many nights of each series say how far off a night of the site may be.
@@ -106,7 +106,7 @@ def _predicted(series: Clean, found: Fit, known: int) -> Predictions:
     )
 
 
-def allowed(predictions: Sequence[Predictions], settings: Settings) -> float:
+def allowed(predictions: Sequence[Predictions], settings: NightSettings) -> float:
     """How far off a night of this site may be, in standard deviations of its prediction.
 
     So far that of all nights of late not more than `newest_share` were farther off.
@@ -137,7 +137,7 @@ def newest(one: Predictions, bound: float) -> Newest:
     )
 
 
-def flapping(one: Predictions, settings: Settings) -> Iterator[Flapping]:
+def flapping(one: Predictions, settings: NightSettings) -> Iterator[Flapping]:
     """Odd nights above the level, and below it, if they come and go more often than before.
 
     Fisher's exact test of the newest nights against those before.

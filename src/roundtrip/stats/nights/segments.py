@@ -17,10 +17,10 @@ import numpy as np
 import ruptures
 import scipy
 
-from roundtrip.stats.nights.modes import MAD
 from roundtrip.stats.nights.noise import Noise, models
 from roundtrip.stats.nights.series import Clean, Excursion
-from roundtrip.stats.nights.settings import Settings
+from roundtrip.stats.settings import NightSettings
+from roundtrip.stats.summaries import robust_sd
 
 #: Penalties of the proposal, in variances times log(nights), and how many nights a change point
 #: may cost before the second is taken.
@@ -66,7 +66,7 @@ class Fit:
         return [0, *self.points, nights]
 
 
-def fits(every: Sequence[Clean], settings: Settings) -> list[list[Fit]]:
+def fits(every: Sequence[Clean], settings: NightSettings) -> list[list[Fit]]:
     """The best explanation of each series by each model of noise: [series][models]."""
     found: list[list[Fit]] = [[] for _ in every]
     for nights in {series.nights for series in every}:
@@ -85,7 +85,7 @@ def fit(
     series: Clean,
     points: Sequence[int],
     noise: Noise,
-    settings: Settings,
+    settings: NightSettings,
     *,
     line: bool = False,
     response: np.ndarray | None = None,
@@ -143,7 +143,7 @@ def fit(
 
 
 def excursion(
-    series: Clean, points: Sequence[int], settings: Settings
+    series: Clean, points: Sequence[int], settings: NightSettings
 ) -> tuple[Excursion, float] | None:
     """The first segment too short for a level that went back to where it came from, and that level.
 
@@ -188,7 +188,7 @@ def _proposed(series: Clean) -> list[int]:
 class _Proposal:
     """The proposed change points of a series, and what the nights beside them say of any noise."""
 
-    def __init__(self, series: Clean, settings: Settings) -> None:
+    def __init__(self, series: Clean, settings: NightSettings) -> None:
         self._series, self._settings = series, settings
         self._points = _proposed(series)
         self._plain = list(_plain(series, self._points, settings))
@@ -222,7 +222,7 @@ class _Beside:
     freedom: np.ndarray
     apart: np.ndarray
 
-    def supports(self, found: Fit, nights: int, settings: Settings) -> np.ndarray:
+    def supports(self, found: Fit, nights: int, settings: NightSettings) -> np.ndarray:
         """Of each change point, whether the nights beside it support it."""
         squares = np.expm1(found.evidence**2 / nights) / self.factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
@@ -244,7 +244,7 @@ def _beside(series: Clean, points: Sequence[int]) -> _Beside:
     return _Beside(*inflation(series, points), np.array(apart))
 
 
-def _plain(series: Clean, proposed: Sequence[int], settings: Settings) -> Iterator[int]:
+def _plain(series: Clean, proposed: Sequence[int], settings: NightSettings) -> Iterator[int]:
     """Of the proposed change points, those that anyone sees: no slow noise moves so far at once.
 
     The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
@@ -256,17 +256,13 @@ def _plain(series: Clean, proposed: Sequence[int], settings: Settings) -> Iterat
         if min(before.size, since.size) < settings.incident_nights:
             continue
         size = abs(float(np.median(since) - np.median(before)))
-        own = max(_LEAST_SPREAD, *(_robust(part) for part in (before, since)))
+        own = max(_LEAST_SPREAD, *(robust_sd(part) for part in (before, since)))
         if size > settings.plain_sd * own and separation(before, since) > _CLEAR:
             yield point
 
 
-def _robust(values: np.ndarray) -> float:
-    return MAD * float(np.median(np.abs(values - np.median(values))))
-
-
 def _thresholds(
-    series: Clean, points: Sequence[int], noise: Noise, settings: Settings
+    series: Clean, points: Sequence[int], noise: Noise, settings: NightSettings
 ) -> np.ndarray:
     bounds = [0, *points, series.nights]
     result = np.empty(len(points))
@@ -279,7 +275,7 @@ def _thresholds(
     return result
 
 
-def _was_seen(series: Clean, before: int, point: int, settings: Settings) -> bool:
+def _was_seen(series: Clean, before: int, point: int, settings: NightSettings) -> bool:
     """Whether excursions as long and half as large as the nights since `point` are nothing new.
 
     One of the series' own is enough, of those of the site as many as `usual` asks for.
@@ -328,7 +324,7 @@ def _own(part: np.ndarray, pooled: float) -> tuple[float, float]:
     What lies far outside of the nights counts as if it lay at their edge.
     """
     off = part - np.median(part)
-    bound = _OUTSIDE * max(_robust(part), math.sqrt(pooled))
+    bound = _OUTSIDE * max(robust_sd(part), math.sqrt(pooled))
     off = np.clip(off, -bound, bound)
     squares = float(off.var()) * off.size
     if squares > pooled * _squares(part.size):

@@ -13,8 +13,15 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.modes import MAD, Habit, Modes, habit, modes, visits
-from roundtrip.stats.nights.settings import Settings
+from roundtrip.stats.nights.noise import (
+    Habit,
+    Modes,
+    find_modes,
+    offsets_of_visits,
+    site_habit,
+)
+from roundtrip.stats.settings import NightSettings
+from roundtrip.stats.summaries import MAD
 
 #: The difference of two nights of a normal distribution to its standard deviation.
 _DIFFERENCE = 2**-0.5
@@ -97,7 +104,7 @@ class Clean:
         return replace(self, values=values, excursions=(*self.excursions, excursion))
 
 
-def rows(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> Iterator[Row]:
+def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterator[Row]:
     """The rows of a table [series, nights] of logarithms: what is not finite does not count.
 
     The `node_sets_most` node sets that a row used most often are kept apart, the first seen first
@@ -122,25 +129,27 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: Settings) -> Iterator[Ro
         yield Row(values[there], there, ranked)
 
 
-def clean(every: Sequence[Row], settings: Settings) -> list[Clean]:
+def clean(every: Sequence[Row], settings: NightSettings) -> list[Clean]:
     """The comparable nights of each row of a site, at least one, in units of their spread.
 
     Where series have modes, what is known of their visits counts for all.
     """
     alone = [_clean(row, Habit(), settings) for row in every]
-    of_site = habit([one.modes for one in alone])
+    of_site = site_habit([one.modes for one in alone])
     if of_site == Habit():
         return alone
     return [_clean(row, of_site, settings) for row in every]
 
 
-def _clean(row: Row, of_site: Habit, settings: Settings) -> Clean:
+def _clean(row: Row, of_site: Habit, settings: NightSettings) -> Clean:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.night)
-    two = modes(logs, max(_ROUNDING * _resolution(logs), settings.spread_least), of_site, settings)
+    two = find_modes(
+        logs, max(_ROUNDING * _resolution(logs), settings.spread_least), of_site, settings
+    )
     if two is not None:
-        logs = logs - visits(two, of_site, settings)
+        logs = logs - offsets_of_visits(two, of_site, settings)
     running = running_median(logs)
     off = logs - running
     spread = _spread(logs, off, settings.spread_least)
@@ -157,7 +166,7 @@ def _clean(row: Row, of_site: Habit, settings: Settings) -> Clean:
     return Clean(raw, values, spread, middle, sets, excursions, two)
 
 
-def usual(every: Sequence[Clean], settings: Settings) -> dict[int, float]:
+def usual(every: Sequence[Clean], settings: NightSettings) -> dict[int, float]:
     """How large excursions of a site are that last for so many nights, or longer, and are usual.
 
     Usual is what begins in more than `newest_share` of all nights, by the lower confidence bound of
